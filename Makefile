@@ -1,0 +1,125 @@
+# Everything a contributor runs, from a fresh clone with Python 3.11+ and make alone.
+# The environment lives in .venv; stamp files inside it make the second start immediate.
+# Nothing here names a package registry: pip uses the one the machine is set up with (-qq hides its warnings, not its errors).
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+PY := $(VENV)/bin/python
+
+# The first interpreter that is new enough; `make PYTHON=/path/to/python setup` overrides the search.
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1 && { echo $$p; break; }; done)
+
+# Wheels only: no package may run its own build script here. Empty this (`make WHEELS= setup`) on a platform without wheels.
+WHEELS ?= --only-binary=:all:
+PIP := $(PY) -m pip --disable-pip-version-check --no-input -qq
+INSTALL := $(PIP) install --require-hashes --no-deps $(WHEELS) -r
+INSTALL_PACKAGE := $(PIP) install --no-deps --no-build-isolation --editable .
+
+# One worker per core, but each brings its own PostgreSQL: more than four gains nothing.
+PYTEST_WORKERS ?= -n auto --maxprocesses=4
+PYTEST ?= $(PY) -m pytest
+
+UV ?= uv
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+
+# A scripts folder names the place it was made at: an environment copied along with its tree would run the other tree.
+MOVED := $(shell test -e $(VENV)/.made-at && test "$$(cat $(VENV)/.made-at)" != "$$(pwd)" && echo moved)
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: setup
+setup: $(VENV)/.runtime ## Make the environment in .venv (runtime only)
+
+.PHONY: run
+run: $(VENV)/.runtime ## Start everything in one process on SQLite
+	@$(VENV)/bin/mainspring serve
+
+.PHONY: test
+test: check ## Lint, types and all tests (short fault tests included)
+	$(PYTEST) $(PYTEST_WORKERS) $(ARGS)
+
+.PHONY: check
+check: $(VENV)/.test ## Lint, format and types
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+.PHONY: format
+format: $(VENV)/.test ## Rewrite the code in the house format
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+.PHONY: coverage
+coverage: $(VENV)/.test ## Branch coverage of the rooms that must have all of it
+	$(PY) -m coverage run -m pytest -n 0 -q $(wildcard tests/domain tests/workflow tests/operations)
+	$(PY) -m coverage report
+
+.PHONY: faults
+faults: $(VENV)/.test ## The long fault tests: kills, stops, restarts, outages
+	$(PYTEST) -n 0 --long tests/faults $(ARGS)
+
+.PHONY: bench
+bench: $(VENV)/.bench ## Run every benchmark, one after the other
+	@set -e; for file in $$(grep -l '^if __name__ ==' benchmarks/*.py 2>/dev/null); do \
+		name=$$(basename $$file .py); echo "== $$name"; $(PY) -m benchmarks.$$name; done
+
+.PHONY: web
+web: ## Build the web UI
+	@if test -f web/package.json; then echo "web/ is built with the package; see web/README.md"; \
+	else echo "There is no web/ yet: the UI comes with its own issue."; fi
+
+.PHONY: docs
+docs: $(VENV)/.test ## Regenerate docs/reference from the code
+	@if test -e src/mainspring/reference.py; then $(PY) -m mainspring.reference; \
+	else echo "Nothing to generate yet: src/mainspring/reference.py does not exist."; fi
+
+.PHONY: lock
+lock: ## Pin all dependencies again (needs uv; UPGRADE=--upgrade moves the pins)
+	$(COMPILE) $(UPGRADE) pyproject.toml requirements/runtime.in -o requirements/runtime.txt
+	$(COMPILE) $(UPGRADE) pyproject.toml requirements/runtime.in requirements/test.in \
+		-c requirements/runtime.txt -o requirements/test.txt
+	$(COMPILE) $(UPGRADE) pyproject.toml requirements/runtime.in requirements/test.in requirements/bench.in \
+		-c requirements/test.txt -o requirements/bench.txt
+
+.PHONY: clean
+clean: ## Remove the environment and all caches
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov
+	find $(wildcard src tests benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: moved
+moved:
+
+$(VENV)/.made-at: $(MOVED)
+	@test -n "$(PYTHON)" || { echo "Mainspring needs Python 3.11 or newer and found none on PATH." \
+		"Install one, or name it: make PYTHON=/path/to/python3 $(MAKECMDGOALS)" >&2; exit 1; }
+	@"$(PYTHON)" -c '$(NEW_ENOUGH)' || { echo "Mainspring needs Python 3.11 or newer;" \
+		"$(PYTHON) is $$("$(PYTHON)" --version 2>&1). Name another: make PYTHON=/path/to/python3 $(MAKECMDGOALS)" >&2; exit 1; }
+	@echo "making the environment in $(VENV) with $$("$(PYTHON)" --version)"
+	@"$(PYTHON)" -m venv --clear $(VENV)
+	@pwd > $@
+
+# Each lock contains the one before it, so a larger environment also counts as the smaller ones.
+$(VENV)/.runtime: requirements/runtime.txt pyproject.toml $(VENV)/.made-at
+	@echo "installing $<"
+	@$(INSTALL) $<
+	@$(INSTALL_PACKAGE)
+	@touch $@
+
+$(VENV)/.test: requirements/test.txt requirements/runtime.txt pyproject.toml $(VENV)/.made-at
+	@echo "installing $<"
+	@$(INSTALL) $<
+	@$(INSTALL_PACKAGE)
+	@touch $(VENV)/.runtime $@
+
+$(VENV)/.bench: requirements/bench.txt requirements/test.txt requirements/runtime.txt pyproject.toml $(VENV)/.made-at
+	@echo "installing $<"
+	@$(INSTALL) $<
+	@$(INSTALL_PACKAGE)
+	@touch $(VENV)/.runtime $(VENV)/.test $@

@@ -1,0 +1,104 @@
+"""The whole loop: claim, HTTP call, record with a 200-byte body, plan, persist, in one process, against the bare client.
+
+    python benchmarks/whole_loop.py [--stores sqlite postgres] [--endpoints 2000] [--seconds 10] [--places 500] [--profile]
+
+Every endpoint is due again as soon as it has run, so the loop is never idle. The bare client makes the same calls with
+nothing around them, in the same run and with as many in flight; the ratio is what counts on a noisy machine.
+"""
+
+import argparse
+import asyncio
+import cProfile
+import pstats
+import resource
+import time
+from datetime import timedelta
+
+from target import running_target
+from world import database_url, filled, make_caller
+
+from mainspring.domain.run import HttpAction, Request
+from mainspring.observe import Metrics
+from mainspring.wiring import SystemClock
+from mainspring.workers.scheduler import Scheduler, SchedulerOptions
+
+
+async def bare(target: str, in_flight: int, seconds: float) -> float:
+    """Calls a second of our caller alone."""
+    caller = make_caller()
+    until = time.monotonic() + seconds
+    action = HttpAction(url=target)
+    done = 0
+
+    async def keep_calling(number: int) -> None:
+        nonlocal done
+        request = Request("default", f"ep_{number}", "slot", SystemClock().now(), 1, action)
+        while time.monotonic() < until:
+            await caller.call(request)
+            done += 1
+
+    start = time.monotonic()
+    await asyncio.gather(*(keep_calling(number) for number in range(in_flight)))
+    elapsed = time.monotonic() - start
+    await caller.aclose()
+    return done / elapsed
+
+
+async def loop(url: str, target: str, options: argparse.Namespace) -> tuple[float, float]:
+    """Runs a second of the whole loop, and our CPU seconds per second."""
+    past = SystemClock().now() - timedelta(seconds=20)
+    async with filled(url, options.endpoints, target, past, interval_ms=100) as stores:
+        metrics = Metrics()
+        caller = make_caller()
+        scheduler = Scheduler(
+            stores.schedule,
+            caller,
+            SchedulerOptions("bench", places=options.places, per_tenant=10**6, per_host=10**6),
+            metrics,
+        )
+        task = asyncio.create_task(scheduler.run())
+        await asyncio.sleep(2)  # warm: plans prepared, connections open
+        before, cpu, start = _recorded(metrics), _cpu(), time.monotonic()
+        await asyncio.sleep(options.seconds)
+        rate = (_recorded(metrics) - before) / (time.monotonic() - start)
+        share = (_cpu() - cpu) / (time.monotonic() - start)
+        scheduler.stop()
+        await task
+        await caller.aclose()
+        return rate, share
+
+
+def _recorded(metrics: Metrics) -> float:
+    return sum(sample.value for metric in metrics.finished.collect() for sample in metric.samples if sample.name.endswith("_total"))
+
+
+def _cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--stores", nargs="+", default=["sqlite", "postgres"])
+    parser.add_argument("--endpoints", type=int, default=2_000)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--places", type=int, default=500)
+    parser.add_argument("--profile", action="store_true")
+    options = parser.parse_args()
+    with running_target() as target:
+        bare_rate = asyncio.run(bare(target, min(options.places, 100), options.seconds / 2))
+        print(f"bare client                {bare_rate:8,.0f} calls/s")
+        for kind in options.stores:
+            with database_url(kind) as url:
+                profile = cProfile.Profile()
+                if options.profile:
+                    profile.enable()
+                rate, share = asyncio.run(loop(url, target, options))
+                profile.disable()
+                print(f"whole loop on {kind:12} {rate:8,.0f} runs/s  {rate / bare_rate:5.0%} of bare  {share:4.2f} cores of ours")
+                if options.profile:
+                    pstats.Stats(profile).sort_stats("tottime").print_stats(45)
+
+
+if __name__ == "__main__":
+    main()

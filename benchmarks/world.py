@@ -1,0 +1,84 @@
+"""What several benchmarks share: databases to run on, a schedule to fill them with, ratios to print."""
+
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime, timedelta
+from ipaddress import ip_network
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from mainspring.domain.endpoint import Endpoint, Tenant
+from mainspring.outbound.guard import AddressGuard
+from mainspring.outbound.http import HttpCaller
+from mainspring.outbound.vault import KeyRing, Vault
+from mainspring.ports import Stores
+from mainspring.wiring import SystemClock, open_stores
+from tests.harness.postgres import Cluster
+from tests.stores.world import add, an_endpoint
+
+
+@contextmanager
+def database_url(kind: str) -> Iterator[str]:
+    """A fresh, durable database of its own: fsync on, as in production."""
+    if kind == "sqlite":
+        with TemporaryDirectory(dir=".") as folder:
+            yield f"sqlite://{Path(folder).resolve()}/bench.db"
+    else:
+        with Cluster(fsync=True, settings={"shared_buffers": "256MB"}) as cluster:
+            yield cluster.create_database("bench")
+
+
+@asynccontextmanager
+async def filled(
+    url: str, endpoints: int, target: str, first_run_at: datetime, spread_s: float = 0, interval_ms: int = 60_000
+) -> AsyncIterator[Stores]:
+    """Stores with so many endpoints, due from `first_run_at` on, evenly over `spread_s`."""
+    async with open_stores(url) as stores:
+        await stores.endpoints.put_tenant(Tenant("default", "default"))
+        (sample,) = _endpoints(1, target, first_run_at, spread_s, interval_ms)
+        await add(stores, sample)
+        await _bulk(stores, _endpoints(endpoints, target, first_run_at, spread_s, interval_ms)[1:])
+        yield stores
+
+
+def make_caller() -> HttpCaller:
+    guard = AddressGuard((ip_network("127.0.0.0/8"),))
+    return HttpCaller(guard, Vault(KeyRing(bytes(32))), clock=SystemClock().now)
+
+
+def _endpoints(count: int, target: str, first: datetime, spread_s: float, interval_ms: int) -> list[Endpoint]:
+    from mainspring.domain.run import HttpAction
+
+    host = target.split("/")[2]
+    action = HttpAction(url=target)
+    made = []
+    for number in range(count):
+        due = first + timedelta(seconds=spread_s * number / count)
+        made.append(
+            an_endpoint(
+                f"bench {number}", id=f"ep_bench_{number:07d}", action=action, host=host, interval_ms=interval_ms,
+                next_run_at=due, anchor_at=due - timedelta(milliseconds=interval_ms),
+            )  # fmt: skip
+        )
+    return made
+
+
+async def _bulk(stores: Stores, endpoints: list[Endpoint]) -> None:
+    """Fill a store faster than one transaction per endpoint; benchmarks only, so it reaches inside."""
+    from mainspring.stores.rows import ENDPOINT_COLUMNS, config_values, state_values
+
+    rows = [(*config_values(each), *state_values(each)) for each in endpoints]
+    database = stores.endpoints._db  # type: ignore[attr-defined]  # benchmarks reach inside to fill quickly
+    if hasattr(database, "write"):
+        await database.write(lambda db: db.run_many("add_endpoint", rows))
+        return
+    async with database.transaction() as session:
+        await session.script("SET LOCAL statement_timeout = '600s'")
+        for start in range(0, len(rows), 10_000):
+            await session._connection.copy_records_to_table(
+                "endpoint", records=rows[start : start + 10_000], columns=ENDPOINT_COLUMNS
+            )
+        await session.script("ANALYZE endpoint")

@@ -1,0 +1,232 @@
+"""What a user writes down about an endpoint, checked and normalised before anything is stored.
+
+Every door builds a Definition and every door gets the same refusals: what was wrong, the rule, the way out.
+"""
+
+import unicodedata
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.domain.condition import check_condition
+from mainspring.domain.duration import format_duration
+from mainspring.domain.endpoint import (
+    CATCH_UP_MAX,
+    INTERVAL_MS_MAX,
+    INTERVAL_MS_MIN,
+    LIMIT_MS_MIN,
+    TIMEOUT_MS_MAX,
+    BackoffPolicy,
+    Endpoint,
+    LostWorkerPolicy,
+    MisfirePolicy,
+    Tenant,
+)
+from mainspring.domain.errors import InvalidInput, QuotaExceeded, did_you_mean
+from mainspring.domain.name import check_name
+from mainspring.domain.run import Header, HttpAction
+from mainspring.domain.schedule import check_cron, check_timezone
+from mainspring.domain.target import check_header, check_url
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+HEADERS_MAX = 50
+BODY_MAX = 1_000_000
+BODY_CAP_MAX = 10_000_000
+DESCRIPTION_MAX = 10_000
+REDIRECTS_MAX = 5
+SECRET_WORDS = ("authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "x-auth", "signature")
+
+
+class Definition(Struct, frozen=True):
+    """One endpoint as its owner describes it. Header values are plain here; operations seal the secret ones."""
+
+    name: str
+    url: str
+    job: str = "default"
+    description: str = ""
+    method: str = "GET"
+    headers: tuple[Header, ...] = ()
+    body: str | None = None
+    cron: str | None = None
+    interval_ms: int | None = None
+    timezone: str = "UTC"
+    timeout_ms: int = 30_000
+    min_interval_ms: int | None = None
+    max_interval_ms: int | None = None
+    backoff: str = BackoffPolicy.DEFAULT
+    jitter_ms: int = 0
+    spread: bool = True
+    misfire: str = MisfirePolicy.RUN_ONCE
+    catch_up_max: int = 10
+    max_lateness_ms: int | None = None
+    on_lost_worker: str = LostWorkerPolicy.RETRY
+    body_cap: int = 100_000
+    redirects_max: int = 0
+    accept_codes: tuple[int, ...] = ()
+    condition: str | None = None
+
+
+def check_definition(
+    given: Definition, tenant: Tenant, endpoint_id: str = "", allow_ports: frozenset[int] = frozenset()
+) -> tuple[Definition, str]:
+    """The normalised definition and its `host:port`, or InvalidInput naming the first fault."""
+    target = check_url(given.url, allow_ports)
+    checked = replace(
+        given,
+        name=check_name(given.name, field="name", kind="endpoint"),
+        job=check_name(given.job, field="job", kind="job"),
+        description=check_text(given.description, "description", DESCRIPTION_MAX),
+        url=target.url,
+        method=_one_of(given.method.upper(), METHODS, "method"),
+        backoff=_one_of(given.backoff, tuple(BackoffPolicy), "backoff"),
+        misfire=_one_of(given.misfire, tuple(MisfirePolicy), "misfire"),
+        on_lost_worker=_one_of(given.on_lost_worker, tuple(LostWorkerPolicy), "on_lost_worker"),
+        min_interval_ms=given.min_interval_ms or None,
+        max_interval_ms=given.max_interval_ms or None,
+        headers=tuple(marked_secret(header) for header in given.headers),
+    )
+    _check_schedule(checked, endpoint_id)
+    _check_limits(checked, tenant)
+    _check_call(checked)
+    return checked, target.host_key
+
+
+def check_text(text: str, field: str, most: int) -> str:
+    """Free text, NFC: at most `most` characters, no NUL and no lone surrogate (PostgreSQL stores neither)."""
+    if len(text) > most:
+        raise InvalidInput(
+            f"{field} has {len(text):,} characters; at most {most:,} are kept, shorten it", field=field, value=len(text)
+        )
+    if "\x00" in text or any(0xD800 <= ord(character) <= 0xDFFF for character in text):
+        raise InvalidInput(
+            f"{field} contains a NUL or half a surrogate pair; these are not text, remove them", field=field
+        )
+    return unicodedata.normalize("NFC", text)
+
+
+def marked_secret(header: Header) -> Header:
+    """A header whose name speaks of a secret is treated as one, whether or not it was marked."""
+    check_header(header.name, header.value)
+    name = header.name.lower()
+    return replace(header, secret=header.secret or any(word in name for word in SECRET_WORDS))
+
+
+def action_of(definition: Definition, headers: tuple[Header, ...]) -> HttpAction:
+    """The action to store; `headers` are the definition's with secret values sealed."""
+    return HttpAction(
+        url=definition.url,
+        method=definition.method,
+        headers=headers,
+        body=definition.body,
+        timeout_ms=definition.timeout_ms,
+        body_cap=definition.body_cap,
+        redirects_max=definition.redirects_max,
+        accept_codes=definition.accept_codes,
+        condition=definition.condition,
+    )
+
+
+def definition_of(endpoint: Endpoint, job: str) -> Definition:
+    """The definition an endpoint was made from; secret header values stay sealed."""
+    action = endpoint.action
+    return Definition(
+        name=endpoint.name, url=action.url, job=job, description=endpoint.description, method=action.method,
+        headers=action.headers, body=action.body, cron=endpoint.cron, interval_ms=endpoint.interval_ms,
+        timezone=endpoint.timezone, timeout_ms=action.timeout_ms, min_interval_ms=endpoint.min_interval_ms,
+        max_interval_ms=endpoint.max_interval_ms, backoff=endpoint.backoff, jitter_ms=endpoint.jitter_ms,
+        spread=endpoint.spread, misfire=endpoint.misfire, catch_up_max=endpoint.catch_up_max,
+        max_lateness_ms=endpoint.max_lateness_ms, on_lost_worker=endpoint.on_lost_worker, body_cap=action.body_cap,
+        redirects_max=action.redirects_max, accept_codes=action.accept_codes, condition=action.condition,
+    )  # fmt: skip
+
+
+def _check_schedule(given: Definition, endpoint_id: str) -> None:
+    if (given.cron is None) == (given.interval_ms is None):
+        both = given.cron is not None
+        raise InvalidInput(
+            f"{'both a cron expression and an interval' if both else 'neither a cron expression nor an interval'} "
+            f"for {given.name!r}; an endpoint has exactly one of them: give --cron or --every",
+            field="schedule",
+        )
+    check_timezone(given.timezone)
+    if given.cron is not None:
+        check_cron(given.cron, given.timezone, endpoint_id=endpoint_id)
+    if given.interval_ms is not None:
+        _in_bounds(given.interval_ms, INTERVAL_MS_MIN, INTERVAL_MS_MAX, "interval")
+
+
+def _check_limits(given: Definition, tenant: Tenant) -> None:
+    low, high, interval = given.min_interval_ms, given.max_interval_ms, given.interval_ms
+    for field, value in (("min_interval", low), ("max_interval", high)):
+        if value is not None:
+            _in_bounds(value, LIMIT_MS_MIN, INTERVAL_MS_MAX, field)
+    if low is not None and high is not None and low > high:
+        raise InvalidInput(
+            f"min_interval {format_duration(low)} is above max_interval {format_duration(high)}; "
+            "no run could satisfy both: lower the one or raise the other",
+            field="min_interval",
+            value=low,
+        )
+    if interval is not None and low is not None and interval < low:
+        raise InvalidInput(
+            f"interval {format_duration(interval)} for {given.name!r} is below its min_interval "
+            f"{format_duration(low)}; raise the interval or lower min_interval",
+            field="interval",
+            value=interval,
+        )
+    if interval is not None and high is not None and interval > high:
+        raise InvalidInput(
+            f"interval {format_duration(interval)} for {given.name!r} is above its max_interval "
+            f"{format_duration(high)}; lower the interval or raise max_interval",
+            field="interval",
+            value=interval,
+        )
+    floor = tenant.interval_ms_min
+    if floor is not None and interval is not None and interval < floor:
+        raise QuotaExceeded(
+            f"interval {format_duration(interval)} is below the tenant's minimum {format_duration(floor)}; raise it",
+            quota="interval_ms_min",
+            limit=floor,
+        )
+
+
+def _check_call(given: Definition) -> None:
+    _in_bounds(given.timeout_ms, 1, TIMEOUT_MS_MAX, "timeout")
+    _in_bounds(given.jitter_ms, 0, given.interval_ms // 2 if given.interval_ms else 3_600_000, "jitter")
+    if given.max_lateness_ms is not None:
+        _in_bounds(given.max_lateness_ms, 0, INTERVAL_MS_MAX, "max_lateness")
+    _count_in_bounds(given.catch_up_max, 1, CATCH_UP_MAX, "catch_up_max")
+    _count_in_bounds(given.redirects_max, 0, REDIRECTS_MAX, "redirects_max")
+    _count_in_bounds(given.body_cap, 0, BODY_CAP_MAX, "body_cap")
+    _count_in_bounds(len(given.headers), 0, HEADERS_MAX, "headers")
+    if given.body is not None:
+        check_text(given.body, "body", BODY_MAX)
+    for code in given.accept_codes:
+        _count_in_bounds(code, 100, 999, "accept_codes")
+    if given.condition is not None:
+        check_condition(given.condition)
+
+
+def _one_of(value: str, allowed: tuple[str, ...], field: str) -> str:
+    if value not in allowed:
+        raise InvalidInput(
+            f"unknown {field} {value!r}{did_you_mean(value, allowed)}; choose one of {', '.join(allowed)}",
+            field=field,
+            value=value,
+        )
+    return value
+
+
+def _in_bounds(value: int, low: int, high: int, field: str) -> None:
+    if isinstance(value, bool) or not low <= value <= high:
+        raise InvalidInput(
+            f"{field} {value} ms is out of bounds; give {format_duration(low) if low else '0'} "
+            f"to {format_duration(high)}",
+            field=field,
+            value=value,
+        )
+
+
+def _count_in_bounds(value: int, low: int, high: int, field: str) -> None:
+    if isinstance(value, bool) or not low <= value <= high:
+        raise InvalidInput(f"{field} {value} is out of bounds; give {low:,} to {high:,}", field=field, value=value)

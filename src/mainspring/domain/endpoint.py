@@ -1,0 +1,139 @@
+"""Endpoints and jobs: one thing to call and when, and the named groups they belong to.
+
+An endpoint is a value: its configuration and its whole scheduling state. Nothing changes one in place: `planning`,
+`claiming`, `settling` and `changes` compute the next value, a store writes it where the epoch is still theirs.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct
+
+from mainspring.domain.hint import IntervalHint, OneShotHint
+from mainspring.domain.run import HttpAction, Trigger
+
+INTERVAL_MS_MIN = 100
+INTERVAL_MS_MAX = 366 * 86_400_000
+LIMIT_MS_MIN = 1_000  # a limit below one second would let a hint turn an endpoint into a load test
+TIMEOUT_MS_MAX = 600_000  # beyond ten minutes a lease without renewal is held too long after a crash
+CATCH_UP_MAX = 100
+LOST_WORKERS_MAX = 5  # in a row; then the endpoint is parked: it may be what kills them
+
+
+class BackoffPolicy(StrEnum):
+    DEFAULT = "default"
+    MONITOR = "monitor"
+
+
+class MisfirePolicy(StrEnum):
+    RUN_ONCE = "run_once"
+    SKIP = "skip"
+    CATCH_UP = "catch_up"
+
+
+class LostWorkerPolicy(StrEnum):
+    RETRY = "retry"  # at least once
+    SKIP = "skip"  # at most once
+
+
+class JobStatus(StrEnum):
+    ACTIVE = "active"
+    PAUSED = "paused"
+    ARCHIVED = "archived"
+
+
+class Job(Struct, frozen=True):
+    id: str
+    tenant_id: str
+    name: str
+    description: str
+    status: JobStatus
+    created_at: datetime
+    updated_at: datetime
+
+
+class Tenant(Struct, frozen=True):
+    """A tenant's quotas (None: unlimited), what it used of them this month, and its sealed signing keys."""
+
+    id: str
+    name: str
+    runs_per_month: int | None = None
+    tokens_per_month: int | None = None
+    endpoints_max: int | None = None
+    interval_ms_min: int | None = None
+    runs_this_month: int = 0
+    signing_keys: tuple[str, ...] = ()
+
+
+class Endpoint(Struct, frozen=True):
+    """Configuration first, then state. The stores' column lists follow this order."""
+
+    id: str
+    tenant_id: str
+    job_id: str
+    name: str
+    description: str
+    action: HttpAction
+    host: str  # `host:port` of the action, for the cap on concurrent calls to one host
+    cron: str | None
+    interval_ms: int | None
+    timezone: str
+    min_interval_ms: int | None
+    max_interval_ms: int | None
+    backoff: BackoffPolicy
+    jitter_ms: int
+    spread: bool
+    misfire: MisfirePolicy
+    catch_up_max: int
+    max_lateness_ms: int | None
+    on_lost_worker: LostWorkerPolicy
+    created_at: datetime
+    updated_at: datetime
+    version: int  # of the configuration; +1 with every edit
+
+    # What stops it from running at all.
+    job_active: bool
+    archived_at: datetime | None
+    parked_at: datetime | None
+    parked_reason: str
+    paused_until: datetime | None
+    pause_reason: str
+    deferred_until: datetime | None  # over quota until then
+
+    # What the governor reads besides the configuration.
+    failure_count: int
+    not_before: datetime | None  # the target's Retry-After
+    interval_hint: IntervalHint | None
+    one_shot_hint: OneShotHint | None
+
+    # The plan: when it runs next and why.
+    anchor_at: datetime  # the `now` of the last decision that a run made; replanning starts from it
+    next_run_at: datetime | None  # None: not until something changes
+    source: str
+    trail: str  # JSON
+    manual_at: datetime | None  # a requested run that waits for its turn
+
+    # The slot in hand, or owed (taken over, released, caught up), and who holds it.
+    slot_at: datetime | None
+    trigger: Trigger
+    attempt: int
+    claim_epoch: int
+    lease_until: datetime | None
+    claimed_by: str
+    run_id: str
+    lost_count: int
+
+    # The last run that ended.
+    last_run_at: datetime | None
+    last_status: str
+
+    @property
+    def is_running(self) -> bool:
+        return self.lease_until is not None
+
+    @property
+    def can_run(self) -> bool:
+        return self.job_active and self.archived_at is None and self.parked_at is None
+
+    def is_paused(self, now: datetime) -> bool:
+        return self.paused_until is not None and self.paused_until > now

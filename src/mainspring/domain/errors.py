@@ -1,0 +1,74 @@
+"""Every error a caller can act on, in one tree.
+
+    MainspringError
+    ├── InvalidInput       change what was sent                (field, value)
+    ├── NotFound           name something that exists          (kind, name)
+    ├── Conflict           change the state first              (kind, name)
+    ├── QuotaExceeded      ask for less, or for a higher quota (quota, limit)
+    ├── StoreUnavailable   wait and try again
+    └── Misconfigured      the operator changes a setting      (setting)
+
+A message has three parts: what happened, with the value; the rule; the way out.
+"""
+
+from difflib import get_close_matches
+
+
+class MainspringError(Exception):
+    """Anything Mainspring refuses or cannot do, in words meant for a person."""
+
+    code = "error"
+
+
+class InvalidInput(MainspringError):
+    code = "invalid-input"
+
+    def __init__(self, message: str, *, field: str, value: object = None) -> None:
+        super().__init__(message)
+        self.field = field
+        self.value = value
+
+
+class NotFound(MainspringError):
+    code = "not-found"
+
+    def __init__(self, kind: str, name: str, known: tuple[str, ...] = ()) -> None:
+        super().__init__(f"no {kind} {name!r}{did_you_mean(name, known)}")
+        self.kind = kind
+        self.name = name
+
+
+class Conflict(MainspringError):
+    code = "conflict"
+
+    def __init__(self, message: str, *, kind: str, name: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.name = name
+
+
+class QuotaExceeded(MainspringError):
+    code = "quota-exceeded"
+
+    def __init__(self, message: str, *, quota: str, limit: int) -> None:
+        super().__init__(message)
+        self.quota = quota
+        self.limit = limit
+
+
+class StoreUnavailable(MainspringError):
+    code = "store-unavailable"
+
+
+class Misconfigured(MainspringError):
+    code = "misconfigured"
+
+    def __init__(self, message: str, *, setting: str) -> None:
+        super().__init__(message)
+        self.setting = setting
+
+
+def did_you_mean(name: str, known: tuple[str, ...]) -> str:
+    """The tail of a message about an unknown name: the nearest known one, if any is near."""
+    near = get_close_matches(name, known, n=1, cutoff=0.6)
+    return f", did you mean {near[0]!r}?" if near else ""

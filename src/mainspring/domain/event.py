@@ -1,0 +1,97 @@
+"""Lifecycle events: what happened, in order, to whom, by whom.
+
+They feed the live view, webhooks, the planner's wake-up and the audit trail. A store writes them in the transaction
+of the change they tell of, so an event exists exactly when its change does.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class EventType(StrEnum):
+    RUN_STARTED = "run.started"
+    RUN_FINISHED = "run.finished"
+    RUN_TIMEOUT = "run.timeout"
+    RUN_ABANDONED = "run.abandoned"
+    RUN_SUPERSEDED = "run.superseded"
+    RUN_MISSED = "run.missed"
+    SCHEDULE_UPDATED = "schedule.updated"
+    SCHEDULE_LATE = "schedule.late"
+    BACKOFF_APPLIED = "backoff.applied"
+    MANUAL_RUN_REQUESTED = "manual_run.requested"
+    MANUAL_RUN_STARTED = "manual_run.started"
+    HINT_WRITTEN = "hint.written"
+    HINT_EXPIRED = "hint.expired"
+    HINT_CLEARED = "hint.cleared"
+    FAILURES_RESET = "failures.reset"
+    ENDPOINT_CREATED = "endpoint.created"
+    ENDPOINT_UPDATED = "endpoint.updated"
+    ENDPOINT_PAUSED = "endpoint.paused"
+    ENDPOINT_RESUMED = "endpoint.resumed"
+    ENDPOINT_PARKED = "endpoint.parked"
+    ENDPOINT_ARCHIVED = "endpoint.archived"
+    ENDPOINT_DELETED = "endpoint.deleted"
+    ENDPOINT_FAULTY = "endpoint.faulty"
+    JOB_CREATED = "job.created"
+    JOB_UPDATED = "job.updated"
+    JOB_PAUSED = "job.paused"
+    JOB_RESUMED = "job.resumed"
+    JOB_ARCHIVED = "job.archived"
+    QUOTA_DEFERRED = "quota.deferred"
+    SIGNING_KEY_CREATED = "signing_key.created"
+    SIGNING_KEY_REVOKED = "signing_key.revoked"
+
+
+MEANING: dict[EventType, str] = {
+    EventType.RUN_STARTED: "A worker claimed a slot and calls the endpoint now.",
+    EventType.RUN_FINISHED: "A run ended; carries its status and the next run with its source.",
+    EventType.RUN_TIMEOUT: "A run passed its deadline.",
+    EventType.RUN_ABANDONED: "The worker of a run was lost; the slot is retried, or left if it may run at most once.",
+    EventType.RUN_SUPERSEDED: "A result came after another worker had taken the slot over; it changed nothing.",
+    EventType.RUN_MISSED: "Slots passed while nothing could run them; the misfire policy did not run them later.",
+    EventType.SCHEDULE_UPDATED: "The next run moved for another reason than a run's end.",
+    EventType.SCHEDULE_LATE: "The watchdog found endpoints that were due and did not start in time.",
+    EventType.BACKOFF_APPLIED: "Failures in a row stretched the interval.",
+    EventType.MANUAL_RUN_REQUESTED: "Somebody asked for a run now.",
+    EventType.MANUAL_RUN_STARTED: "A requested run started.",
+    EventType.HINT_WRITTEN: "A hint was written by a user, a rule or a model.",
+    EventType.HINT_EXPIRED: "A hint's time ran out; the baseline is back.",
+    EventType.HINT_CLEARED: "Hints were removed; the baseline is back.",
+    EventType.FAILURES_RESET: "The count of failures in a row was set back to zero.",
+    EventType.ENDPOINT_CREATED: "An endpoint was added.",
+    EventType.ENDPOINT_UPDATED: "An endpoint's configuration changed.",
+    EventType.ENDPOINT_PAUSED: "An endpoint was paused.",
+    EventType.ENDPOINT_RESUMED: "An endpoint was resumed, or unparked.",
+    EventType.ENDPOINT_PARKED: "An endpoint lost its worker too often in a row and was taken out of the schedule.",
+    EventType.ENDPOINT_ARCHIVED: "An endpoint was archived: kept, with its runs, but never run again.",
+    EventType.ENDPOINT_DELETED: "An endpoint and its runs were deleted.",
+    EventType.ENDPOINT_FAULTY: "Planning or storing one endpoint failed; it was pushed ahead, its neighbours were not.",
+    EventType.JOB_CREATED: "A job was added.",
+    EventType.JOB_UPDATED: "A job's name or description changed.",
+    EventType.JOB_PAUSED: "A job was paused; none of its endpoints runs.",
+    EventType.JOB_RESUMED: "A job was resumed.",
+    EventType.JOB_ARCHIVED: "A job was archived with its endpoints.",
+    EventType.QUOTA_DEFERRED: "The tenant used up its runs of the month; the endpoint waits for the next one.",
+    EventType.SIGNING_KEY_CREATED: "A signing key was made; calls are signed with it.",
+    EventType.SIGNING_KEY_REVOKED: "A signing key ended.",
+}
+
+
+class Event(Struct, frozen=True):
+    type: EventType
+    at: datetime
+    tenant_id: str
+    endpoint_id: str = ""
+    run_id: str = ""  # the correlation id of everything one run causes
+    actor: str = "system"
+    data: dict[str, object] = {}
+
+
+class StoredEvent(Struct, frozen=True):
+    """An event and its place in the order; `cursor` goes back into `events_after` to read on."""
+
+    cursor: str
+    event: Event
+

@@ -1,0 +1,47 @@
+"""Which of the due endpoints get the free places. Pure.
+
+Tenants take turns: the first place goes to the tenant with the fewest runs in flight, then by age. Nobody gets more
+than its caps allow, so a hanging target takes only its own places and one tenant's backlog delays no other tenant.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+
+class Candidate(NamedTuple):
+    id: str
+    tenant_id: str
+    host: str
+    claimable_at: datetime
+
+
+def pick(
+    candidates: Iterable[Candidate],
+    busy: Mapping[tuple[str, str], int],
+    per_tenant: int,
+    per_host: int,
+    limit: int,
+) -> list[str]:
+    """Ids to claim, at most `limit`. `busy` counts the runs in flight for each (tenant, host)."""
+    tenants: Counter[str] = Counter()
+    hosts: Counter[str] = Counter()
+    for (tenant_id, host), count in busy.items():
+        tenants[tenant_id] += count
+        hosts[host] += count
+    turns: list[tuple[int, datetime, Candidate]] = []
+    waiting = Counter(tenants)
+    for candidate in sorted(candidates, key=lambda each: each.claimable_at):
+        waiting[candidate.tenant_id] += 1
+        turns.append((waiting[candidate.tenant_id], candidate.claimable_at, candidate))
+    turns.sort()
+    picked: list[str] = []
+    for _, _, candidate in turns:
+        if len(picked) == limit:
+            break
+        if hosts[candidate.host] < per_host and tenants[candidate.tenant_id] < per_tenant:
+            hosts[candidate.host] += 1
+            tenants[candidate.tenant_id] += 1
+            picked.append(candidate.id)
+    return picked

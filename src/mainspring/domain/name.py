@@ -1,0 +1,71 @@
+"""Names people give to things, and how any value they sent is shown back to them.
+
+A name is kept in Unicode NFC, so that two spellings of `é` are one name and uniqueness holds on what is stored.
+Refused: what cannot be stored (NUL, lone surrogates), what reorders or breaks the line it is shown in (bidi
+controls, line breaks), and what cannot be seen at all. Spaces inside, letters of any script and emoji are fine.
+"""
+
+import unicodedata
+from typing import Final
+
+from mainspring.domain.errors import InvalidInput
+
+NAME_LENGTH_MAX: Final = 100
+_RAW_LENGTH_MAX: Final = 1_000  # NFC and strip only shorten a little; beyond this it is not even looked at
+_SHOWN_LENGTH_MAX: Final = 80
+# Unicode property Bidi_Control: they make text read as something else ("gpj.exe" as "exe.jpg").
+_BIDI_CONTROLS: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_FORBIDDEN_CATEGORIES: Final = {
+    "Cc": "a control character",
+    "Cs": "a lone surrogate",
+    "Zl": "a line separator",
+    "Zp": "a paragraph separator",
+}
+
+
+def check_name(text: object, *, field: str, kind: str) -> str:
+    """The name as it is stored: NFC, no spaces at its ends, 1 to 100 characters.
+
+    `field` is where it was sent (`name`), `kind` what it names (`job`); both appear in the refusal.
+    """
+    if not isinstance(text, str):
+        raise _refused(text, field, kind, "is not text", "a name is text: put it in quotes")
+    if len(text) > _RAW_LENGTH_MAX:
+        raise _too_long(text, len(text), field, kind)
+    name = unicodedata.normalize("NFC", text).strip()
+    if not name:
+        what = "is only spaces" if text else "is empty"
+        raise _refused(text, field, kind, what, f"a name has 1 to {NAME_LENGTH_MAX} characters: write one")
+    if len(name) > NAME_LENGTH_MAX:
+        raise _too_long(text, len(name), field, kind)
+    for character in name:
+        trouble = _trouble(character)
+        if trouble:
+            what = f"contains {trouble} (U+{ord(character):04X})"
+            raise _refused(text, field, kind, what, "a name is one line of visible text: remove it")
+    if not any(unicodedata.category(character)[0] in "LNPS" for character in name):
+        raise _refused(text, field, kind, "shows nothing", "a name must be readable: use a letter or a digit")
+    return name
+
+
+def shown(value: object) -> str:
+    """Any value that was sent, safe and short enough for a message, a log or JSON."""
+    text = value if isinstance(value, str) else repr(value)
+    safe = "".join(
+        character if character.isprintable() else repr(character)[1:-1] for character in text[:_SHOWN_LENGTH_MAX]
+    )
+    return safe + "…" if len(text) > _SHOWN_LENGTH_MAX else safe
+
+
+def _trouble(character: str) -> str:
+    if character in _BIDI_CONTROLS:
+        return "a text direction control"
+    return _FORBIDDEN_CATEGORIES.get(unicodedata.category(character), "")
+
+
+def _too_long(text: str, length: int, field: str, kind: str) -> InvalidInput:
+    return _refused(text, field, kind, f"has {length} characters", f"at most {NAME_LENGTH_MAX} are allowed: shorten it")
+
+
+def _refused(text: object, field: str, kind: str, what: str, rule: str) -> InvalidInput:
+    return InvalidInput(f"{kind} {field} '{shown(text)}' {what}; {rule}", field=field, value=shown(text))

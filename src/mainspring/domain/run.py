@@ -1,0 +1,129 @@
+"""Runs: one attempt to execute one slot of an endpoint, what was asked and what came back.
+
+A slot is one instant at which an endpoint was due; every attempt at it carries the same slot id.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+
+from msgspec import Struct
+
+from mainspring.domain.instant import to_us
+
+
+class RunStatus(StrEnum):
+    RUNNING = "running"
+    SUCCESS = "success"
+    FAILURE = "failure"
+    TIMEOUT = "timeout"  # the deadline passed, or the janitor closed a run nobody finished
+    BLOCKED = "blocked"  # never sent: forbidden address, no signing key, unreadable secret
+    ABANDONED = "abandoned"  # its worker was lost; another attempt at the slot follows
+    SUPERSEDED = "superseded"  # ended after another attempt had taken the slot over
+    UNKNOWN = "unknown"  # its worker was lost and the endpoint runs a slot at most once
+    MISSED = "missed"  # slots that passed while nothing could run them, summed up in one row
+
+
+ENDED_BY_CALL = (RunStatus.SUCCESS, RunStatus.FAILURE, RunStatus.TIMEOUT, RunStatus.BLOCKED)
+
+
+class Trigger(StrEnum):
+    SCHEDULE = "schedule"
+    MANUAL = "manual"
+    TEST = "test"
+    CATCH_UP = "catch-up"
+    RETRY = "retry"  # a slot taken over from a lost worker
+
+
+class Header(Struct, frozen=True):
+    """One request header. A secret one holds its sealed value; nothing shows it again."""
+
+    name: str
+    value: str
+    secret: bool = False
+
+
+class HttpAction(Struct, frozen=True, omit_defaults=True):
+    """What an endpoint calls. `body` is sent as UTF-8; GET and HEAD send none."""
+
+    url: str
+    method: str = "GET"
+    headers: tuple[Header, ...] = ()
+    body: str | None = None
+    timeout_ms: int = 30_000
+    body_cap: int = 100_000
+    redirects_max: int = 0
+    accept_codes: tuple[int, ...] = ()  # empty: any 2xx
+    condition: str | None = None  # CEL over status_code, headers, body, duration_ms; must be true for success
+
+
+class Request(Struct, frozen=True):
+    """One call to make: the action and the identity it carries in its headers."""
+
+    tenant_id: str
+    endpoint_id: str
+    slot_id: str
+    slot_at: datetime
+    attempt: int
+    action: HttpAction
+    signing_keys: tuple[str, ...] = ()  # sealed; newest first; not empty means: sign or do not send
+
+
+class Body(Struct, frozen=True):
+    """What a response body was, as capped raw bytes."""
+
+    data: bytes
+    content_type: str = ""
+    truncated: bool = False
+    bytes_seen: int = 0  # how many arrived before reading stopped
+
+
+class Phases(Struct, frozen=True):
+    """Where the time of a call went, in microseconds since its start (cumulative, as libcurl reports them)."""
+
+    dns_us: int = 0
+    connect_us: int = 0
+    tls_us: int = 0
+    first_byte_us: int = 0
+    total_us: int = 0
+
+
+class Outcome(Struct, frozen=True):
+    """How a call ended. A failed call is a value, never an exception."""
+
+    status: RunStatus
+    duration_ms: int
+    status_code: int | None = None
+    error_code: str | None = None  # stable, for programs: deadline, blocked_address, dns, connect, tls, protocol, ...
+    error: str | None = None  # for people
+    body: Body | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    phases: Phases | None = None
+    retry_after_s: int | None = None
+    address: str | None = None
+
+
+class Run(Struct, frozen=True):
+    id: str
+    tenant_id: str
+    endpoint_id: str
+    slot_at: datetime
+    attempt: int
+    trigger: Trigger
+    source: str
+    status: RunStatus
+    started_at: datetime
+    claim_epoch: int | None = None
+    worker: str = ""
+    finished_at: datetime | None = None
+    duration_ms: int | None = None
+    status_code: int | None = None
+    error_code: str | None = None
+    error: str | None = None
+    missed_count: int = 0
+    trail: str = "[]"  # JSON: the decision that planned this run
+    detail: str = "{}"  # JSON: phases, response headers, address
+
+
+def slot_id(endpoint_id: str, slot_at: datetime) -> str:
+    """The same for every attempt at a slot; contains no dot, as Standard Webhooks wants."""
+    return f"{endpoint_id}_{to_us(slot_at)}"

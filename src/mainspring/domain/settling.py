@@ -1,0 +1,131 @@
+"""What a finished call does to its endpoint. Pure.
+
+Only where the epoch is still the claim's: the result is applied (failure count, expired hints), the governor is asked,
+the lease ends. If the epoch moved on, the run is recorded as superseded and nothing else changes.
+"""
+
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.domain.claiming import Claim
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.governor import BASELINE_INTERVAL, CronReader, plan_next_run
+from mainspring.domain.instant import after_ms, rfc3339
+from mainspring.domain.planning import plan_after_run, push_ahead
+from mainspring.domain.run import Outcome, RunStatus, Trigger
+
+
+class Finished(Struct, frozen=True):
+    """A claim and how its call ended, on the clock of the store."""
+
+    claim: Claim
+    outcome: Outcome
+    started_at: datetime
+    finished_at: datetime
+
+
+class Settlement(Struct, frozen=True):
+    """`endpoint` is None where the result came too late to count, or was recorded before."""
+
+    endpoint: Endpoint | None
+    status: RunStatus
+    events: tuple[Event, ...] = ()
+    is_repeat: bool = False  # the same result again, after a commit whose answer was lost
+
+
+def settle(
+    endpoint: Endpoint | None, finished: Finished, now: datetime, cron: CronReader, *, fenced: bool = True
+) -> Settlement:
+    """`fenced=False` exists for the negative control of the concurrency tests and is set nowhere else."""
+    claim, outcome = finished.claim, finished.outcome
+    if endpoint is not None and endpoint.claim_epoch == claim.epoch and not endpoint.is_running and fenced:
+        return Settlement(None, outcome.status, is_repeat=True)
+    if endpoint is None or (endpoint.claim_epoch != claim.epoch and fenced):
+        data: dict[str, object] = {"would_have_been": outcome.status, "worker": claim.endpoint.claimed_by}
+        return Settlement(None, RunStatus.SUPERSEDED, (_event(EventType.RUN_SUPERSEDED, now, claim, data),))
+    failed = outcome.status is not RunStatus.SUCCESS
+    applied = replace(
+        endpoint,
+        failure_count=endpoint.failure_count + 1 if failed else 0,
+        not_before=_not_before(finished),
+        lease_until=None,
+        claimed_by="",
+        slot_at=None,
+        attempt=0,
+        lost_count=0,
+        last_run_at=finished.started_at,
+        last_status=outcome.status,
+    )
+    events: tuple[Event, ...] = ()
+    if endpoint.trigger is not Trigger.MANUAL:  # a manual run plans nothing: the sweep clears hints and replans
+        applied, events = without_expired_hints(applied, finished.finished_at)
+    try:
+        planned = _plan(applied, finished, cron)
+    except Exception as fault:  # whatever one endpoint's plan throws is that endpoint's alone
+        planned = push_ahead(applied, now, f"{type(fault).__name__}: {fault}")
+        events = (*events, _event(EventType.ENDPOINT_FAULTY, now, claim, {"fault": str(fault)}))
+    return Settlement(planned, outcome.status, (*events, *_ended(planned, finished, now)))
+
+
+def without_expired_hints(endpoint: Endpoint, now: datetime) -> tuple[Endpoint, tuple[Event, ...]]:
+    """Clear what has expired; who calls this plans again, so that the baseline is back at once."""
+    interval, one_shot = endpoint.interval_hint, endpoint.one_shot_hint
+    if interval is None and one_shot is None:
+        return endpoint, ()
+    events: list[Event] = []
+    for kind, hint in (("interval", interval), ("one_shot", one_shot)):
+        if hint is not None and not hint.is_fresh(now):
+            data: dict[str, object] = {"kind": kind, "expired_at": rfc3339(hint.expires_at), "author": hint.author}
+            events.append(Event(EventType.HINT_EXPIRED, now, endpoint.tenant_id, endpoint.id, "", "system", data))
+    if not events:
+        return endpoint, ()
+    return replace(
+        endpoint,
+        interval_hint=interval if interval is not None and interval.is_fresh(now) else None,
+        one_shot_hint=one_shot if one_shot is not None and one_shot.is_fresh(now) else None,
+    ), tuple(events)
+
+
+def _plan(endpoint: Endpoint, finished: Finished, cron: CronReader) -> Endpoint:
+    claim = finished.claim
+    if endpoint.trigger is Trigger.MANUAL:
+        return endpoint  # the schedule keeps its own cadence
+    if endpoint.trigger is Trigger.CATCH_UP:
+        following = plan_next_run(claim.slot_at, endpoint, cron)
+        if following.next_run_at <= finished.finished_at and not endpoint.is_paused(finished.finished_at):
+            paced = after_ms(finished.started_at, endpoint.min_interval_ms or 0)
+            return replace(endpoint, slot_at=following.next_run_at, next_run_at=max(paced, finished.finished_at))
+    return plan_after_run(endpoint, claim.slot_at, finished.started_at, finished.finished_at, cron)
+
+
+def _not_before(finished: Finished) -> datetime | None:
+    seconds = finished.outcome.retry_after_s
+    return finished.finished_at + timedelta(seconds=seconds) if seconds else None
+
+
+def _ended(endpoint: Endpoint, finished: Finished, now: datetime) -> tuple[Event, ...]:
+    claim, outcome = finished.claim, finished.outcome
+    next_run_at = rfc3339(endpoint.next_run_at) if endpoint.next_run_at else None
+    data: dict[str, object] = {
+        "status": outcome.status,
+        "status_code": outcome.status_code,
+        "duration_ms": outcome.duration_ms,
+        "next_run_at": next_run_at,
+        "source": endpoint.source,
+    }
+    if outcome.error_code is not None:
+        data["error_code"] = outcome.error_code
+    events = [_event(EventType.RUN_FINISHED, now, claim, data)]
+    if outcome.status is RunStatus.TIMEOUT:
+        events.append(_event(EventType.RUN_TIMEOUT, now, claim, {"timeout_ms": claim.endpoint.action.timeout_ms}))
+    if endpoint.failure_count and endpoint.source == BASELINE_INTERVAL:
+        backoff: dict[str, object] = {"failures": endpoint.failure_count, "next_run_at": next_run_at}
+        events.append(_event(EventType.BACKOFF_APPLIED, now, claim, backoff))
+    return tuple(events)
+
+
+def _event(kind: EventType, now: datetime, claim: Claim, data: dict[str, object]) -> Event:
+    return Event(kind, now, claim.endpoint.tenant_id, claim.endpoint.id, claim.run_id, claim.endpoint.claimed_by, data)

@@ -1,0 +1,260 @@
+"""What a user may ask for about endpoints: one function per verb, where a rule is kept.
+
+The doors parse and format; the rules are here and in the domain. Every function works within one tenant.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.domain import changes
+from mainspring.domain.changes import Change
+from mainspring.domain.definition import Definition, action_of, check_definition, check_text, definition_of
+from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy, Tenant
+from mainspring.domain.errors import Conflict, NotFound, QuotaExceeded
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.governor import CronReader
+from mainspring.domain.hint import (
+    INTERVAL_TTL_DEFAULT,
+    ONE_SHOT_TTL_DEFAULT,
+    make_interval_hint,
+    make_one_shot_hint,
+)
+from mainspring.domain.planning import plan_first
+from mainspring.domain.run import Header, Trigger
+from mainspring.ports import EndpointFilter, Ids, Stores, Vault
+
+REASON_MAX = 1_000
+NAMES_FOR_SUGGESTIONS = 1_000
+
+
+class Desk(Struct, frozen=True):
+    """What operations work with: one tenant's view of the stores, who acts, and the sources of ids and secrecy."""
+
+    stores: Stores
+    tenant_id: str
+    actor: str
+    ids: Ids
+    vault: Vault
+    cron: CronReader
+    allow_ports: frozenset[int] = frozenset()
+
+
+async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:
+    """Create an endpoint, and its job if that is new. The first run is planned at once; nothing is back-filled."""
+    tenant = await _tenant(desk)
+    now = await desk.stores.schedule.now()
+    endpoint_id = desk.ids.new("ep", now)
+    checked, host = check_definition(definition, tenant, endpoint_id, desk.allow_ports)
+    await _check_count(desk, tenant)
+    job = await _job(desk, checked.job, now)
+    endpoint = plan_first(_new_endpoint(desk, endpoint_id, checked, host, job, now), now, desk.cron)
+    data: dict[str, object] = {"name": endpoint.name, "url": endpoint.action.url}
+    event = Event(EventType.ENDPOINT_CREATED, now, desk.tenant_id, endpoint.id, "", desk.actor, data)
+    await desk.stores.endpoints.add_endpoint(endpoint, event)
+    return endpoint
+
+
+async def find_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
+    endpoint = await desk.stores.endpoints.endpoint(desk.tenant_id, name_or_id)
+    if endpoint is None:
+        near = await desk.stores.endpoints.endpoints(desk.tenant_id, EndpointFilter(limit=NAMES_FOR_SUGGESTIONS))
+        raise NotFound("endpoint", name_or_id, tuple(each.name for each in near))
+    return endpoint
+
+
+async def describe_endpoint(desk: Desk, endpoint: Endpoint) -> Definition:
+    jobs = {job.id: job.name for job in await desk.stores.endpoints.jobs(desk.tenant_id)}
+    return definition_of(endpoint, jobs[endpoint.job_id])
+
+
+async def edit_endpoint(desk: Desk, name_or_id: str, edit: Callable[[Definition], Definition]) -> Change:
+    """Change the definition by a function of the present one; secret headers that it leaves alone stay sealed."""
+    found = await find_endpoint(desk, name_or_id)
+    tenant = await _tenant(desk)
+    before = await describe_endpoint(desk, found)
+    wanted = edit(before)
+    plain = replace(wanted, headers=tuple(header for header in wanted.headers if header not in before.headers))
+    checked, host = check_definition(plain, tenant, found.id, desk.allow_ports)
+    now = await desk.stores.schedule.now()
+    job = await _job(desk, checked.job, now)
+    sealed = {header.name.lower(): header for header in _sealed(desk, found.id, checked.headers)}
+    headers = tuple(sealed.pop(header.name.lower(), header) for header in wanted.headers)
+
+    def act(old: Endpoint, at: datetime) -> Change:
+        return changes.edit(old, _configured(old, checked, headers, host, job), at, desk.actor, desk.cron)
+
+    return await _change(desk, found, act)
+
+
+async def put_interval_hint(
+    desk: Desk, name_or_id: str, interval_ms: int, ttl: timedelta = INTERVAL_TTL_DEFAULT, reason: str = ""
+) -> Change:
+    reason = check_text(reason, "reason", REASON_MAX)
+
+    def act(endpoint: Endpoint, now: datetime) -> Change:
+        hint = make_interval_hint(now, interval_ms, ttl, reason, desk.actor)
+        return changes.put_interval_hint(endpoint, hint, now, desk.cron)
+
+    return await _change(desk, await find_endpoint(desk, name_or_id), act)
+
+
+async def put_one_shot_hint(
+    desk: Desk,
+    name_or_id: str,
+    when: Callable[[datetime], datetime],
+    ttl: timedelta = ONE_SHOT_TTL_DEFAULT,
+    reason: str = "",
+) -> Change:
+    """`when` says the instant from the store's now, so that "in 30 seconds" is 30 seconds by the clock that counts."""
+    reason = check_text(reason, "reason", REASON_MAX)
+
+    def act(endpoint: Endpoint, now: datetime) -> Change:
+        hint = make_one_shot_hint(now, when(now), ttl, reason, desk.actor)
+        return changes.put_one_shot_hint(endpoint, hint, now, desk.cron)
+
+    return await _change(desk, await find_endpoint(desk, name_or_id), act)
+
+
+async def clear_hints(desk: Desk, name_or_id: str) -> Change:
+    endpoint = await find_endpoint(desk, name_or_id)
+    return await _change(desk, endpoint, lambda each, now: changes.clear_hints(each, now, desk.actor, desk.cron))
+
+
+async def pause_endpoint(
+    desk: Desk, name_or_id: str, until: Callable[[datetime], datetime | None], reason: str = ""
+) -> Change:
+    """`until` says the end from the store's now; None is until resumed."""
+    reason = check_text(reason, "reason", REASON_MAX)
+
+    def act(endpoint: Endpoint, now: datetime) -> Change:
+        return changes.pause(endpoint, until(now), reason, now, desk.actor, desk.cron)
+
+    return await _change(desk, await find_endpoint(desk, name_or_id), act)
+
+
+async def resume_endpoint(desk: Desk, name_or_id: str) -> Change:
+    endpoint = await find_endpoint(desk, name_or_id)
+    return await _change(desk, endpoint, lambda each, now: changes.resume(each, now, desk.actor, desk.cron))
+
+
+async def run_endpoint(desk: Desk, name_or_id: str) -> Change:
+    endpoint = await find_endpoint(desk, name_or_id)
+    return await _change(desk, endpoint, lambda each, now: changes.request_run(each, now, desk.actor, desk.cron))
+
+
+async def reset_failures(desk: Desk, name_or_id: str) -> Change:
+    endpoint = await find_endpoint(desk, name_or_id)
+    return await _change(desk, endpoint, lambda each, now: changes.reset_failures(each, now, desk.actor, desk.cron))
+
+
+async def archive_endpoint(desk: Desk, name_or_id: str) -> Change:
+    endpoint = await find_endpoint(desk, name_or_id)
+    return await _change(desk, endpoint, lambda each, now: changes.archive(each, now, desk.actor))
+
+
+async def delete_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
+    endpoint = await find_endpoint(desk, name_or_id)
+    now = await desk.stores.schedule.now()
+    data: dict[str, object] = {"name": endpoint.name}
+    event = Event(EventType.ENDPOINT_DELETED, now, desk.tenant_id, endpoint.id, "", desk.actor, data)
+    if not await desk.stores.endpoints.delete_endpoint(desk.tenant_id, endpoint.id, event):
+        raise NotFound("endpoint", name_or_id)
+    return endpoint
+
+
+async def _change(desk: Desk, endpoint: Endpoint, act: changes.Act) -> Change:
+    changed = await desk.stores.endpoints.change_endpoints(desk.tenant_id, [endpoint.id], act)
+    if not changed:
+        raise NotFound("endpoint", endpoint.name)
+    return changed[0]
+
+
+async def _tenant(desk: Desk) -> Tenant:
+    tenant = await desk.stores.endpoints.tenant(desk.tenant_id)
+    if tenant is None:
+        raise NotFound("tenant", desk.tenant_id)
+    return tenant
+
+
+async def _check_count(desk: Desk, tenant: Tenant) -> None:
+    most = tenant.endpoints_max
+    if most is None:
+        return
+    there = await desk.stores.endpoints.endpoints(desk.tenant_id, EndpointFilter(limit=most))
+    if len(there) >= most:
+        raise QuotaExceeded(
+            f"tenant {tenant.id!r} has {len(there)} endpoints, as many as its quota endpoints_max allows; "
+            "archive one or raise the quota",
+            quota="endpoints_max",
+            limit=most,
+        )
+
+
+async def _job(desk: Desk, name: str, now: datetime) -> Job:
+    """The job of that name; made if it is new, because one endpoint should not need two commands."""
+    for job in await desk.stores.endpoints.jobs(desk.tenant_id):
+        if job.name == name:
+            if job.status is JobStatus.ARCHIVED:
+                raise Conflict(f"job {name!r} is archived; choose another job", kind="job", name=name)
+            return job
+    job = Job(desk.ids.new("job", now), desk.tenant_id, name, "", JobStatus.ACTIVE, now, now)
+    event = Event(EventType.JOB_CREATED, now, desk.tenant_id, actor=desk.actor, data={"name": name})
+    await desk.stores.endpoints.add_job(job, event)
+    return job
+
+
+def _sealed(desk: Desk, endpoint_id: str, headers: tuple[Header, ...]) -> tuple[Header, ...]:
+    return tuple(
+        replace(
+            header,
+            value=desk.vault.seal(header.value, f"{desk.tenant_id}|{endpoint_id}|header:{header.name.lower()}"),
+        )
+        if header.secret
+        else header
+        for header in headers
+    )
+
+
+def _new_endpoint(desk: Desk, endpoint_id: str, definition: Definition, host: str, job: Job, now: datetime) -> Endpoint:
+    blank = Endpoint(
+        id=endpoint_id, tenant_id=desk.tenant_id, job_id=job.id, name="", description="",
+        action=action_of(definition, ()), host=host, cron=None, interval_ms=None, timezone="UTC",
+        min_interval_ms=None, max_interval_ms=None, backoff=BackoffPolicy.DEFAULT, jitter_ms=0, spread=True,
+        misfire=MisfirePolicy.RUN_ONCE, catch_up_max=1, max_lateness_ms=None, on_lost_worker=LostWorkerPolicy.RETRY,
+        created_at=now, updated_at=now, version=1, job_active=job.status is JobStatus.ACTIVE, archived_at=None,
+        parked_at=None, parked_reason="", paused_until=None, pause_reason="", deferred_until=None, failure_count=0,
+        not_before=None, interval_hint=None, one_shot_hint=None, anchor_at=now, next_run_at=None, source="",
+        trail="[]", manual_at=None, slot_at=None, trigger=Trigger.SCHEDULE, attempt=0, claim_epoch=0,
+        lease_until=None, claimed_by="", run_id="", lost_count=0, last_run_at=None, last_status="",
+    )  # fmt: skip
+    return _configured(blank, definition, _sealed(desk, endpoint_id, definition.headers), host, job)
+
+
+def _configured(
+    endpoint: Endpoint, definition: Definition, headers: tuple[Header, ...], host: str, job: Job
+) -> Endpoint:
+    """The endpoint with everything its definition says; its state stays."""
+    return replace(
+        endpoint,
+        job_id=job.id,
+        job_active=job.status is JobStatus.ACTIVE,
+        name=definition.name,
+        description=definition.description,
+        action=action_of(definition, headers),
+        host=host,
+        cron=definition.cron,
+        interval_ms=definition.interval_ms,
+        timezone=definition.timezone,
+        min_interval_ms=definition.min_interval_ms,
+        max_interval_ms=definition.max_interval_ms,
+        backoff=BackoffPolicy(definition.backoff),
+        jitter_ms=definition.jitter_ms,
+        spread=definition.spread,
+        misfire=MisfirePolicy(definition.misfire),
+        catch_up_max=definition.catch_up_max,
+        max_lateness_ms=definition.max_lateness_ms,
+        on_lost_worker=LostWorkerPolicy(definition.on_lost_worker),
+    )

@@ -1,0 +1,78 @@
+"""What a user may ask for about jobs."""
+
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from mainspring.domain import changes
+from mainspring.domain.changes import Change
+from mainspring.domain.definition import DESCRIPTION_MAX, check_text
+from mainspring.domain.endpoint import Endpoint, Job, JobStatus
+from mainspring.domain.errors import Conflict, NotFound
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.name import check_name
+from mainspring.operations.endpoints import Desk
+from mainspring.ports import EndpointFilter
+
+PAGE = 1_000
+_EVENT = {
+    JobStatus.PAUSED: EventType.JOB_PAUSED,
+    JobStatus.ACTIVE: EventType.JOB_RESUMED,
+    JobStatus.ARCHIVED: EventType.JOB_ARCHIVED,
+}
+
+
+async def add_job(desk: Desk, name: str, description: str = "") -> Job:
+    name = check_name(name, field="name", kind="job")
+    description = check_text(description, "description", DESCRIPTION_MAX)
+    now = await desk.stores.schedule.now()
+    job = Job(desk.ids.new("job", now), desk.tenant_id, name, description, JobStatus.ACTIVE, now, now)
+    event = Event(EventType.JOB_CREATED, now, desk.tenant_id, actor=desk.actor, data={"name": name})
+    await desk.stores.endpoints.add_job(job, event)
+    return job
+
+
+async def find_job(desk: Desk, name_or_id: str) -> Job:
+    jobs = await desk.stores.endpoints.jobs(desk.tenant_id)
+    for job in jobs:
+        if name_or_id in (job.id, job.name):
+            return job
+    raise NotFound("job", name_or_id, tuple(job.name for job in jobs))
+
+
+async def edit_job(desk: Desk, name_or_id: str, name: str | None = None, description: str | None = None) -> Job:
+    job = await find_job(desk, name_or_id)
+    now = await desk.stores.schedule.now()
+    edited = replace(
+        job,
+        name=job.name if name is None else check_name(name, field="name", kind="job"),
+        description=job.description if description is None else check_text(description, "description", DESCRIPTION_MAX),
+        updated_at=now,
+    )
+    event = Event(EventType.JOB_UPDATED, now, desk.tenant_id, actor=desk.actor, data={"name": edited.name})
+    await desk.stores.endpoints.put_job(edited, event)
+    return edited
+
+
+async def set_job_status(desk: Desk, name_or_id: str, status: JobStatus) -> Job:
+    """Pause, resume or archive a job: first the job, so that no endpoint can join it meanwhile, then its endpoints."""
+    job = await find_job(desk, name_or_id)
+    if job.status is JobStatus.ARCHIVED and status is not JobStatus.ARCHIVED:
+        raise Conflict(f"job {job.name!r} is archived and stays so; add a new job", kind="job", name=job.name)
+    now = await desk.stores.schedule.now()
+    changed = replace(job, status=status, updated_at=now)
+    event = Event(_EVENT[status], now, desk.tenant_id, actor=desk.actor, data={"name": job.name})
+    await desk.stores.endpoints.put_job(changed, event)
+
+    def act(endpoint: Endpoint, at: datetime) -> Change:
+        if status is JobStatus.ARCHIVED:
+            return changes.archive(endpoint, at, desk.actor)
+        return changes.set_job_active(endpoint, status is JobStatus.ACTIVE, at, desk.actor, desk.cron)
+
+    after: str | None = None
+    while page := await desk.stores.endpoints.endpoints(
+        desk.tenant_id, EndpointFilter(job_id=job.id, after_name=after, limit=PAGE)
+    ):
+        await desk.stores.endpoints.change_endpoints(desk.tenant_id, [endpoint.id for endpoint in page], act)
+        after = page[-1].name
+    return changed

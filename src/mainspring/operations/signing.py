@@ -1,0 +1,29 @@
+"""Signing keys of a tenant: made, listed, revoked. A key is shown once, when it is made."""
+
+from datetime import datetime
+
+from mainspring.domain.errors import NotFound
+from mainspring.domain.event import Event, EventType
+from mainspring.operations.endpoints import Desk
+
+
+async def add_signing_key(desk: Desk, secret: str) -> str:
+    """From now on calls are signed with this key too; keys made before keep signing until they are revoked."""
+    now = await desk.stores.schedule.now()
+    key_id = desk.ids.new("sk", now)
+    sealed = desk.vault.seal(secret, f"{desk.tenant_id}|signing")
+    event = Event(EventType.SIGNING_KEY_CREATED, now, desk.tenant_id, actor=desk.actor, data={"key": key_id})
+    await desk.stores.runs.add_signing_key(desk.tenant_id, key_id, sealed, event)
+    return key_id
+
+
+async def revoke_signing_key(desk: Desk, key_id: str) -> None:
+    now = await desk.stores.schedule.now()
+    event = Event(EventType.SIGNING_KEY_REVOKED, now, desk.tenant_id, actor=desk.actor, data={"key": key_id})
+    if not await desk.stores.runs.revoke_signing_key(desk.tenant_id, key_id, event):
+        known = tuple(each for each, _ in await list_signing_keys(desk))
+        raise NotFound("signing key", key_id, known)
+
+
+async def list_signing_keys(desk: Desk) -> list[tuple[str, datetime]]:
+    return await desk.stores.runs.signing_keys(desk.tenant_id)

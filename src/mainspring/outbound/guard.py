@@ -1,0 +1,164 @@
+"""Decide whether a connection to an address may be opened. Pure: same table, same answer.
+
+It judges addresses, never names: the caller asks at the moment a socket is about to be opened, so a name
+that changes its answer between two looks (rebinding) gains nothing. The table is ours, because what
+`ipaddress` calls global differs between Python releases; that answer is only a second net under it.
+
+An IPv6 address that carries an IPv4 one inside (mapped, compatible, NAT64, 6to4, Teredo) is refused,
+unless the operator allows the wrapping network and the address inside passes as well.
+Metadata addresses are refused whatever the operator allows. What cannot be read is refused.
+"""
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import NamedTuple
+
+# Cloud metadata: whoever reaches one of these holds the machine's credentials.
+METADATA = {
+    IPv4Address("169.254.169.254"): "AWS, Google, Azure and others",
+    IPv4Address("169.254.170.2"): "AWS container credentials",
+    IPv4Address("169.254.170.23"): "AWS pod identity",
+    IPv4Address("100.100.100.200"): "Alibaba",
+    IPv4Address("168.63.129.16"): "Azure host",
+    IPv4Address("192.0.0.192"): "Oracle",
+    IPv6Address("fd00:ec2::254"): "AWS",
+    IPv6Address("fd00:ec2::23"): "AWS pod identity",
+    IPv6Address("fd20:ce::254"): "Google",
+}
+
+DENIED_V4 = tuple(
+    (IPv4Network(network), words)
+    for network, words in (
+        ("0.0.0.0/8", "this network"),
+        ("10.0.0.0/8", "private"),
+        ("100.64.0.0/10", "carrier-grade NAT"),
+        ("127.0.0.0/8", "loopback"),
+        ("169.254.0.0/16", "link-local"),
+        ("172.16.0.0/12", "private"),
+        ("192.0.0.0/24", "protocol assignments"),
+        ("192.0.2.0/24", "documentation"),
+        ("192.31.196.0/24", "AS112"),
+        ("192.52.193.0/24", "AMT"),
+        ("192.88.99.0/24", "6to4 relay"),
+        ("192.168.0.0/16", "private"),
+        ("192.175.48.0/24", "AS112"),
+        ("198.18.0.0/15", "benchmarking"),
+        ("198.51.100.0/24", "documentation"),
+        ("203.0.113.0/24", "documentation"),
+        ("224.0.0.0/4", "multicast"),
+        ("255.255.255.255/32", "broadcast"),
+        ("240.0.0.0/4", "reserved"),
+    )
+)
+
+DENIED_V6 = tuple(
+    (IPv6Network(network), words)
+    for network, words in (
+        ("::/128", "unspecified"),
+        ("::1/128", "loopback"),
+        ("100::/64", "discard"),
+        ("100:0:0:1::/64", "dummy prefix"),
+        ("2001::/23", "protocol assignments"),
+        ("2001:db8::/32", "documentation"),
+        ("2620:4f:8000::/48", "AS112"),
+        ("3fff::/20", "documentation"),
+        ("5f00::/16", "segment routing"),
+        ("fc00::/7", "private"),
+        ("fe80::/10", "link-local"),
+        ("fec0::/10", "site-local"),
+        ("ff00::/8", "multicast"),
+    )
+)
+
+GLOBAL_UNICAST = IPv6Network("2000::/3")  # all that IANA has given out for general use
+UNWRAPPED = frozenset({IPv6Address("::"), IPv6Address("::1")})  # themselves, and no IPv4 address inside
+
+
+class Wrapper(NamedTuple):
+    """A network whose addresses carry an IPv4 address, `shift` bits from the right (None: the place is not fixed)."""
+
+    network: IPv6Network
+    words: str
+    shift: int | None
+    is_inverted: bool = False
+
+
+WRAPPERS = (
+    Wrapper(IPv6Network("::ffff:0:0/96"), "IPv4-mapped", 0),
+    Wrapper(IPv6Network("::ffff:0:0:0/96"), "IPv4-translated", 0),
+    Wrapper(IPv6Network("::/96"), "IPv4-compatible", 0),
+    Wrapper(IPv6Network("64:ff9b::/96"), "NAT64", 0),
+    Wrapper(IPv6Network("64:ff9b:1::/48"), "local NAT64", None),
+    Wrapper(IPv6Network("2002::/16"), "6to4", 80),
+    Wrapper(IPv6Network("2001::/32"), "Teredo", 0, is_inverted=True),
+)
+VERDICTS_MAX = 4_096  # answers remembered; a hostile name server must not grow this without end
+
+
+class AddressGuard:
+    """`allow` re-opens private networks an operator wants called. `own` names our own listeners (address, port)."""
+
+    def __init__(
+        self, allow: tuple[IPv4Network | IPv6Network, ...] = (), *, own: frozenset[tuple[str, int]] = frozenset()
+    ) -> None:
+        self._allow_v4 = tuple(network for network in allow if isinstance(network, IPv4Network))
+        self._allow_v6 = tuple(network for network in allow if isinstance(network, IPv6Network))
+        self._own = frozenset((ip_address(address), port) for address, port in own)
+        self._verdicts: dict[tuple[str, int], str | None] = {}
+
+    def verdict(self, address: str | IPv4Address | IPv6Address, port: int = 0) -> str | None:
+        """None when a connection is allowed, else why not, in words: `127.0.0.1 is loopback (127.0.0.0/8)`."""
+        key = (str(address), port)
+        if key in self._verdicts:
+            return self._verdicts[key]
+        if len(self._verdicts) >= VERDICTS_MAX:
+            self._verdicts.clear()
+        verdict = self._verdicts[key] = self._judge(key[0], port)
+        return verdict
+
+    def _judge(self, text: str, port: int) -> str | None:
+        try:
+            address = ip_address(text)
+        except ValueError:
+            return f"{text[:100]!r} is not an address"
+        if isinstance(address, IPv6Address):
+            address = IPv6Address(int(address))  # without its zone
+            return self._judge_v6(address, port)
+        return self._judge_v4(address, port)
+
+    def _judge_v4(self, address: IPv4Address, port: int) -> str | None:
+        if address in METADATA:
+            return f"{address} is a metadata address ({METADATA[address]})"
+        if (address, port) in self._own:
+            return f"{address}:{port} is Mainspring itself"
+        if any(address in network for network in self._allow_v4):
+            return None
+        for network, words in DENIED_V4:
+            if address in network:
+                return f"{address} is {words} ({network})"
+        return None if address.is_global else f"{address} is not a global address"
+
+    def _judge_v6(self, address: IPv6Address, port: int) -> str | None:
+        if address in METADATA:
+            return f"{address} is a metadata address ({METADATA[address]})"
+        if (address, port) in self._own:
+            return f"[{address}]:{port} is Mainspring itself"
+        is_allowed = any(address in network for network in self._allow_v6)
+        for wrapper in WRAPPERS:
+            if address in wrapper.network and address not in UNWRAPPED:
+                return self._judge_wrapped(address, wrapper, port, is_allowed)
+        if is_allowed:
+            return None
+        for network, words in DENIED_V6:
+            if address in network:
+                return f"{address} is {words} ({network})"
+        return None if address in GLOBAL_UNICAST else f"{address} lies outside global unicast ({GLOBAL_UNICAST})"
+
+    def _judge_wrapped(self, address: IPv6Address, wrapper: Wrapper, port: int, is_allowed: bool) -> str | None:
+        if wrapper.shift is None:
+            return f"{address} is {wrapper.words} ({wrapper.network}), which may carry any IPv4 address"
+        bits = (int(address) >> wrapper.shift) & 0xFFFFFFFF
+        inner = IPv4Address(bits ^ 0xFFFFFFFF if wrapper.is_inverted else bits)
+        form = f"{address} is the {wrapper.words} form of {inner}"
+        if (reason := self._judge_v4(inner, port)) is not None:
+            return f"{form}: {reason}"
+        return None if is_allowed else f"{form}; such forms are not called ({wrapper.network})"

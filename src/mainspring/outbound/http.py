@@ -1,0 +1,359 @@
+"""Make the HTTP call of a run and say how it ended. The only way out of Mainspring for a tenant's request.
+
+    caller = HttpCaller(AddressGuard(), Vault(ring), clock=now)
+    outcome = await caller.call(request)
+
+Every ending is an Outcome with a stable `error_code`; only cancellation raises. One deadline covers name, connection,
+TLS, request and response, over all redirects. What must not break: nothing goes out unsigned that should be signed,
+nothing goes to an address the guard refuses, and no secret comes back into what is stored.
+
+    blocked   invalid_request, secret, signing (nothing was sent), blocked_address (nothing was sent there)
+    timeout   deadline
+    failure   dns, connect (also: broken off before an answer), tls, protocol, headers_too_large,
+              redirect_limit, redirect_invalid, http_status, condition
+
+Bodies are asked for unencoded (`Accept-Encoding: identity`), so that the cap counts the bytes that are stored and a
+compression bomb stays a small file; what a target compresses all the same is kept as it came.
+A name with several addresses is not refused as a whole: those the guard refuses are left out.
+"""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+from http import HTTPStatus
+
+import pycurl
+from msgspec.structs import replace
+
+from mainspring import __version__
+from mainspring.domain import condition
+from mainspring.domain.errors import InvalidInput, MainspringError
+from mainspring.domain.run import Body, HttpAction, Outcome, Phases, Request, RunStatus
+from mainspring.domain.target import Target, check_header
+from mainspring.domain.text import clean_text
+from mainspring.outbound.guard import AddressGuard
+from mainspring.outbound.letter import REDIRECTS, Letter, Line, Plan, header_line, plan_for, redirected, write_letter
+from mainspring.outbound.reply import HEAD_BYTES_MAX, Headers, fault_of, read_headers, retry_after_s, value_of
+from mainspring.outbound.resolver import Answer, Lookup, Resolver, Route, system_lookup
+from mainspring.outbound.vault import Vault
+from mainspring.outbound.wire import Transfer, Wire
+
+REDIRECTS_MAX = 5
+CONNECTIONS_MAX = 512  # sockets, in use and kept; below the usual limit of 1,024 files
+PLANS_MAX = 4_096
+ERROR_CHARS_MAX = 500
+REDACTED = b"[redacted]"
+REDACTED_CHARS_MIN = 6  # shorter than this, a secret is found in every text
+
+GUARD_RULE = "only public addresses are called, and networks the operator allows"
+LATE = Route(Answer(()))  # no answer within the deadline
+PHRASES = {status.value: status.phrase for status in HTTPStatus}
+CURL_TOO_LARGE = 100
+# libcurl's codes by what a person can do about them; all others mean the peer broke the protocol.
+CODES = {
+    pycurl.E_COULDNT_RESOLVE_HOST: "dns",
+    pycurl.E_COULDNT_CONNECT: "connect",
+    pycurl.E_OPERATION_TIMEDOUT: "deadline",
+    pycurl.E_URL_MALFORMAT: "invalid_request",
+    pycurl.E_SSL_CONNECT_ERROR: "tls",
+    pycurl.E_PEER_FAILED_VERIFICATION: "tls",
+    pycurl.E_SSL_CERTPROBLEM: "tls",
+    pycurl.E_SSL_CIPHER: "tls",
+    pycurl.E_SSL_CACERT_BADFILE: "tls",
+    pycurl.E_SSL_ISSUER_ERROR: "tls",
+    CURL_TOO_LARGE: "headers_too_large",
+}
+BROKEN_OFF = frozenset({pycurl.E_GOT_NOTHING, pycurl.E_SEND_ERROR, pycurl.E_RECV_ERROR})
+
+Judge = Callable[[str, int, Headers, bytes, int], bool | str]
+
+
+class HttpCaller:
+    """Calls targets on behalf of tenants. One for a process and loop; any number of calls at once.
+
+    `connections_max` bounds calls in flight and sockets (512); `allow_ports` opens ports that `check_url` refuses;
+    `ca_file` replaces the system's certificate authorities; `conditions` judges success conditions (CEL).
+    """
+
+    def __init__(
+        self,
+        guard: AddressGuard,
+        vault: Vault,
+        *,
+        clock: Callable[[], datetime],
+        conditions: Judge | None = None,
+        user_agent: str = f"Mainspring/{__version__}",
+        connections_max: int = CONNECTIONS_MAX,
+        allow_ports: frozenset[int] = frozenset(),
+        ca_file: str | None = None,
+        lookup: Lookup = system_lookup,
+    ) -> None:
+        self._guard = guard
+        self._vault = vault
+        self._clock = clock
+        self._judge = conditions or condition.evaluate
+        self._allow_ports = allow_ports
+        self._user_agent = user_agent
+        self._connections_max = connections_max
+        self._ca_file = ca_file
+        self._lookup = lookup
+        self._lines: tuple[Wire, Resolver] | None = None  # made on the loop of the first call
+        self._plans: dict[HttpAction, Plan] = {}
+
+    async def call(self, request: Request) -> Outcome:
+        """Make one attempt.
+
+        1. Check and prepare the action; open its secret headers and signing keys; if any of it fails, send nothing.
+        2. Exchange, following redirects while the action allows and the deadline lasts.
+        3. Judge the response and take every secret that was sent out of what is kept.
+        """
+        action = request.action
+        try:
+            plan = self._plans.get(action) or self._plan(action)
+        except InvalidInput as refusal:
+            return _unsent("invalid_request", str(refusal))
+        try:
+            secrets = self._open_secrets(plan, request) if plan.secrets else ()
+        except MainspringError as fault:
+            return _unsent("secret", str(fault))
+        try:
+            letter = self._letter(plan, request, secrets)
+        except MainspringError as fault:
+            return _unsent("signing", str(fault))
+        outcome = await self._deliver(letter, request)
+        return _redacted(outcome, [value for _, value in secrets]) if secrets else outcome
+
+    async def aclose(self) -> None:
+        """Cancel every call in flight and close every connection."""
+        if self._lines is not None:
+            self._lines[0].close()
+
+    def _open_lines(self) -> tuple[Wire, Resolver]:
+        wire = Wire(
+            self._guard, user_agent=self._user_agent, connections_max=self._connections_max, ca_file=self._ca_file
+        )
+        self._lines = wire, Resolver(self._guard, self._lookup)
+        return self._lines
+
+    def _plan(self, action: HttpAction) -> Plan:
+        plan = plan_for(action, self._allow_ports)
+        if len(self._plans) >= PLANS_MAX:
+            del self._plans[next(iter(self._plans))]
+        self._plans[action] = plan
+        return plan
+
+    def _open_secrets(self, plan: Plan, request: Request) -> tuple[tuple[str, str], ...]:
+        place = f"{request.tenant_id}|{request.endpoint_id}|header:"
+        opened = []
+        for name, sealed in plan.secrets:
+            value = self._vault.open(sealed, place + name.lower())
+            check_header(name, value)
+            opened.append((name, value))
+        return tuple(opened)
+
+    def _letter(self, plan: Plan, request: Request, secrets: tuple[tuple[str, str], ...]) -> Letter:
+        keys: tuple[str, ...] = ()
+        if request.signing_keys:
+            place = f"{request.tenant_id}|signing"
+            keys = tuple([self._vault.open(sealed, place) for sealed in request.signing_keys])
+        lines: list[Line] = [header_line(name, value) for name, value in secrets]
+        return write_letter(plan, request, int(self._clock().timestamp()), lines, keys)
+
+    async def _deliver(self, letter: Letter, request: Request) -> Outcome:
+        """Exchange until an answer is final. `spent_us` is how much of the deadline earlier steps have used."""
+        wire, resolver = self._lines or self._open_lines()
+        action = request.action
+        hops_max = min(action.redirects_max, REDIRECTS_MAX)
+        hops = spent_us = 0
+        while True:
+            target, entry = letter.target, ""
+            if target.name is not None:
+                route = resolver.known_route(target.name, target.port)
+                if route is None:
+                    route, spent_us = await self._look_up(resolver, target, request, spent_us)
+                if not route.entry:
+                    return _unreached(target, route, action, spent_us)
+                entry = route.entry
+            code, transfer = await wire.exchange(
+                letter.method,
+                target.url,
+                letter.lines,
+                letter.body,
+                host_key=target.host_key,
+                entry=entry,
+                timeout_ms=max(1, action.timeout_ms - spent_us // 1_000),
+                cap=action.body_cap,
+            )
+            outcome = self._read(code, transfer, action, spent_us)
+            wire.release(transfer)
+            if hops_max <= 0 or outcome.error_code != "http_status" or outcome.status_code not in REDIRECTS:
+                return outcome
+            if hops == hops_max:
+                return _amended(outcome, "redirect_limit", f"more than {hops_max} redirects; the last was not followed")
+            location = value_of(outcome.headers, "location")
+            if location is None:
+                return _amended(outcome, "redirect_invalid", f"HTTP {outcome.status_code} names no Location to go to")
+            try:
+                letter = redirected(letter, outcome.status_code, location, self._allow_ports)
+            except InvalidInput as refusal:
+                return _amended(outcome, "redirect_invalid", f"redirect refused: {refusal}")
+            hops += 1
+            spent_us = outcome.phases.total_us if outcome.phases else spent_us
+
+    async def _look_up(self, resolver: Resolver, target: Target, request: Request, spent_us: int) -> tuple[Route, int]:
+        """The route and the microseconds spent so far; a route that is `late` when the deadline passed meanwhile."""
+        assert target.name is not None
+        time = asyncio.get_running_loop().time
+        started_at = time()
+        limit_s = request.action.timeout_ms / 1_000 - spent_us / 1_000_000
+        try:
+            async with asyncio.timeout(limit_s):
+                route = await resolver.route(target.name, target.port, request.tenant_id)
+        except TimeoutError:
+            route = LATE
+        return route, spent_us + int((time() - started_at) * 1_000_000)
+
+    def _read(self, code: int, transfer: Transfer, action: HttpAction, offset_us: int) -> Outcome:
+        """Turn what a transfer received into an outcome; the status is judged here, redirects are not."""
+        info = transfer.curl.getinfo
+        status_code: int = info(pycurl.RESPONSE_CODE)
+        headers = read_headers(transfer.head)
+        if info(pycurl.NUM_CONNECTS):
+            dns_us = offset_us + info(pycurl.NAMELOOKUP_TIME_T)
+            connect_us = offset_us + info(pycurl.CONNECT_TIME_T)
+            tls_us = offset_us + info(pycurl.APPCONNECT_TIME_T)
+        else:  # a kept connection: nothing to resolve, connect or shake hands with
+            dns_us = connect_us = tls_us = offset_us
+        first_byte_us = offset_us + info(pycurl.STARTTRANSFER_TIME_T)
+        phases = Phases(dns_us, connect_us, tls_us, first_byte_us, offset_us + info(pycurl.TOTAL_TIME_T))
+        duration_ms = (phases.total_us + 500) // 1_000
+        truncated = transfer.truncated
+        if truncated:
+            code = pycurl.E_OK  # we stopped reading; that is no fault of the target
+        body = None
+        if transfer.bytes_seen:
+            kind = value_of(headers, "content-type") or ""
+            body = Body(bytes(transfer.body), kind, truncated or code != pycurl.E_OK, transfer.bytes_seen)
+        if info(pycurl.HEADER_SIZE) > HEAD_BYTES_MAX and status_code >= 200:
+            code = CURL_TOO_LARGE
+        if code != pycurl.E_OK:
+            ending: tuple[str, str] | None = _failure(code, transfer, action)
+        else:
+            ending = self._verdict(action, status_code, headers, body, duration_ms)
+        error_code, error = ending or (None, None)
+        return Outcome(
+            _STATUSES.get(error_code, RunStatus.FAILURE),
+            duration_ms,
+            status_code if status_code >= 200 else None,
+            error_code,
+            error,
+            body,
+            headers,
+            phases,
+            retry_after_s(headers, self._clock()) if status_code in (429, 503) else None,
+            info(pycurl.PRIMARY_IP) or None,
+        )
+
+    def _verdict(
+        self, action: HttpAction, status_code: int, headers: Headers, body: Body | None, duration_ms: int
+    ) -> tuple[str, str] | None:
+        """None for success, else the code and the words."""
+        if (fault := fault_of(headers)) is not None:
+            return "protocol", fault
+        accepted = action.accept_codes
+        if status_code not in accepted if accepted else not 200 <= status_code < 300:
+            wanted = ", ".join(map(str, accepted)) or "2xx"
+            phrase = PHRASES.get(status_code)
+            return "http_status", f"HTTP {status_code}{' ' + phrase if phrase else ''}; expected {wanted}"
+        if action.condition is None:
+            return None
+        answer = self._judge(action.condition, status_code, headers, body.data if body else b"", duration_ms)
+        if answer is True:
+            return None
+        reason = f"the condition is false: {action.condition}" if answer is False else f"the condition failed: {answer}"
+        return "condition", clean_text(reason, ERROR_CHARS_MAX)
+
+
+_STATUSES = {
+    None: RunStatus.SUCCESS,
+    "deadline": RunStatus.TIMEOUT,
+    "blocked_address": RunStatus.BLOCKED,
+    "invalid_request": RunStatus.BLOCKED,
+}
+
+
+def _failure(code: int, transfer: Transfer, action: HttpAction) -> tuple[str, str]:
+    if code == pycurl.E_COULDNT_CONNECT and transfer.blocked is not None:
+        return "blocked_address", f"not called: {transfer.blocked}; {GUARD_RULE}"
+    if code == CURL_TOO_LARGE:
+        return "headers_too_large", f"the response's head is larger than {HEAD_BYTES_MAX} bytes"
+    words = clean_text(transfer.curl.errstr() or pycurl.easy_strerror(code), ERROR_CHARS_MAX)
+    error_code = CODES.get(code, "protocol")
+    if error_code == "deadline":
+        return error_code, f"no complete response within {action.timeout_ms} ms: {words}"
+    if code in BROKEN_OFF and not transfer.head:
+        return "connect", f"the connection was broken off before an answer: {words}"
+    return error_code, words
+
+
+def _unreached(target: Target, route: Route, action: HttpAction, spent_us: int) -> Outcome:
+    """The ending of a call whose name led nowhere."""
+    if route is LATE:
+        error_code, error = "deadline", f"{target.name} was not resolved within {action.timeout_ms} ms"
+    elif route.blocked is not None:
+        error_code, error = "blocked_address", f"not called: {target.name} is {route.blocked}; {GUARD_RULE}"
+    else:
+        error_code, error = "dns", f"{target.name} could not be resolved: {route.fault}"
+    return Outcome(
+        _STATUSES.get(error_code, RunStatus.FAILURE),
+        (spent_us + 500) // 1_000,
+        error_code=error_code,
+        error=clean_text(error, ERROR_CHARS_MAX),
+        phases=Phases(dns_us=spent_us, total_us=spent_us),
+    )
+
+
+def _unsent(error_code: str, error: str) -> Outcome:
+    return Outcome(RunStatus.BLOCKED, 0, error_code=error_code, error=clean_text(f"not sent: {error}", ERROR_CHARS_MAX))
+
+
+def _amended(outcome: Outcome, error_code: str, error: str) -> Outcome:
+    status = _STATUSES.get(error_code, RunStatus.FAILURE)
+    return replace(outcome, status=status, error_code=error_code, error=clean_text(error, ERROR_CHARS_MAX))
+
+
+def _redacted(outcome: Outcome, secrets: list[str]) -> Outcome:
+    """The outcome without the values that were sent as secrets, whole or as their last word (`Bearer <token>`).
+
+    By value, as they were sent; a target that encodes a secret before it echoes it is not caught.
+    """
+    found = {
+        text for value in secrets for text in (value.strip(), value.split(" ")[-1]) if len(text) >= REDACTED_CHARS_MIN
+    }
+    texts = sorted(found, key=len, reverse=True)
+    body = outcome.body
+    if body is not None:
+        data = body.data
+        for text in texts:
+            raw = text.encode("latin-1")
+            data = data.replace(raw, REDACTED)
+            if body.truncated:
+                data = _without_cut_secret(data, raw)
+        body = replace(body, data=data)
+    headers = tuple([(name, _hide(value, texts)) for name, value in outcome.headers])
+    error = None if outcome.error is None else _hide(outcome.error, texts)
+    return replace(outcome, body=body, headers=headers, error=error)
+
+
+def _hide(text: str, secrets: list[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, REDACTED.decode("ascii"))
+    return text
+
+
+def _without_cut_secret(data: bytes, secret: bytes) -> bytes:
+    """A body cut in the middle of a secret ends with its beginning; that goes too."""
+    for length in range(len(secret) - 1, REDACTED_CHARS_MIN - 1, -1):
+        if data.endswith(secret[:length]):
+            return data[:-length] + REDACTED
+    return data

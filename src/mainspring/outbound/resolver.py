@@ -1,0 +1,133 @@
+"""Turn names into addresses without letting one slow name hold up the others.
+
+libcurl resolves in a pool of twenty threads: twenty names whose servers never answer stop every other call, and
+closing waits for them (6 s were measured). So names are resolved here, each lookup in a thread of its own that nobody
+waits for at the end, and libcurl is given the addresses.
+
+What must not break: a tenant has at most LOOKUPS_PER_TENANT_MAX lookups running, so that its slow names cost others
+nothing; calls for the same name share one lookup; everything remembered is bounded.
+"""
+
+import asyncio
+import socket
+import threading
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+
+from msgspec import Struct
+
+from mainspring.outbound.guard import AddressGuard
+
+LOOKUPS_MAX = 128  # threads; they wait in getaddrinfo and cost little else
+LOOKUPS_PER_TENANT_MAX = 8
+KEPT_S = 30.0  # getaddrinfo tells no TTL; a moved name is noticed within this
+REFUSED_KEPT_S = 2.0  # long enough to spare the name server a storm
+NAMES_MAX = 4_096
+ADDRESSES_MAX = 8  # tried in order; a name with hundreds of addresses must not cost hundreds of connections
+
+Lookup = Callable[[str], tuple[str, ...]]
+
+
+class Answer(Struct, frozen=True):
+    """What a name resolved to, in the order to try, or nothing and the reason."""
+
+    addresses: tuple[str, ...]
+    fault: str | None = None
+
+
+class Route(Struct, frozen=True):
+    """Where a target may be reached: an entry for libcurl, or why there is none."""
+
+    answer: Answer
+    entry: str = ""  # `host:port:address,address`, of addresses the guard passed
+    blocked: str | None = None
+    fault: str | None = None
+
+
+def system_lookup(name: str) -> tuple[str, ...]:
+    """Ask the system (hosts file, name servers). Blocks; raises OSError."""
+    found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(place[4][0]) for place in found))
+
+
+class Resolver:
+    """Answers from memory, or looks up. Bound to the loop it is made on.
+
+    Addresses the guard refuses are left out; a name with none left is blocked. (The guard is asked again when a
+    socket is opened; here it only makes sure that a name with one bad address can still be reached by its good ones.)
+    """
+
+    def __init__(self, guard: AddressGuard, lookup: Lookup = system_lookup) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._guard = guard
+        self._lookup = lookup
+        self._known: dict[str, tuple[Answer, float]] = {}
+        self._routes: dict[str, Route] = {}
+        self._running: dict[str, asyncio.Future[Answer]] = {}
+        self._by_tenant: Counter[str] = Counter()
+        self._ended = asyncio.Event()  # set, and replaced, whenever a lookup ends
+
+    def known_route(self, name: str, port: int) -> Route | None:
+        """The route that is still fresh, if there is one."""
+        found = self._known.get(name)
+        if found is None or self._loop.time() >= found[1]:
+            return None
+        key = f"{name}:{port}"
+        route = self._routes.get(key)
+        if route is None or route.answer is not found[0]:
+            if len(self._routes) >= NAMES_MAX:
+                del self._routes[next(iter(self._routes))]
+            route = self._routes[key] = self._judged(key, port, found[0])
+        return route
+
+    async def route(self, name: str, port: int, tenant_id: str) -> Route:
+        """The route, looked up if need be. The caller sets the time limit.
+
+        A caller that gives up leaves the lookup running for those who share it and for the memory.
+        """
+        while (route := self.known_route(name, port)) is None:
+            if (running := self._running.get(name)) is not None:
+                await asyncio.shield(running)
+            elif len(self._running) < LOOKUPS_MAX and self._by_tenant[tenant_id] < LOOKUPS_PER_TENANT_MAX:
+                await asyncio.shield(self._start(name, tenant_id))
+            else:
+                await self._ended.wait()
+        return route
+
+    def _judged(self, key: str, port: int, answer: Answer) -> Route:
+        verdicts = [(address, self._guard.verdict(address, port)) for address in answer.addresses]
+        passed = [address for address, reason in verdicts if reason is None]
+        if passed:
+            return Route(answer, entry=f"{key}:{','.join(passed)}")
+        if verdicts:
+            return Route(answer, blocked=verdicts[0][1])
+        return Route(answer, fault=answer.fault or "the name has no address")
+
+    def _start(self, name: str, tenant_id: str) -> asyncio.Future[Answer]:
+        future = self._running[name] = self._loop.create_future()
+        self._by_tenant[tenant_id] += 1
+        thread = threading.Thread(target=self._look_up, args=(name, tenant_id), name=f"resolve {name}", daemon=True)
+        thread.start()
+        return future
+
+    def _look_up(self, name: str, tenant_id: str) -> None:
+        """In the lookup's thread."""
+        try:
+            answer = Answer(self._lookup(name)[:ADDRESSES_MAX])
+        except (OSError, UnicodeError) as fault:
+            answer = Answer((), getattr(fault, "strerror", None) or str(fault))
+        with suppress(RuntimeError):  # the loop was closed meanwhile; nobody waits any more
+            self._loop.call_soon_threadsafe(self._finish, name, tenant_id, answer)
+
+    def _finish(self, name: str, tenant_id: str, answer: Answer) -> None:
+        if len(self._known) >= NAMES_MAX:
+            del self._known[next(iter(self._known))]
+        self._known.pop(name, None)
+        self._known[name] = (answer, self._loop.time() + (KEPT_S if answer.addresses else REFUSED_KEPT_S))
+        self._by_tenant[tenant_id] -= 1
+        if not self._by_tenant[tenant_id]:
+            del self._by_tenant[tenant_id]
+        self._running.pop(name).set_result(answer)
+        self._ended.set()
+        self._ended = asyncio.Event()

@@ -1,0 +1,242 @@
+"""The seams: what the workers and operations need from the world, each method a written promise.
+
+Stores keep their own clock (the database's): whatever is due, fresh or over is so by that clock, never by a worker's.
+A store method is one query or one transaction; it decides nothing itself, it applies the domain's pure functions to
+rows it has locked. Two implementations exist for every port here; the behaviour suite in `tests/stores` runs on both.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from msgspec import Struct
+
+from mainspring.domain.changes import Act, Change
+from mainspring.domain.claiming import Claim
+from mainspring.domain.endpoint import Endpoint, Job, Tenant
+from mainspring.domain.event import Event, StoredEvent
+from mainspring.domain.run import Body, Outcome, Request, Run, RunStatus
+from mainspring.domain.settling import Finished
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """The present instant, aware, in UTC."""
+
+
+class Ids(Protocol):
+    def new(self, prefix: str, now: datetime) -> str:
+        """A new id that sorts by the millisecond it was made in: `run_0197...`."""
+
+
+class Caller(Protocol):
+    async def call(self, request: Request) -> Outcome:
+        """Make one call within its deadline. Never raises for what the peer does: a failed call is an Outcome."""
+
+    async def aclose(self) -> None:
+        """Abort what is in flight and close every connection."""
+
+
+class Vault(Protocol):
+    def seal(self, plain: str, context: str) -> str:
+        """Ciphertext that opens only under the same context."""
+
+    def open(self, sealed: str, context: str) -> str:
+        """The plain text; raises Misconfigured where the key is not in the ring or the context is another."""
+
+
+class Caps(Struct, frozen=True):
+    """How many runs may be in flight at once: for one tenant, and against one `host:port`."""
+
+    per_tenant: int
+    per_host: int
+
+
+class ClaimBatch(Struct, frozen=True):
+    """What a claim brought: the slots to execute, the store's clock, and when to look again.
+
+    `more` says that due work was left behind although places were free (a cap or a lock was in the way of some, or
+    settled rows made room): look again at once. `next_due_at` is None when nothing is planned at all.
+    """
+
+    now: datetime
+    claims: tuple[Claim, ...] = ()
+    next_due_at: datetime | None = None
+    more: bool = False
+
+
+class FinishReport(Struct, frozen=True):
+    """Which results counted, which came too late, and the earliest next run they led to."""
+
+    recorded: tuple[str, ...]
+    superseded: tuple[str, ...]
+    next_due_at: datetime | None
+
+
+class ScheduleStore(Protocol):
+    """What the scheduler worker needs."""
+
+    async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
+        """Lease up to `limit` due endpoints to `worker`, in one transaction.
+
+        Oldest first, fair between tenants, within the caps; rows another worker has locked are skipped. No row is
+        claimed before it is due by the store's clock. A row that throws is pushed ahead and marked; others go on.
+        """
+
+    async def finish(self, batch: Sequence[Finished]) -> FinishReport:
+        """Record results and plan the next runs, in one transaction; may be called again with the same batch.
+
+        A result counts only where the endpoint's epoch is still its claim's; else its run becomes `superseded`.
+        """
+
+    async def release(self, claims: Sequence[Claim]) -> None:
+        """Give slots back unfinished, due at once for anybody; only where the epoch is still the claim's."""
+
+    async def expire_hints(self, limit: int) -> int:
+        """Clear hints whose time ran out and replan their endpoints; returns how many endpoints changed."""
+
+    async def wait_for_change(self, timeout_s: float) -> bool:
+        """True as soon as somebody changed a schedule, False after `timeout_s`. It may also wake for nothing."""
+
+    async def now(self) -> datetime:
+        """The store's clock."""
+
+    async def heartbeat(self, worker: str, kind: str, places: int) -> None:
+        """Say that `worker` is alive; others see it in `workers()`."""
+
+
+class RunFilter(Struct, frozen=True):
+    endpoint_id: str | None = None
+    status: RunStatus | None = None
+    before_id: str | None = None
+    limit: int = 50
+
+
+class EndpointFilter(Struct, frozen=True):
+    job_id: str | None = None
+    archived: bool = False
+    after_name: str | None = None
+    limit: int = 100
+
+
+class EndpointStore(Protocol):
+    """Jobs, endpoints and tenants, for operations. Everything is asked for within one tenant."""
+
+    async def add_endpoint(self, endpoint: Endpoint, event: Event) -> None:
+        """Raises Conflict where the tenant already has an endpoint of that name that is not archived."""
+
+    async def endpoint(self, tenant_id: str, name_or_id: str) -> Endpoint | None:
+        """By id, or by name among those not archived."""
+
+    async def endpoints(self, tenant_id: str, wanted: EndpointFilter) -> list[Endpoint]:
+        """Ordered by name."""
+
+    async def change_endpoints(self, tenant_id: str, ids: Sequence[str], act: Act) -> list[Change]:
+        """Lock the rows, apply `act` to each with the store's now, write what it returned: atomic, no read-then-write.
+
+        Unknown ids are left out of the answer. If `act` raises, nothing is written.
+        """
+
+    async def delete_endpoint(self, tenant_id: str, endpoint_id: str, event: Event) -> bool:
+        """Remove an endpoint with its runs; a run in flight will find nothing to write to. False: was not there."""
+
+    async def add_job(self, job: Job, event: Event) -> None:
+        """Raises Conflict where the tenant has a job of that name."""
+
+    async def jobs(self, tenant_id: str) -> list[Job]:
+        """Ordered by name."""
+
+    async def put_job(self, job: Job, event: Event) -> None:
+        """Write a job's name, description and status."""
+
+    async def tenant(self, tenant_id: str) -> Tenant | None:
+        """With what it used this month and its sealed signing keys, newest first."""
+
+    async def put_tenant(self, tenant: Tenant) -> None:
+        """Create or change a tenant's name and quotas."""
+
+
+class WorkerRow(Struct, frozen=True):
+    id: str
+    kind: str
+    places: int
+    started_at: datetime
+    seen_at: datetime
+
+
+class RunStore(Protocol):
+    """The record of what happened."""
+
+    async def run(self, tenant_id: str, run_id: str) -> Run | None: ...
+
+    async def runs(self, tenant_id: str, wanted: RunFilter) -> list[Run]:
+        """Newest first; bodies are not read."""
+
+    async def body(self, tenant_id: str, run_id: str) -> Body | None: ...
+
+    async def add_test_run(self, run: Run, outcome: Outcome, events: Sequence[Event]) -> None:
+        """Record a run that changes no schedule state."""
+
+    async def events_after(self, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
+        """Events in their order, from just after `cursor` ("" is the beginning); none is ever skipped."""
+
+    async def add_events(self, events: Sequence[Event]) -> None: ...
+
+    async def add_signing_key(self, tenant_id: str, key_id: str, sealed: str, event: Event) -> None:
+        """Make this the newest key; older ones keep signing beside it until they are revoked."""
+
+    async def revoke_signing_key(self, tenant_id: str, key_id: str, event: Event) -> bool: ...
+
+    async def signing_keys(self, tenant_id: str) -> list[tuple[str, datetime]]:
+        """Ids and ages of live keys, newest first; never the keys."""
+
+
+class Retention(Struct, frozen=True):
+    runs_before: datetime
+    bodies_before: datetime
+    events_before: datetime
+    runs_per_endpoint_max: int
+
+
+class Swept(Struct, frozen=True):
+    removed: int
+    done: bool
+
+
+class Backlog(Struct, frozen=True):
+    """What is due and has not started: how many endpoints, and since when the oldest one waits."""
+
+    now: datetime
+    due: int
+    oldest_due_at: datetime | None
+    running: int
+
+
+class UpkeepStore(Protocol):
+    """What the janitor and the watchdog need."""
+
+    async def close_zombies(self, lease_over_before_ms: int, limit: int) -> int:
+        """Close `running` rows whose lease was over that long ago as `timeout`; never a live one."""
+
+    async def sweep(self, keep: Retention, batch: int) -> Swept:
+        """Remove at most `batch` rows of what is older or more than wanted; call again until it says done."""
+
+    async def backlog(self, late_ms: int) -> Backlog:
+        """Endpoints that are due for longer than `late_ms` and not leased."""
+
+    async def workers(self, seen_within_ms: int) -> list[WorkerRow]: ...
+
+    async def installation(self, key: str, value_if_new: str) -> str:
+        """The installation's value under `key`, set to `value_if_new` if there was none."""
+
+    async def ping(self) -> None:
+        """Raises StoreUnavailable when the database does not answer."""
+
+
+class Stores(Struct, frozen=True):
+    """The ports of one opened database, and how to close it."""
+
+    schedule: ScheduleStore
+    endpoints: EndpointStore
+    runs: RunStore
+    upkeep: UpkeepStore

@@ -1,0 +1,141 @@
+"""Every setting, its default and its meaning, in one place. Environment variables `MAINSPRING_*` set them.
+
+Durations are written as `30s`, `5m`, `1h30m`. An unknown MAINSPRING_ variable is refused with the nearest known name:
+a setting that is silently ignored is worse than one that does not exist.
+"""
+
+import os
+from collections.abc import Mapping
+from datetime import timedelta
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Annotated, Literal
+
+from platformdirs import user_data_path
+from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from mainspring.domain.duration import parse_duration_ms
+from mainspring.domain.errors import InvalidInput, Misconfigured, did_you_mean
+
+PREFIX = "MAINSPRING_"
+OURS_BUT_NOT_SETTINGS = ("MAINSPRING_FAILPOINTS",)
+
+
+def _duration(value: object) -> object:
+    if isinstance(value, timedelta):
+        return value
+    try:
+        return timedelta(milliseconds=parse_duration_ms(value, field="duration"))
+    except InvalidInput as fault:
+        raise ValueError(str(fault)) from fault
+
+
+def _networks(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return tuple(ip_network(part.strip()) for part in value.split(",") if part.strip())
+
+
+def _ports(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return frozenset(int(part) for part in value.split(",") if part.strip())
+
+
+Duration = Annotated[timedelta, BeforeValidator(_duration)]
+Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode, BeforeValidator(_networks)]
+Ports = Annotated[frozenset[int], NoDecode, BeforeValidator(_ports)]
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
+
+    data_dir: Path = Field(
+        default_factory=lambda: user_data_path("mainspring", appauthor=False),
+        description="Folder of the SQLite file and the secret key file.",
+    )
+    database_url: str = Field(
+        default="",
+        description="`sqlite:///path/file.db` or `postgresql://user@host/name`; default: a file in data_dir.",
+    )
+    database_pool: int = Field(default=8, ge=2, le=100, description="PostgreSQL connections of one process.")
+    pgbouncer: bool = Field(
+        default=False, description="Set when PostgreSQL is behind PgBouncer: no prepared statements, no LISTEN."
+    )
+    secret_key: str = Field(
+        default="", description="32 bytes in base64 that secrets are sealed with; default: secret_key_file."
+    )
+    secret_key_file: Path | None = Field(
+        default=None, description="File with that key; default: `secret.key` in data_dir, made at the first start."
+    )
+    tenant: str = Field(default="default", description="The tenant that the command line works for.")
+    allow_cidrs: Networks = Field(
+        default=(), description="Private networks that endpoints may call, e.g. `127.0.0.0/8,10.1.0.0/16`."
+    )
+    allow_ports: Ports = Field(
+        default=frozenset(), description="Ports that endpoints may call although refused by default."
+    )
+    concurrency: int = Field(default=100, ge=1, le=10_000, description="Runs one scheduler may have in flight.")
+    concurrency_per_tenant: int = Field(
+        default=1_000, ge=1, description="Runs in flight for one tenant, over all schedulers."
+    )
+    concurrency_per_host: int = Field(
+        default=4, ge=1, description="Runs in flight against one host and port, over all schedulers."
+    )
+    lease_margin: Duration = Field(
+        default=timedelta(seconds=30), description="How long after its deadline a run is given up for lost."
+    )
+    shutdown_grace: Duration = Field(
+        default=timedelta(seconds=10), description="How long SIGTERM waits for runs in flight."
+    )
+    late_after: Duration = Field(
+        default=timedelta(seconds=5), description="From when on the watchdog calls an endpoint late."
+    )
+    zombie_after: Duration = Field(
+        default=timedelta(minutes=5), description="How long after its lease an unfinished run is closed as timeout."
+    )
+    keep_runs: Duration = Field(default=timedelta(days=30), description="How long runs are kept.")
+    keep_bodies: Duration = Field(default=timedelta(days=7), description="How long response bodies are kept.")
+    keep_events: Duration = Field(default=timedelta(days=30), description="How long events are kept.")
+    keep_runs_per_endpoint: int = Field(default=10_000, ge=1, description="How many runs of one endpoint are kept.")
+    host: str = Field(default="127.0.0.1", description="Address that `serve` listens on.")
+    port: int = Field(default=8080, ge=0, le=65_535, description="Port that `serve` listens on; 0 picks a free one.")
+    log_format: Literal["auto", "json", "console"] = Field(
+        default="auto", description="Log lines as JSON, or for people; auto: JSON unless on a terminal."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="The least level that is logged."
+    )
+
+    @property
+    def url(self) -> str:
+        return self.database_url or f"sqlite://{self.data_dir / 'mainspring.db'}"
+
+    @property
+    def key_file(self) -> Path:
+        return self.secret_key_file or self.data_dir / "secret.key"
+
+
+def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
+    """The settings of the environment, or Misconfigured with the variable, the rule and the way out."""
+    given = {
+        name: value
+        for name, value in (os.environ if environment is None else environment).items()
+        if name.startswith(PREFIX)
+    }
+    known = tuple(f"{PREFIX}{name.upper()}" for name in Settings.model_fields)
+    for name in given:
+        if name not in known and name not in OURS_BUT_NOT_SETTINGS:
+            raise Misconfigured(
+                f"unknown setting {name}{did_you_mean(name, known)} `mainspring settings` lists them all", setting=name
+            )
+    values = {name[len(PREFIX) :].lower(): value for name, value in given.items() if name in known}
+    try:
+        return Settings(**values)  # type: ignore[arg-type]  # pydantic parses the text
+    except ValidationError as fault:
+        first = fault.errors()[0]
+        name = PREFIX + str(first["loc"][0]).upper()
+        raise Misconfigured(
+            f"{name}={values.get(str(first['loc'][0]), '')!r} is not valid: {first['msg']}", setting=name
+        ) from None

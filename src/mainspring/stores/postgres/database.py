@@ -1,0 +1,276 @@
+"""A PostgreSQL database: its pool, its transactions, its notifications, its migrations.
+
+Every wait has an end (connect, lock, statement, idle transaction), because a scheduler that hangs on its database is
+a scheduler that is late. A lost connection is StoreUnavailable: the worker keeps its results and comes back.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime
+from typing import Any, Self
+
+import asyncpg
+
+from mainspring.domain.errors import Misconfigured, StoreUnavailable
+from mainspring.domain.instant import to_us
+from mainspring.ports import Clock
+from mainspring.stores.queries import load_queries, migrations, numbered
+from mainspring.stores.rows import (
+    CONFIG_COLUMNS,
+    ENDPOINT_COLUMNS,
+    EVENT_COLUMNS,
+    JOB_COLUMNS,
+    RESULT_COLUMNS,
+    RUN_COLUMNS,
+    STATE_COLUMNS,
+)
+
+PACKAGE = "mainspring.stores.postgres"
+CHANNEL = "mainspring"
+CONNECT_TIMEOUT_S = 3
+COMMAND_TIMEOUT_S = 10  # a peer that accepts and never answers is noticed by us, not only by the kernel
+RECONNECT_PAUSE_S = 0.5  # at most two attempts a second while the database is away
+MIGRATION_LOCK = 0x6D61696E737072  # "mainspr"
+SERVER_SETTINGS = {
+    "application_name": "mainspring",
+    "statement_timeout": "5s",
+    "lock_timeout": "2s",
+    "idle_in_transaction_session_timeout": "10s",
+    "tcp_user_timeout": "10s",
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+    "jit": "off",  # our statements are short; compiling them costs more than running them
+}
+AWAY = (
+    OSError,
+    TimeoutError,
+    asyncpg.InterfaceError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.TooManyConnectionsError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.LockNotAvailableError,
+    asyncpg.TransactionRollbackError,  # deadlock, serialization
+    asyncpg.InsufficientResourcesError,  # disk full, out of memory
+    asyncpg.ReadOnlySQLTransactionError,
+)
+_BOOLEANS = {"spread", "job_active", "body_truncated"}
+_INTEGERS = {
+    "interval_ms", "min_interval_ms", "max_interval_ms", "jitter_ms", "catch_up_max", "max_lateness_ms", "version",
+    "failure_count", "hint_interval_ms", "attempt", "claim_epoch", "lost_count", "duration_ms", "status_code",
+    "missed_count", "body_seen",
+}  # fmt: skip
+
+
+def _type(column: str) -> str:
+    if column in _BOOLEANS:
+        return "boolean"
+    if column in _INTEGERS:
+        return "bigint"
+    if column == "body":
+        return "bytea"
+    return "timestamptz" if column == "at" or column.endswith(("_at", "_until", "_before")) else "text"
+
+
+def _arrays(prefix: str, columns: Iterable[str]) -> str:
+    return ", ".join(f":{prefix}_{column}::{_type(column)}[]" for column in columns)
+
+
+def _from_new(columns: Iterable[str]) -> str:
+    return ", ".join(f"{column} = new.{column}" for column in columns)
+
+
+def _parameters(columns: Iterable[str]) -> str:
+    return ", ".join(f":{column}" for column in columns)
+
+
+_QUERIES = load_queries(
+    PACKAGE,
+    {
+        "endpoint_columns": ", ".join(ENDPOINT_COLUMNS),
+        "endpoint_parameters": _parameters(ENDPOINT_COLUMNS),
+        "config_parameters": ", ".join(f"{column} = :{column}" for column in CONFIG_COLUMNS[1:]),
+        "state_columns": ", ".join(STATE_COLUMNS),
+        "state_assignments": _from_new(STATE_COLUMNS),
+        "state_arrays": _arrays("state", STATE_COLUMNS),
+        "run_columns": ", ".join(RUN_COLUMNS),
+        "run_parameters": _parameters(RUN_COLUMNS),
+        "run_arrays": _arrays("run", RUN_COLUMNS),
+        "result_columns": ", ".join(RESULT_COLUMNS),
+        "result_assignments": _from_new(RESULT_COLUMNS[2:]),
+        "result_arrays": _arrays("result", RESULT_COLUMNS),
+        "event_columns": ", ".join(EVENT_COLUMNS),
+        "event_arrays": _arrays("event", EVENT_COLUMNS),
+        "job_columns": ", ".join(JOB_COLUMNS),
+        "job_parameters": _parameters(JOB_COLUMNS),
+    },
+)
+QUERIES = {name: numbered(sql) for name, sql in _QUERIES.items()}
+
+
+def columns(rows: Sequence[Sequence[object]], width: int) -> list[list[object]]:
+    """Rows turned into one array per column, as unnest takes them."""
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
+
+
+class Session:
+    """A connection inside one transaction, with our queries by name."""
+
+    def __init__(self, connection: Any) -> None:  # asyncpg ships no types for its pool proxy
+        self._connection = connection
+
+    async def rows(self, query: str, *values: object) -> list[Sequence[object]]:
+        return list(await self._connection.fetch(QUERIES[query], *values))
+
+    async def value(self, query: str, *values: object) -> object:
+        return await self._connection.fetchval(QUERIES[query], *values)
+
+    async def run(self, query: str, *values: object) -> int:
+        """Execute for its effect; how many rows it changed."""
+        status = str(await self._connection.execute(QUERIES[query], *values))
+        count = status.rpartition(" ")[2]
+        return int(count) if count.isdigit() else 0
+
+    async def script(self, sql: str) -> None:
+        await self._connection.execute(sql)
+
+
+class Database:
+    def __init__(self, url: str, clock: Clock | None, *, pool_size: int, behind_bouncer: bool) -> None:
+        """With a clock, that clock decides what is due; without one, as in production, the database's does."""
+        self.url = url
+        self.clock = clock
+        self._size = pool_size
+        self._behind_bouncer = behind_bouncer
+        self._pool: Any = None  # asyncpg ships no types
+        self._away_until = 0.0
+        self._listener: asyncio.Task[None] | None = None
+        self._on_notify: Callable[[str], None] = lambda payload: None
+        self.origin = f"{id(self):x}-{time.monotonic_ns():x}"
+
+    @classmethod
+    async def open(
+        cls, url: str, clock: Clock | None = None, *, pool_size: int = 8, behind_bouncer: bool = False
+    ) -> Self:
+        database = cls(url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer)
+        await database._migrate()
+        return database
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Session]:
+        """One transaction: commits where the block ends, leaves nothing where it raises."""
+        try:
+            pool = await self._connected()
+            async with pool.acquire(timeout=CONNECT_TIMEOUT_S + 2) as connection, connection.transaction():
+                yield Session(connection)
+        except AWAY as fault:
+            self._away_until = time.monotonic() + RECONNECT_PAUSE_S
+            raise _unavailable(fault) from fault
+
+    @asynccontextmanager
+    async def statement(self) -> AsyncIterator[Session]:
+        """Single statements, each a transaction of its own."""
+        try:
+            pool = await self._connected()
+            async with pool.acquire(timeout=CONNECT_TIMEOUT_S + 2) as connection:
+                yield Session(connection)
+        except AWAY as fault:
+            self._away_until = time.monotonic() + RECONNECT_PAUSE_S
+            raise _unavailable(fault) from fault
+
+    async def now(self) -> datetime:
+        if self.clock is not None:
+            return self.clock.now()
+        async with self.statement() as session:
+            row = (await session.rows("read_clock", None))[0]
+        return row[0]  # type: ignore[return-value]  # timestamptz
+
+    def given_now(self) -> datetime | None:
+        """What to pass as `clock`: None lets the database's own clock decide."""
+        return self.clock.now() if self.clock is not None else None
+
+    async def notify(self, session: Session, moved_to: datetime | None = None) -> None:
+        when = to_us(moved_to) if moved_to is not None else ""
+        await session.value("notify", CHANNEL, f"{self.origin} {when}")
+
+    def listen(self, on_notify: Callable[[str], None]) -> None:
+        """Call `on_notify` with the instant of every notification of others; keeps a connection of its own for it."""
+        self._on_notify = on_notify
+        if self._listener is None:
+            self._listener = asyncio.create_task(self._keep_listening(), name="postgres-listener")
+
+    async def aclose(self) -> None:
+        if self._listener is not None:
+            self._listener.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._listener
+        if self._pool is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(5):
+                    await self._pool.close()
+            self._pool.terminate()
+
+    async def _connected(self) -> Any:
+        if self._pool is None:
+            if time.monotonic() < self._away_until:
+                raise OSError("the last attempt to connect has just failed")
+            self._pool = await asyncpg.create_pool(
+                self.url,
+                min_size=1,
+                max_size=self._size,
+                timeout=CONNECT_TIMEOUT_S,
+                command_timeout=COMMAND_TIMEOUT_S,
+                statement_cache_size=0 if self._behind_bouncer else 200,
+                max_inactive_connection_lifetime=300,
+                server_settings=None if self._behind_bouncer else SERVER_SETTINGS,
+            )
+        elif time.monotonic() < self._away_until and self._pool.get_idle_size() == 0:
+            raise OSError("the last attempt to connect has just failed")
+        return self._pool
+
+    async def _keep_listening(self) -> None:
+        while True:
+            with suppress(*AWAY):
+                connection = await asyncpg.connect(self.url, timeout=CONNECT_TIMEOUT_S)
+                gone = asyncio.Event()
+                try:
+                    connection.add_termination_listener(lambda _, gone=gone: gone.set())
+                    await connection.add_listener(CHANNEL, self._heard)
+                    self._on_notify("")  # whatever was said while nobody listened
+                    await gone.wait()
+                finally:
+                    connection.terminate()
+            await asyncio.sleep(1)
+
+    def _heard(self, connection: object, pid: int, channel: str, payload: str) -> None:
+        origin, _, moved_to = payload.partition(" ")
+        if origin != self.origin:
+            self._on_notify(moved_to)
+
+    async def _migrate(self) -> None:
+        known = migrations(PACKAGE)
+        async with self.transaction() as session:
+            # Whoever comes second waits here, for as long as the first one migrates.
+            await session.script("SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '600s'")
+            await session.value("lock_migrations", MIGRATION_LOCK)
+            await session.run("create_migration_table")
+            applied = {row[0] for row in await session.rows("applied_migrations")}
+            if unknown := applied - {number for number, _, _ in known}:
+                raise Misconfigured(
+                    f"the database has schema {max(map(int, map(str, unknown)))}, newer than this program knows; "
+                    "run the newer version, or restore a backup made with this one",
+                    setting="MAINSPRING_DATABASE_URL",
+                )
+            for number, name, text in known:
+                if number not in applied:
+                    await session.script(text)
+                    row = (await session.rows("read_clock", self.given_now()))[0]
+                    await session.run("add_migration", number, name, row[0])
+
+
+def _unavailable(fault: BaseException) -> StoreUnavailable:
+    what = str(fault) or type(fault).__name__
+    return StoreUnavailable(f"the database does not answer: {what}; it is tried again")

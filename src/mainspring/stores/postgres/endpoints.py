@@ -1,0 +1,132 @@
+"""Jobs, endpoints and tenants on PostgreSQL."""
+
+from collections.abc import Callable, Sequence
+
+import asyncpg
+
+from mainspring.domain.changes import Act, Change
+from mainspring.domain.endpoint import Endpoint, Job, Tenant
+from mainspring.domain.errors import Conflict
+from mainspring.domain.event import Event
+from mainspring.ports import EndpointFilter
+from mainspring.stores.postgres.database import Database, Session, columns
+from mainspring.stores.postgres.schedule import lock, tenants
+from mainspring.stores.rows import (
+    EVENT_COLUMNS,
+    STATE_COLUMNS,
+    config_values,
+    endpoint_from,
+    event_values,
+    job_from,
+    job_values,
+    state_values,
+)
+
+
+class PostgresEndpoints:
+    def __init__(self, database: Database, wake: Callable[[], None]) -> None:
+        self._db = database
+        self._wake = wake
+
+    async def add_endpoint(self, endpoint: Endpoint, event: Event) -> None:
+        async with self._db.transaction() as session:
+            try:
+                await session.run("add_endpoint", *config_values(endpoint), *state_values(endpoint))
+            except asyncpg.UniqueViolationError as fault:
+                raise _taken("endpoint", endpoint.name) from fault
+            await add_events(session, [event])
+            await self._db.notify(session)
+        self._wake()
+
+    async def endpoint(self, tenant_id: str, name_or_id: str) -> Endpoint | None:
+        async with self._db.statement() as session:
+            rows = await session.rows("endpoint", tenant_id, name_or_id)
+        return endpoint_from(rows[0]) if rows else None
+
+    async def endpoints(self, tenant_id: str, wanted: EndpointFilter) -> list[Endpoint]:
+        async with self._db.statement() as session:
+            rows = await session.rows(
+                "endpoints", tenant_id, wanted.job_id, wanted.archived, wanted.after_name, wanted.limit
+            )
+        return [endpoint_from(row) for row in rows]
+
+    async def change_endpoints(self, tenant_id: str, ids: Sequence[str], act: Act) -> list[Change]:
+        changes: list[Change] = []
+        async with self._db.transaction() as session:
+            endpoints = [endpoint for endpoint in await lock(session, ids) if endpoint.tenant_id == tenant_id]
+            ((now, _, _),) = await session.rows("read_clock", self._db.given_now())
+            states: list[tuple[object, ...]] = []
+            for old in endpoints:
+                change = act(old, now)  # type: ignore[arg-type]  # timestamptz
+                changes.append(change)
+                if change.endpoint.version != old.version:
+                    await self._write_config(session, change.endpoint)
+                if change.endpoint != old:
+                    states.append((*state_values(change.endpoint), old.id, old.claim_epoch))
+            events = [event_values(event) for change in changes for event in change.events]
+            await session.run(
+                "write_states", *columns(states, len(STATE_COLUMNS) + 2), *columns(events, len(EVENT_COLUMNS))
+            )
+            await self._db.notify(session)
+        self._wake()
+        return changes
+
+    async def delete_endpoint(self, tenant_id: str, endpoint_id: str, event: Event) -> bool:
+        async with self._db.transaction() as session:
+            if not await session.run("delete_endpoint", tenant_id, endpoint_id):
+                return False
+            await session.run("delete_runs", endpoint_id)
+            await add_events(session, [event])
+            return True
+
+    async def add_job(self, job: Job, event: Event) -> None:
+        async with self._db.transaction() as session:
+            try:
+                await session.run("add_job", *job_values(job))
+            except asyncpg.UniqueViolationError as fault:
+                raise _taken("job", job.name) from fault
+            await add_events(session, [event])
+
+    async def jobs(self, tenant_id: str) -> list[Job]:
+        async with self._db.statement() as session:
+            return [job_from(row) for row in await session.rows("jobs", tenant_id)]
+
+    async def put_job(self, job: Job, event: Event) -> None:
+        async with self._db.transaction() as session:
+            try:
+                await session.run(
+                    "put_job", job.name, job.description, job.status.value, job.updated_at, job.tenant_id, job.id
+                )
+            except asyncpg.UniqueViolationError as fault:
+                raise _taken("job", job.name) from fault
+            await add_events(session, [event])
+
+    async def tenant(self, tenant_id: str) -> Tenant | None:
+        now = await self._db.now()
+        async with self._db.statement() as session:
+            return (await tenants(session, {tenant_id}, now)).get(tenant_id)
+
+    async def put_tenant(self, tenant: Tenant) -> None:
+        async with self._db.transaction() as session:
+            await session.run(
+                "put_tenant", tenant.id, tenant.name, tenant.runs_per_month, tenant.tokens_per_month,
+                tenant.endpoints_max, tenant.interval_ms_min,
+            )  # fmt: skip
+            ((now, _, _),) = await session.rows("read_clock", self._db.given_now())
+            await session.run("undefer", now, tenant.id)
+            await self._db.notify(session)
+        self._wake()
+
+    async def _write_config(self, session: Session, endpoint: Endpoint) -> None:
+        try:
+            await session.run("write_config", *config_values(endpoint)[1:], endpoint.id)
+        except asyncpg.UniqueViolationError as fault:
+            raise _taken("endpoint", endpoint.name) from fault
+
+
+async def add_events(session: Session, events: Sequence[Event]) -> None:
+    await session.run("add_events", *columns([event_values(event) for event in events], len(EVENT_COLUMNS)))
+
+
+def _taken(kind: str, name: str) -> Conflict:
+    return Conflict(f"there is already a {kind} named {name!r}; names are unique, choose another", kind=kind, name=name)

@@ -1,0 +1,291 @@
+-- name: read_clock
+-- What time it is by the database (or by a given clock), whether anything is due, what is in flight, what comes next.
+-- What is claimable already waits for a place, not for the clock, so it is not what comes next.
+WITH clock AS MATERIALIZED (SELECT COALESCE(:clock::timestamptz, clock_timestamp()) AS now)
+SELECT clock.now,
+       EXISTS (SELECT FROM tenant WHERE EXISTS (
+           SELECT FROM endpoint WHERE tenant_id = tenant.id AND claimable_at <= clock.now)) AS is_due,
+       LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
+                  SELECT claimable_at FROM endpoint WHERE tenant_id = tenant.id AND claimable_at > clock.now
+                  ORDER BY claimable_at LIMIT 1) AS upcoming),
+             (SELECT MIN(hint_expires_at) FROM endpoint WHERE hint_expires_at IS NOT NULL)) AS next_due_at
+FROM clock;
+
+-- name: serialize_claims
+-- Keep claims apart for the moment they take, so that caps counted over the fleet hold exactly. A try, never a wait:
+-- a worker that is stopped inside its claim must not stop the others.
+SELECT pg_try_advisory_xact_lock(:key);
+
+-- name: busy
+-- How many runs are in flight for each tenant and host.
+SELECT tenant_id, host, COUNT(*) FROM endpoint WHERE lease_until IS NOT NULL AND lease_until > :now
+GROUP BY tenant_id, host;
+
+-- name: due
+-- The due endpoints of every tenant, oldest first, as many of each as there are places.
+SELECT due.id, due.tenant_id, due.host, due.claimable_at
+FROM tenant CROSS JOIN LATERAL (
+    SELECT id, tenant_id, host, claimable_at FROM endpoint
+    WHERE tenant_id = tenant.id AND claimable_at <= :now AND NOT host = ANY (:full_hosts::text[])
+    ORDER BY claimable_at LIMIT :limit) AS due;
+
+-- name: claim_endpoints
+-- Lock what was picked; rows that another worker holds or has finished meanwhile are left out.
+SELECT {{endpoint_columns}} FROM endpoint WHERE id = ANY (:ids::text[]) AND claimable_at <= :now
+ORDER BY id FOR UPDATE SKIP LOCKED;
+
+-- name: lock_endpoints
+-- Lock endpoints by id, in one order for everybody, so that no two batches wait for each other.
+SELECT {{endpoint_columns}} FROM endpoint WHERE id = ANY (:ids::text[]) ORDER BY id FOR UPDATE;
+
+-- name: tenants
+-- Tenants with what they used this month and their sealed signing keys.
+SELECT id, name, runs_per_month, tokens_per_month, endpoints_max, interval_ms_min,
+       (SELECT COALESCE(SUM(runs), 0)::bigint FROM usage WHERE usage.tenant_id = tenant.id AND month = :month),
+       ARRAY(SELECT sealed FROM signing_key WHERE signing_key.tenant_id = tenant.id ORDER BY created_at DESC, id DESC)
+FROM tenant WHERE id = ANY (:ids::text[]);
+
+-- name: close_runs
+-- Runs whose workers were lost. Before the next statement, for one endpoint has one live run.
+UPDATE run SET status = lost.status, error_code = 'lost_worker', error = lost.error, finished_at = :now
+FROM unnest(:tenant_ids::text[], :ids::text[], :statuses::text[], :errors::text[]) AS lost (tenant_id, id, status, error)
+WHERE run.tenant_id = lost.tenant_id AND run.id = lost.id AND run.status = 'running';
+
+-- name: write_claims
+-- Everything a claim changes, in one statement: leases, started and missed runs, usage, events.
+WITH leased AS (
+    UPDATE endpoint SET {{state_assignments}} FROM unnest({{state_arrays}}, :ids::text[], :epochs::bigint[])
+        AS new ({{state_columns}}, id, expected_epoch)
+    WHERE endpoint.id = new.id AND endpoint.claim_epoch = new.expected_epoch
+), opened AS (
+    INSERT INTO run ({{run_columns}}) SELECT * FROM unnest({{run_arrays}})
+), used AS (
+    INSERT INTO usage (tenant_id, month, worker, runs)
+    SELECT tenant_id, :month, :worker, runs FROM unnest(:used_tenants::text[], :used_runs::bigint[]) AS new (tenant_id, runs)
+    ON CONFLICT (tenant_id, month, worker) DO UPDATE SET runs = usage.runs + excluded.runs
+)
+INSERT INTO event ({{event_columns}}) SELECT * FROM unnest({{event_arrays}});
+
+-- name: write_results
+-- Everything finished runs change, in one statement. A result is written once, also where its run was given up for lost.
+WITH settled AS (
+    UPDATE endpoint SET {{state_assignments}} FROM unnest({{state_arrays}}, :ids::text[], :epochs::bigint[])
+        AS new ({{state_columns}}, id, expected_epoch)
+    WHERE endpoint.id = new.id AND endpoint.claim_epoch = new.expected_epoch
+), results AS (
+    UPDATE run SET {{result_assignments}} FROM unnest({{result_arrays}}) AS new ({{result_columns}})
+    WHERE run.tenant_id = new.tenant_id AND run.id = new.id
+      AND (run.status IN ('running', 'abandoned', 'unknown') OR run.error_code = 'zombie')
+)
+INSERT INTO event ({{event_columns}}) SELECT * FROM unnest({{event_arrays}});
+
+-- name: write_states
+-- Endpoint states and events, for what changes between runs.
+WITH changed AS (
+    UPDATE endpoint SET {{state_assignments}} FROM unnest({{state_arrays}}, :ids::text[], :epochs::bigint[])
+        AS new ({{state_columns}}, id, expected_epoch)
+    WHERE endpoint.id = new.id AND endpoint.claim_epoch = new.expected_epoch
+)
+INSERT INTO event ({{event_columns}}) SELECT * FROM unnest({{event_arrays}});
+
+-- name: notify
+-- Tell every listening process that a schedule moved, and to when.
+SELECT pg_notify(:channel, :payload);
+
+-- name: write_config
+-- An endpoint's configuration after an edit.
+UPDATE endpoint SET {{config_parameters}} WHERE id = :id;
+
+-- name: add_endpoint
+-- A new endpoint.
+INSERT INTO endpoint ({{endpoint_columns}}) VALUES ({{endpoint_parameters}});
+
+-- name: endpoint
+-- One endpoint by id, or by name among those not archived.
+SELECT {{endpoint_columns}} FROM endpoint
+WHERE tenant_id = :tenant_id AND (id = :name OR (name = :name AND archived_at IS NULL));
+
+-- name: endpoints
+-- A page of endpoints by name.
+SELECT {{endpoint_columns}} FROM endpoint
+WHERE tenant_id = :tenant_id AND (:job_id::text IS NULL OR job_id = :job_id) AND (archived_at IS NOT NULL) = :archived
+  AND (:after_name::text IS NULL OR name > :after_name)
+ORDER BY name, id LIMIT :limit;
+
+-- name: delete_runs
+-- An endpoint's runs, when it is deleted.
+DELETE FROM run WHERE endpoint_id = :endpoint_id;
+
+-- name: delete_endpoint
+-- The endpoint itself.
+DELETE FROM endpoint WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: expired_hints
+-- Endpoints with a hint whose time ran out.
+SELECT {{endpoint_columns}} FROM endpoint WHERE hint_expires_at <= :now LIMIT :limit FOR UPDATE SKIP LOCKED;
+
+-- name: add_run
+-- A test run.
+INSERT INTO run ({{run_columns}}) VALUES ({{run_parameters}});
+
+-- name: add_body
+-- The body of a test run.
+UPDATE run SET body = :body, body_type = :body_type, body_truncated = :truncated, body_seen = :seen
+WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: run
+-- One run.
+SELECT {{run_columns}} FROM run WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: runs
+-- A tenant's runs, newest first.
+SELECT {{run_columns}} FROM run
+WHERE tenant_id = :tenant_id AND (:before::text IS NULL OR id < :before)
+  AND (:status::text IS NULL OR status = :status)
+ORDER BY id DESC LIMIT :limit;
+
+-- name: runs_of_endpoint
+-- An endpoint's runs, newest first.
+SELECT {{run_columns}} FROM run
+WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND (:before::text IS NULL OR id < :before)
+  AND (:status::text IS NULL OR status = :status)
+ORDER BY id DESC LIMIT :limit;
+
+-- name: body
+-- What a run's response was.
+SELECT body, body_type, body_truncated, body_seen FROM run WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: add_events
+-- Events on their own.
+INSERT INTO event ({{event_columns}}) SELECT * FROM unnest({{event_arrays}});
+
+-- name: events_after
+-- Events in commit order, of one tenant or of all, up to the oldest transaction that is still running.
+SELECT tx::text || '.' || seq, {{event_columns}} FROM event
+WHERE (tx, seq) > (:tx::text::xid8, :seq) AND tx < pg_snapshot_xmin(pg_current_snapshot())
+  AND (:tenant_id::text IS NULL OR tenant_id = :tenant_id)
+ORDER BY tx, seq LIMIT :limit;
+
+-- name: add_job
+-- A new job.
+INSERT INTO job ({{job_columns}}) VALUES ({{job_parameters}});
+
+-- name: jobs
+-- A tenant's jobs by name.
+SELECT {{job_columns}} FROM job WHERE tenant_id = :tenant_id ORDER BY name;
+
+-- name: put_job
+-- A job's name, description and status.
+UPDATE job SET name = :name, description = :description, status = :status, updated_at = :updated_at
+WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: put_tenant
+-- Create or change a tenant.
+INSERT INTO tenant (id, name, runs_per_month, tokens_per_month, endpoints_max, interval_ms_min)
+VALUES (:id, :name, :runs_per_month, :tokens_per_month, :endpoints_max, :interval_ms_min)
+ON CONFLICT (id) DO UPDATE SET name = excluded.name, runs_per_month = excluded.runs_per_month,
+    tokens_per_month = excluded.tokens_per_month, endpoints_max = excluded.endpoints_max,
+    interval_ms_min = excluded.interval_ms_min;
+
+-- name: undefer
+-- Endpoints that waited for a quota that has just changed: due again, by their own plan, from now on.
+UPDATE endpoint SET deferred_until = NULL, next_run_at = :now
+WHERE tenant_id = :tenant_id AND deferred_until IS NOT NULL AND next_run_at IS NOT NULL;
+
+-- name: signing_keys
+-- Which signing keys a tenant has; never the keys.
+SELECT id, created_at FROM signing_key WHERE tenant_id = :tenant_id ORDER BY created_at DESC, id DESC;
+
+-- name: add_signing_key
+-- A new signing key.
+INSERT INTO signing_key (id, tenant_id, sealed, created_at) VALUES (:id, :tenant_id, :sealed, :created_at);
+
+-- name: revoke_signing_key
+-- End a signing key.
+DELETE FROM signing_key WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: heartbeat
+-- A worker is alive.
+INSERT INTO worker (id, kind, places, started_at, seen_at) VALUES (:id, :kind, :places, :now, :now)
+ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, places = excluded.places;
+
+-- name: workers
+-- Who was alive lately.
+SELECT id, kind, places, started_at, seen_at FROM worker WHERE seen_at >= :since ORDER BY started_at, id;
+
+-- name: forget_workers
+-- Rows of workers that were last seen long ago.
+DELETE FROM worker WHERE seen_at < :before;
+
+-- name: close_zombies
+-- Runs that nobody finished although their lease was over long ago, or whose endpoint no longer holds them.
+UPDATE run SET status = 'timeout', error_code = 'zombie', finished_at = :now,
+    error = 'no result came before the lease ended, nor for long after it'
+WHERE status = 'running' AND (tenant_id, id) IN (
+    SELECT run.tenant_id, run.id FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
+    WHERE run.status = 'running'
+      AND (endpoint.id IS NULL OR endpoint.run_id <> run.id AND run.started_at < :before
+           OR endpoint.lease_until < :before OR endpoint.lease_until IS NULL AND run.started_at < :before)
+    LIMIT :limit);
+
+-- name: tenant_ids
+-- Every tenant's id.
+SELECT id FROM tenant ORDER BY id;
+
+-- name: sweep_runs
+-- Runs older than wanted, a batch; ids sort by time.
+DELETE FROM run WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM run WHERE tenant_id = :tenant_id AND id < :before AND status <> 'running' LIMIT :limit));
+
+-- name: sweep_bodies
+-- Bodies older than wanted, a batch.
+UPDATE run SET body = NULL WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM run WHERE tenant_id = :tenant_id AND id < :before AND body IS NOT NULL LIMIT :limit));
+
+-- name: crowded_endpoints
+-- Endpoints to check for too many runs: a page of ids after the last one checked.
+SELECT id FROM endpoint WHERE id > :after ORDER BY id LIMIT :limit;
+
+-- name: sweep_surplus
+-- An endpoint's runs beyond its newest ones, a batch.
+DELETE FROM run WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM run WHERE endpoint_id = :endpoint_id AND status <> 'running' AND id < (
+        SELECT id FROM run WHERE endpoint_id = :endpoint_id ORDER BY id DESC LIMIT 1 OFFSET :most - 1)
+    LIMIT :limit));
+
+-- name: sweep_events
+-- Events older than wanted, a batch; they lie in order, so the oldest come first.
+DELETE FROM event WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM event WHERE at < :before ORDER BY tx, seq LIMIT :limit));
+
+-- name: backlog
+-- What is due for longer than it should be and not leased, and how much is in flight.
+SELECT COUNT(late.claimable_at), MIN(late.claimable_at), (SELECT COUNT(*) FROM endpoint WHERE lease_until IS NOT NULL)
+FROM tenant CROSS JOIN LATERAL (
+    SELECT claimable_at FROM endpoint
+    WHERE tenant_id = tenant.id AND claimable_at <= :before AND lease_until IS NULL) AS late;
+
+-- name: installation
+-- A value of this installation.
+SELECT value FROM installation WHERE key = :key;
+
+-- name: set_installation
+-- A value of this installation, if it has none yet.
+INSERT INTO installation (key, value) VALUES (:key, :value) ON CONFLICT (key) DO NOTHING;
+
+-- name: create_migration_table
+-- Where applied migrations are noted.
+CREATE TABLE IF NOT EXISTS schema_migration (
+    number bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL);
+
+-- name: lock_migrations
+-- One migrator at a time; the others wait and then find nothing left to do.
+SELECT pg_advisory_xact_lock(:key);
+
+-- name: applied_migrations
+-- Which migrations this database has.
+SELECT number FROM schema_migration;
+
+-- name: add_migration
+-- A migration was applied.
+INSERT INTO schema_migration (number, name, applied_at) VALUES (:number, :name, :applied_at);

@@ -1,0 +1,73 @@
+"""The record of what happened, on PostgreSQL."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from mainspring.domain.event import Event, StoredEvent
+from mainspring.domain.run import Body, Outcome, Run
+from mainspring.ports import RunFilter
+from mainspring.stores.postgres.database import Database
+from mainspring.stores.postgres.endpoints import add_events
+from mainspring.stores.rows import event_from, run_from, run_values
+
+
+class PostgresRuns:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def run(self, tenant_id: str, run_id: str) -> Run | None:
+        async with self._db.statement() as session:
+            rows = await session.rows("run", tenant_id, run_id)
+        return run_from(rows[0]) if rows else None
+
+    async def runs(self, tenant_id: str, wanted: RunFilter) -> list[Run]:
+        status = wanted.status.value if wanted.status else None
+        async with self._db.statement() as session:
+            if wanted.endpoint_id is None:
+                rows = await session.rows("runs", tenant_id, wanted.before_id, status, wanted.limit)
+            else:
+                rows = await session.rows(
+                    "runs_of_endpoint", tenant_id, wanted.endpoint_id, wanted.before_id, status, wanted.limit
+                )
+        return [run_from(row) for row in rows]
+
+    async def body(self, tenant_id: str, run_id: str) -> Body | None:
+        async with self._db.statement() as session:
+            rows = await session.rows("body", tenant_id, run_id)
+        return Body(*rows[0]) if rows and rows[0][0] is not None else None  # type: ignore[arg-type]  # columns
+
+    async def add_test_run(self, run: Run, outcome: Outcome, events: Sequence[Event]) -> None:
+        async with self._db.transaction() as session:
+            await session.run("add_run", *run_values(run))
+            body = outcome.body
+            if body is not None:
+                await session.run(
+                    "add_body", body.data, body.content_type, body.truncated, body.bytes_seen, run.tenant_id, run.id
+                )
+            await add_events(session, events)
+
+    async def events_after(self, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
+        tx, _, seq = (cursor or "0.0").partition(".")
+        async with self._db.statement() as session:
+            rows = await session.rows("events_after", tx, int(seq), tenant_id, limit)
+        return [StoredEvent(str(row[0]), event_from(row[1:])) for row in rows]
+
+    async def add_events(self, events: Sequence[Event]) -> None:
+        async with self._db.transaction() as session:
+            await add_events(session, events)
+
+    async def add_signing_key(self, tenant_id: str, key_id: str, sealed: str, event: Event) -> None:
+        async with self._db.transaction() as session:
+            await session.run("add_signing_key", key_id, tenant_id, sealed, event.at)
+            await add_events(session, [event])
+
+    async def revoke_signing_key(self, tenant_id: str, key_id: str, event: Event) -> bool:
+        async with self._db.transaction() as session:
+            if not await session.run("revoke_signing_key", tenant_id, key_id):
+                return False
+            await add_events(session, [event])
+            return True
+
+    async def signing_keys(self, tenant_id: str) -> list[tuple[str, datetime]]:
+        async with self._db.statement() as session:
+            return [(row[0], row[1]) for row in await session.rows("signing_keys", tenant_id)]  # type: ignore[misc]  # columns

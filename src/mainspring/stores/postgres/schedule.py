@@ -1,0 +1,172 @@
+"""The scheduler's port on PostgreSQL: claim, finish, release, expire, wait."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from mainspring.domain.claiming import Claim
+from mainspring.domain.endpoint import Endpoint, Tenant
+from mainspring.domain.fairness import Candidate, pick
+from mainspring.domain.governor import CronReader
+from mainspring.domain.instant import to_us
+from mainspring.domain.settling import Finished
+from mainspring.ports import Caps, ClaimBatch, FinishReport, Ids
+from mainspring.stores.batches import Batch, admit_all, claimed, expire_all, month_of, release_all, settle_all
+from mainspring.stores.postgres.database import Database, Session, columns
+from mainspring.stores.rows import EVENT_COLUMNS, RESULT_COLUMNS, RUN_COLUMNS, STATE_COLUMNS, endpoint_from
+
+CLAIM_LOCK = 0x6D61696E737063  # "mainspc"
+CLAIM_LOCK_TRIES = 20
+CLAIM_LOCK_PAUSE_S = 0.002
+NOTICE = timedelta(seconds=5)  # what is due sooner than a sleeping worker's next look is worth a notification
+
+
+class PostgresSchedule:
+    def __init__(self, database: Database, ids: Ids, cron: CronReader) -> None:
+        self._db = database
+        self._ids = ids
+        self._cron = cron
+        self._changed = asyncio.Event()
+        self._asleep_until_us = 0
+        self._offset_us = 0  # the database's clock minus our monotonic one
+
+    async def now(self) -> datetime:
+        return await self._db.now()
+
+    async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
+        async with self._db.statement() as session:
+            now, is_due, next_due_at = await self._look(session)
+        if limit <= 0 or not is_due:
+            return ClaimBatch(now, next_due_at=next_due_at)
+        async with self._db.transaction() as session:
+            await self._serialize(session)
+            now, is_due, next_due_at = await self._look(session)
+            if not is_due:
+                return ClaimBatch(now, next_due_at=next_due_at)
+            return await self._claim(session, now, next_due_at, worker, limit, lease_margin_ms, caps)
+
+    async def finish(self, batch: Sequence[Finished]) -> FinishReport:
+        async with self._db.transaction() as session:
+            rows = await session.rows("lock_endpoints", [each.claim.endpoint.id for each in batch])
+            now = (await self._look(session))[0]
+            written, report = settle_all(batch, [endpoint_from(row) for row in rows], now, self._cron)
+            await session.run(
+                "write_results",
+                *columns(written.states, len(STATE_COLUMNS) + 2),
+                *columns(written.results, len(RESULT_COLUMNS)),
+                *columns(written.events, len(EVENT_COLUMNS)),
+            )
+            if report.next_due_at is not None and report.next_due_at < now + NOTICE:
+                await self._db.notify(session, report.next_due_at)
+        return report
+
+    async def release(self, claims: Sequence[Claim]) -> None:
+        async with self._db.transaction() as session:
+            locked = await lock(session, [claim.endpoint.id for claim in claims])
+            now = (await self._look(session))[0]
+            await self._write_states(session, release_all(claims, locked, now), now)
+            await self._db.notify(session)
+
+    async def expire_hints(self, limit: int) -> int:
+        async with self._db.transaction() as session:
+            now = (await self._look(session))[0]
+            locked = [endpoint_from(row) for row in await session.rows("expired_hints", now, limit)]
+            if locked:
+                await self._write_states(session, expire_all(locked, now, self._cron), now)
+                await self._db.notify(session)
+        return len(locked)
+
+    async def wait_for_change(self, timeout_s: float) -> bool:
+        """Woken by a notification that concerns the time we would sleep through; others are not worth waking for."""
+        self._db.listen(self._heard)
+        self._asleep_until_us = time.monotonic_ns() // 1000 + self._offset_us + int(timeout_s * 1_000_000)
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._changed.wait()
+        except TimeoutError:
+            return False
+        self._changed.clear()
+        return True
+
+    def wake(self) -> None:
+        """Tell a waiting scheduler of this process that a schedule moved."""
+        self._changed.set()
+
+    async def heartbeat(self, worker: str, kind: str, places: int) -> None:
+        now = await self._db.now()
+        async with self._db.statement() as session:
+            await session.run("heartbeat", worker, kind, places, now)
+
+    def _heard(self, moved_to: str) -> None:
+        if not moved_to or int(moved_to) < self._asleep_until_us:
+            self._changed.set()
+
+    async def _look(self, session: Session) -> tuple[datetime, bool, datetime | None]:
+        ((now, is_due, next_due_at),) = await session.rows("read_clock", self._db.given_now())
+        assert isinstance(now, datetime)
+        self._offset_us = to_us(now) - time.monotonic_ns() // 1000
+        return now, bool(is_due), next_due_at  # type: ignore[return-value]  # timestamptz
+
+    async def _serialize(self, session: Session) -> None:
+        for _ in range(CLAIM_LOCK_TRIES):
+            if await session.value("serialize_claims", CLAIM_LOCK):
+                return
+            await asyncio.sleep(CLAIM_LOCK_PAUSE_S)
+
+    async def _claim(
+        self,
+        session: Session,
+        now: datetime,
+        next_due_at: datetime | None,
+        worker: str,
+        limit: int,
+        lease_margin_ms: int,
+        caps: Caps,
+    ) -> ClaimBatch:
+        busy = {(str(tenant), str(host)): int(str(count)) for tenant, host, count in await session.rows("busy", now)}
+        hosts: Counter[str] = Counter()
+        for (_, host), count in busy.items():
+            hosts[host] += count
+        full = [host for host, count in hosts.items() if count >= caps.per_host]
+        candidates = [Candidate(*row) for row in await session.rows("due", now, full, limit)]  # type: ignore[arg-type]  # columns
+        picked = pick(candidates, busy, caps.per_tenant, caps.per_host, limit)
+        endpoints = [endpoint_from(row) for row in await session.rows("claim_endpoints", picked, now)]
+        held = await tenants(session, {endpoint.tenant_id for endpoint in endpoints}, now)
+        transitions, started = admit_all(endpoints, held, now, worker, lease_margin_ms, self._ids, self._cron)
+        batch = claimed(endpoints, transitions)
+        await _close(session, batch, now)
+        await session.run(
+            "write_claims",
+            *columns(batch.states, len(STATE_COLUMNS) + 2),
+            *columns(batch.runs, len(RUN_COLUMNS)),
+            month_of(now),
+            worker,
+            list(started),
+            list(started.values()),
+            *columns(batch.events, len(EVENT_COLUMNS)),
+        )
+        claims = tuple(transition.claim for transition in transitions if transition.claim is not None)
+        return ClaimBatch(now, claims, next_due_at, more=len(claims) < min(limit, len(candidates)))
+
+    async def _write_states(self, session: Session, batch: Batch, now: datetime) -> None:
+        await _close(session, batch, now)
+        await session.run(
+            "write_states", *columns(batch.states, len(STATE_COLUMNS) + 2), *columns(batch.events, len(EVENT_COLUMNS))
+        )
+
+
+async def lock(session: Session, ids: Sequence[str]) -> list[Endpoint]:
+    return [endpoint_from(row) for row in await session.rows("lock_endpoints", list(ids))]
+
+
+async def tenants(session: Session, ids: set[str], now: datetime) -> dict[str, Tenant]:
+    rows = await session.rows("tenants", month_of(now), list(ids))
+    return {str(row[0]): Tenant(*row[:7], tuple(row[7])) for row in rows}  # type: ignore[arg-type, call-overload]  # columns
+
+
+async def _close(session: Session, batch: Batch, now: datetime) -> None:
+    if batch.closed:
+        tenant_ids, run_ids, statuses, errors = columns(batch.closed, 4)
+        await session.run("close_runs", now, tenant_ids, run_ids, statuses, errors)

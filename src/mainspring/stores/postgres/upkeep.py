@@ -1,0 +1,64 @@
+"""What the janitor and the watchdog need, on PostgreSQL."""
+
+from datetime import timedelta
+
+from mainspring.ports import Backlog, Retention, Swept, WorkerRow
+from mainspring.stores.postgres.database import Database, Session
+from mainspring.stores.rows import id_floor
+
+WORKERS_KEPT = timedelta(days=1)
+ENDPOINTS_PER_LOOK = 50
+
+
+class PostgresUpkeep:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._checked_up_to = ""
+
+    async def close_zombies(self, lease_over_before_ms: int, limit: int) -> int:
+        now = await self._db.now()
+        async with self._db.statement() as session:
+            return await session.run("close_zombies", now, now - timedelta(milliseconds=lease_over_before_ms), limit)
+
+    async def sweep(self, keep: Retention, batch: int) -> Swept:
+        """One small batch of whatever there is to remove, each statement its own transaction."""
+        now = await self._db.now()
+        async with self._db.statement() as session:
+            await session.run("forget_workers", now - WORKERS_KEPT)
+            for (tenant_id,) in await session.rows("tenant_ids"):
+                for query, before in (("sweep_runs", keep.runs_before), ("sweep_bodies", keep.bodies_before)):
+                    if removed := await session.run(query, tenant_id, id_floor("run", before), batch):
+                        return Swept(removed, done=False)
+            if removed := await session.run("sweep_events", keep.events_before, batch):
+                return Swept(removed, done=False)
+            return await self._sweep_surplus(session, keep.runs_per_endpoint_max, batch)
+
+    async def backlog(self, late_ms: int) -> Backlog:
+        now = await self._db.now()
+        async with self._db.statement() as session:
+            ((due, oldest, running),) = await session.rows("backlog", now - timedelta(milliseconds=late_ms))
+        return Backlog(now, due, oldest, running)  # type: ignore[arg-type]  # columns
+
+    async def workers(self, seen_within_ms: int) -> list[WorkerRow]:
+        since = await self._db.now() - timedelta(milliseconds=seen_within_ms)
+        async with self._db.statement() as session:
+            return [WorkerRow(*row) for row in await session.rows("workers", since)]  # type: ignore[arg-type]  # columns
+
+    async def installation(self, key: str, value_if_new: str) -> str:
+        async with self._db.statement() as session:
+            await session.run("set_installation", key, value_if_new)
+            return str(await session.value("installation", key))
+
+    async def ping(self) -> None:
+        async with self._db.statement() as session:
+            await session.value("installation", "id")
+
+    async def _sweep_surplus(self, session: Session, most: int, batch: int) -> Swept:
+        for (endpoint_id,) in await session.rows("crowded_endpoints", self._checked_up_to, ENDPOINTS_PER_LOOK):
+            if removed := await session.run("sweep_surplus", endpoint_id, most, batch):
+                return Swept(removed, done=False)
+            self._checked_up_to = str(endpoint_id)
+        if await session.rows("crowded_endpoints", self._checked_up_to, 1):
+            return Swept(0, done=False)
+        self._checked_up_to = ""
+        return Swept(0, done=True)

@@ -1,0 +1,45 @@
+"""Read `queries.sql`: named statements with named parameters, and the column lists they share.
+
+    -- name: read_clock
+    -- What time it is by the database.
+
+`{{columns}}` stands for a list made from `rows`, so that a query and the value order it is given cannot part ways.
+Parameters are numbered by first appearance, which is the order in which values are passed.
+"""
+
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+
+_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
+_PARAMETER = re.compile(r"(?<!:):([a-z_]+)\b")
+_COMMENT = re.compile(r"--[^\n]*\n")
+
+
+def load_queries(package: str, fragments: Mapping[str, str]) -> dict[str, str]:
+    text = files(package).joinpath("queries.sql").read_text()
+    parts = _NAME.split(text)[1:]
+    queries: dict[str, str] = {}
+    for name, body in zip(parts[::2], parts[1::2], strict=True):
+        sql = _COMMENT.sub("", body).strip().rstrip(";")
+        for fragment, replacement in fragments.items():
+            sql = sql.replace("{{" + fragment + "}}", replacement)
+        queries[name] = sql
+    return queries
+
+
+def numbered(sql: str) -> str:
+    """`:name` as `$1`, `$2`, ... by first appearance; `::casts` are left alone."""
+    numbers: dict[str, int] = {}
+
+    def number(match: re.Match[str]) -> str:
+        return f"${numbers.setdefault(match[1], len(numbers) + 1)}"
+
+    return _PARAMETER.sub(number, sql)
+
+
+def migrations(package: str) -> list[tuple[int, str, str]]:
+    """(number, name, text) of every `migrations/NNNN_what.sql`, in order."""
+    folder = files(package).joinpath("migrations")
+    found = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return [(int(name[:4]), name.removesuffix(".sql"), folder.joinpath(name).read_text()) for name in found]

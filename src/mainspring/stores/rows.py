@@ -1,0 +1,154 @@
+"""How domain values lie in rows: the column lists both databases share, and the way there and back.
+
+Instants are timestamps in PostgreSQL and microseconds in SQLite; each store passes values through its own codec.
+The order of a list is the order of its query's parameters, so every list is used by name from here only.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+
+import msgspec
+
+from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.hint import IntervalHint, OneShotHint
+from mainspring.domain.instant import to_us
+from mainspring.domain.run import HttpAction, Outcome, Run, RunStatus, Trigger
+from mainspring.domain.text import clean_text
+
+CONFIG_COLUMNS = (
+    "id", "tenant_id", "job_id", "name", "description", "action", "host", "cron", "interval_ms", "timezone",
+    "min_interval_ms", "max_interval_ms", "backoff", "jitter_ms", "spread", "misfire", "catch_up_max",
+    "max_lateness_ms", "on_lost_worker", "created_at", "updated_at", "version",
+)  # fmt: skip
+STATE_COLUMNS = (
+    "job_active", "archived_at", "parked_at", "parked_reason", "paused_until", "pause_reason", "deferred_until",
+    "failure_count", "not_before",
+    "hint_interval_ms", "hint_interval_expires_at", "hint_interval_reason", "hint_interval_author",
+    "hint_one_shot_at", "hint_one_shot_expires_at", "hint_one_shot_reason", "hint_one_shot_author",
+    "anchor_at", "next_run_at", "source", "trail", "manual_at",
+    "slot_at", "trigger", "attempt", "claim_epoch", "lease_until", "claimed_by", "run_id", "lost_count",
+    "last_run_at", "last_status",
+)  # fmt: skip
+ENDPOINT_COLUMNS = CONFIG_COLUMNS + STATE_COLUMNS
+RUN_COLUMNS = Run.__struct_fields__
+JOB_COLUMNS = Job.__struct_fields__
+RESULT_COLUMNS = (
+    "id", "tenant_id", "status", "finished_at", "duration_ms", "status_code", "error_code", "error", "detail",
+    "started_at", "body", "body_type", "body_truncated", "body_seen",
+)  # fmt: skip
+EVENT_COLUMNS = Event.__struct_fields__
+
+ERROR_TEXT_MAX = 2_000
+_BACKOFF = {policy.value: policy for policy in BackoffPolicy}
+_MISFIRE = {policy.value: policy for policy in MisfirePolicy}
+_LOST = {policy.value: policy for policy in LostWorkerPolicy}
+_TRIGGER = {trigger.value: trigger for trigger in Trigger}
+_ACTION = msgspec.json.Decoder(HttpAction)
+_encode = msgspec.json.Encoder().encode
+
+
+@lru_cache(maxsize=65_536)
+def _action(text: str) -> HttpAction:
+    """Actions are frozen and change rarely: one decoded value serves every run of an endpoint."""
+    return _ACTION.decode(text)
+
+
+def endpoint_from(row: Sequence[object]) -> Endpoint:
+    """An Endpoint from ENDPOINT_COLUMNS, its instants already datetimes."""
+    r: Sequence[object] = row
+    interval_hint = None if r[31] is None else IntervalHint(r[31], r[32], r[33], r[34])  # type: ignore[arg-type]  # columns
+    one_shot_hint = None if r[35] is None else OneShotHint(r[35], r[36], r[37], r[38])  # type: ignore[arg-type]  # columns
+    return Endpoint(  # type: ignore[call-arg]  # the columns are typed by the schema, not by Python
+        *r[0:5], _action(r[5]), *r[6:12], _BACKOFF[r[12]], r[13], bool(r[14]), _MISFIRE[r[15]], r[16], r[17],  # type: ignore[arg-type, index]
+        _LOST[r[18]], *r[19:22], bool(r[22]), *r[23:31], interval_hint, one_shot_hint, *r[39:45], _TRIGGER[r[45]],  # type: ignore[index]
+        *r[46:54],
+    )  # fmt: skip
+
+
+def config_values(endpoint: Endpoint) -> tuple[object, ...]:
+    e = endpoint
+    return (
+        e.id, e.tenant_id, e.job_id, e.name, e.description, _encode(e.action).decode(), e.host, e.cron, e.interval_ms,
+        e.timezone, e.min_interval_ms, e.max_interval_ms, e.backoff.value, e.jitter_ms, e.spread, e.misfire.value,
+        e.catch_up_max, e.max_lateness_ms, e.on_lost_worker.value, e.created_at, e.updated_at, e.version,
+    )  # fmt: skip
+
+
+def state_values(endpoint: Endpoint) -> tuple[object, ...]:
+    e = endpoint
+    i, o = e.interval_hint, e.one_shot_hint
+    return (
+        e.job_active, e.archived_at, e.parked_at, e.parked_reason, e.paused_until, e.pause_reason, e.deferred_until,
+        e.failure_count, e.not_before,
+        *((None, None, "", "") if i is None else (i.interval_ms, i.expires_at, i.reason, i.author)),
+        *((None, None, "", "") if o is None else (o.next_run_at, o.expires_at, o.reason, o.author)),
+        e.anchor_at, e.next_run_at, e.source, e.trail, e.manual_at,
+        e.slot_at, e.trigger.value, e.attempt, e.claim_epoch, e.lease_until, e.claimed_by, e.run_id, e.lost_count,
+        e.last_run_at, e.last_status,
+    )  # fmt: skip
+
+
+def run_values(run: Run) -> tuple[object, ...]:
+    return (
+        run.id, run.tenant_id, run.endpoint_id, run.slot_at, run.attempt, run.trigger.value, run.source,
+        run.status.value, run.started_at, run.claim_epoch, run.worker, run.finished_at, run.duration_ms,
+        run.status_code, run.error_code, run.error, run.missed_count, run.trail, run.detail,
+    )  # fmt: skip
+
+
+def run_from(row: Sequence[object]) -> Run:
+    """A Run from RUN_COLUMNS, its instants already datetimes."""
+    return Run(*row[0:5], _TRIGGER[row[5]], row[6], RunStatus(row[7]), *row[8:19])  # type: ignore[arg-type, call-arg, index]  # columns
+
+
+def result_values(
+    run_id: str, tenant_id: str, status: RunStatus, outcome: Outcome, started_at: datetime, finished_at: datetime
+) -> tuple[object, ...]:
+    body = outcome.body
+    error = None if outcome.error is None else clean_text(outcome.error, ERROR_TEXT_MAX)
+    body_columns: tuple[object, ...] = (None, "", False, 0)
+    if body is not None:
+        body_columns = (body.data, clean_text(body.content_type, 200), body.truncated, body.bytes_seen)
+    return (
+        run_id, tenant_id, status.value, finished_at, outcome.duration_ms, outcome.status_code, outcome.error_code,
+        error, _detail(outcome), started_at, *body_columns,
+    )  # fmt: skip
+
+
+def event_values(event: Event) -> tuple[object, ...]:
+    return (
+        event.type.value, event.at, event.tenant_id, event.endpoint_id, event.run_id, event.actor,
+        _encode(event.data).decode(),
+    )  # fmt: skip
+
+
+def event_from(row: Sequence[object]) -> Event:
+    """An Event from EVENT_COLUMNS, its instant already a datetime."""
+    return Event(EventType(row[0]), *row[1:6], msgspec.json.decode(row[6]))  # type: ignore[arg-type]  # columns
+
+
+def job_from(row: Sequence[object]) -> Job:
+    return Job(*row[0:4], JobStatus(row[4]), *row[5:7])  # type: ignore[arg-type, call-arg]  # columns
+
+
+def job_values(job: Job) -> tuple[object, ...]:
+    return (job.id, job.tenant_id, job.name, job.description, job.status.value, job.created_at, job.updated_at)
+
+
+def _detail(outcome: Outcome) -> str:
+    if outcome.phases is None and not outcome.headers and outcome.address is None:
+        return "{}"
+    phases = outcome.phases
+    detail = {
+        "phases": None if phases is None else [phases.dns_us, phases.connect_us, phases.tls_us, phases.first_byte_us],
+        "headers": outcome.headers,
+        "address": outcome.address,
+    }
+    return clean_text(_encode(detail).decode(), 100_000)
+
+
+def id_floor(prefix: str, at: datetime) -> str:
+    """The smallest id that could have been made at this instant: ids begin with their millisecond in hex."""
+    return f"{prefix}_{max(0, to_us(at) // 1000):012x}"

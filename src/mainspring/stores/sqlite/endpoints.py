@@ -1,0 +1,127 @@
+"""Jobs, endpoints and tenants on SQLite."""
+
+from collections.abc import Callable, Sequence
+
+import apsw
+
+from mainspring.domain.changes import Act, Change
+from mainspring.domain.endpoint import Endpoint, Job, Tenant
+from mainspring.domain.errors import Conflict
+from mainspring.domain.event import Event
+from mainspring.ports import EndpointFilter
+from mainspring.stores.rows import config_values, event_values, job_from, job_values, state_values
+from mainspring.stores.sqlite.database import Connection, Database, instant
+from mainspring.stores.sqlite.schedule import endpoint_row, lock, tenant
+
+
+class SqliteEndpoints:
+    def __init__(self, database: Database, wake: Callable[[], None]) -> None:
+        self._db = database
+        self._wake = wake
+
+    async def add_endpoint(self, endpoint: Endpoint, event: Event) -> None:
+        def work(db: Connection) -> None:
+            try:
+                db.run("add_endpoint", *config_values(endpoint), *state_values(endpoint))
+            except apsw.ConstraintError as fault:
+                raise _taken("endpoint", endpoint.name, fault) from fault
+            db.run("add_event", *event_values(event))
+
+        await self._db.write(work)
+        self._wake()
+
+    async def endpoint(self, tenant_id: str, name_or_id: str) -> Endpoint | None:
+        rows = await self._db.read(lambda db: db.rows("endpoint", tenant_id, name_or_id))
+        return endpoint_row(rows[0]) if rows else None
+
+    async def endpoints(self, tenant_id: str, wanted: EndpointFilter) -> list[Endpoint]:
+        rows = await self._db.read(
+            lambda db: db.rows("endpoints", tenant_id, wanted.job_id, wanted.archived, wanted.after_name, wanted.limit)
+        )
+        return [endpoint_row(row) for row in rows]
+
+    async def change_endpoints(self, tenant_id: str, ids: Sequence[str], act: Act) -> list[Change]:
+        def work(db: Connection) -> list[Change]:
+            now = self._db.clock.now()
+            changes: list[Change] = []
+            for old in lock(db, ids):
+                if old.tenant_id != tenant_id:
+                    continue
+                change = act(old, now)
+                if change.endpoint != old:
+                    self._write(db, old, change.endpoint)
+                db.run_many("add_event", [event_values(event) for event in change.events])
+                changes.append(change)
+            return changes
+
+        changes = await self._db.write(work)
+        self._wake()
+        return changes
+
+    async def delete_endpoint(self, tenant_id: str, endpoint_id: str, event: Event) -> bool:
+        def work(db: Connection) -> bool:
+            if not db.run("delete_endpoint", tenant_id, endpoint_id):
+                return False
+            db.run("delete_runs", endpoint_id)
+            db.run("add_event", *event_values(event))
+            return True
+
+        return await self._db.write(work)
+
+    async def add_job(self, job: Job, event: Event) -> None:
+        def work(db: Connection) -> None:
+            try:
+                db.run("add_job", *job_values(job))
+            except apsw.ConstraintError as fault:
+                raise _taken("job", job.name, fault) from fault
+            db.run("add_event", *event_values(event))
+
+        await self._db.write(work)
+
+    async def jobs(self, tenant_id: str) -> list[Job]:
+        rows = await self._db.read(lambda db: db.rows("jobs", tenant_id))
+        return [job_from((*row[:5], instant(row[5]), instant(row[6]))) for row in rows]
+
+    async def put_job(self, job: Job, event: Event) -> None:
+        def work(db: Connection) -> None:
+            try:
+                db.run("put_job", job.name, job.description, job.status.value, job.updated_at, job.tenant_id, job.id)
+            except apsw.ConstraintError as fault:
+                raise _taken("job", job.name, fault) from fault
+            db.run("add_event", *event_values(event))
+
+        await self._db.write(work)
+
+    async def tenant(self, tenant_id: str) -> Tenant | None:
+        def work(db: Connection) -> Tenant | None:
+            now = self._db.clock.now()
+            return tenant(db, tenant_id, now) if (tenant_id,) in db.rows("tenants") else None
+
+        return await self._db.read(work)
+
+    async def put_tenant(self, tenant: Tenant) -> None:
+        def work(db: Connection) -> None:
+            db.run(
+                "put_tenant", tenant.id, tenant.name, tenant.runs_per_month, tenant.tokens_per_month,
+                tenant.endpoints_max, tenant.interval_ms_min,
+            )  # fmt: skip
+            db.run("undefer", self._db.clock.now(), tenant.id)
+
+        await self._db.write(work)
+        self._wake()
+
+    @staticmethod
+    def _write(db: Connection, old: Endpoint, new: Endpoint) -> None:
+        if new.version != old.version:
+            try:
+                db.run("write_config", *config_values(new)[1:], old.id)
+            except apsw.ConstraintError as fault:
+                raise _taken("endpoint", new.name, fault) from fault
+        db.run("write_state", *state_values(new), old.id, old.claim_epoch)
+
+
+def _taken(kind: str, name: str, fault: apsw.ConstraintError) -> Exception:
+    """A unique index said no: the name is taken. Any other constraint is our own mistake and stays one."""
+    if fault.extendedresult not in (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY):
+        return fault
+    return Conflict(f"there is already a {kind} named {name!r}; names are unique, choose another", kind=kind, name=name)

@@ -1,0 +1,253 @@
+-- name: next_claimable
+-- When the next endpoint of a tenant will become claimable. What is so already waits for a place, not for the clock.
+SELECT claimable_at FROM endpoint WHERE tenant_id = :tenant_id AND claimable_at > :now AND claimable_at IS NOT NULL
+ORDER BY claimable_at LIMIT 1;
+
+-- name: any_due
+-- Whether a tenant has anything to claim.
+SELECT 1 FROM endpoint WHERE tenant_id = :tenant_id AND claimable_at <= :now AND claimable_at IS NOT NULL LIMIT 1;
+
+-- name: tenants
+-- Every tenant's id; claims go round them so that none starves another.
+SELECT id FROM tenant ORDER BY id;
+
+-- name: next_hint_expiry
+-- When the earliest hint's time runs out.
+SELECT MIN(hint_expires_at) FROM endpoint WHERE hint_expires_at IS NOT NULL;
+
+-- name: busy
+-- How many runs are in flight for each tenant and host.
+SELECT tenant_id, host, COUNT(*) FROM endpoint WHERE lease_until > :now AND lease_until IS NOT NULL
+GROUP BY tenant_id, host;
+
+-- name: due
+-- One tenant's due endpoints, oldest first. PostgreSQL asks for all tenants in one LATERAL join, which SQLite lacks;
+-- here a query costs microseconds.
+SELECT id, tenant_id, host, claimable_at FROM endpoint
+WHERE tenant_id = :tenant_id AND claimable_at <= :now AND claimable_at IS NOT NULL
+  AND host NOT IN (SELECT value FROM json_each(:full_hosts))
+ORDER BY claimable_at LIMIT :limit;
+
+-- name: lock_endpoints
+-- Endpoints by id; the write transaction that reads them is the lock.
+SELECT {{endpoint_columns}} FROM endpoint WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: write_state
+-- An endpoint's state, only where the epoch is the one that was read.
+UPDATE endpoint SET {{state_assignments}} WHERE id = :id AND claim_epoch = :expected_epoch;
+
+-- name: write_config
+-- An endpoint's configuration after an edit.
+UPDATE endpoint SET {{config_assignments}} WHERE id = :id;
+
+-- name: add_endpoint
+-- A new endpoint.
+INSERT INTO endpoint ({{endpoint_columns}}) VALUES ({{endpoint_parameters}});
+
+-- name: count_endpoints
+-- How many endpoints a tenant has that are not archived.
+SELECT COUNT(*) FROM endpoint WHERE tenant_id = :tenant_id AND archived_at IS NULL;
+
+-- name: endpoint
+-- One endpoint by id, or by name among those not archived.
+SELECT {{endpoint_columns}} FROM endpoint
+WHERE tenant_id = :tenant_id AND (id = :name OR (name = :name AND archived_at IS NULL));
+
+-- name: endpoints
+-- A page of endpoints by name.
+SELECT {{endpoint_columns}} FROM endpoint
+WHERE tenant_id = :tenant_id AND (:job_id IS NULL OR job_id = :job_id) AND (archived_at IS NOT NULL) = :archived
+  AND (:after_name IS NULL OR name > :after_name)
+ORDER BY name, id LIMIT :limit;
+
+-- name: delete_runs
+-- An endpoint's runs, when it is deleted.
+DELETE FROM run WHERE endpoint_id = :endpoint_id;
+
+-- name: delete_endpoint
+-- The endpoint itself.
+DELETE FROM endpoint WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: expired_hints
+-- Endpoints with a hint whose time ran out.
+SELECT id FROM endpoint WHERE hint_expires_at <= :now AND hint_expires_at IS NOT NULL LIMIT :limit;
+
+-- name: add_run
+-- A run: started, or missed.
+INSERT INTO run ({{run_columns}}) VALUES ({{run_parameters}});
+
+-- name: close_run
+-- A run whose worker was lost.
+UPDATE run SET status = :status, error_code = 'lost_worker', error = :error, finished_at = :now
+WHERE tenant_id = :tenant_id AND id = :id AND status = 'running';
+
+-- name: write_result
+-- How a run ended; written once, also where it was given up for lost in the meantime.
+UPDATE run SET {{result_assignments}}
+WHERE tenant_id = :tenant_id AND id = :id
+  AND (status IN ('running', 'abandoned', 'unknown') OR error_code = 'zombie');
+
+-- name: add_body
+-- The body of a test run.
+UPDATE run SET body = :body, body_type = :body_type, body_truncated = :truncated, body_seen = :seen
+WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: run
+-- One run.
+SELECT {{run_columns}} FROM run WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: runs
+-- A tenant's runs, newest first.
+SELECT {{run_columns}} FROM run
+WHERE tenant_id = :tenant_id AND (:before IS NULL OR id < :before) AND (:status IS NULL OR status = :status)
+ORDER BY id DESC LIMIT :limit;
+
+-- name: runs_of_endpoint
+-- An endpoint's runs, newest first.
+SELECT {{run_columns}} FROM run
+WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND (:before IS NULL OR id < :before)
+  AND (:status IS NULL OR status = :status)
+ORDER BY id DESC LIMIT :limit;
+
+-- name: body
+-- What a run's response was.
+SELECT body, body_type, body_truncated, body_seen FROM run WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: add_event
+-- One event; within the single writer, the order of numbers is the order of commits.
+INSERT INTO event ({{event_columns}}) VALUES ({{event_parameters}});
+
+-- name: events_after
+-- Events in order, of one tenant or of all.
+SELECT seq, {{event_columns}} FROM event WHERE seq > :cursor AND (:tenant_id IS NULL OR tenant_id = :tenant_id)
+ORDER BY seq LIMIT :limit;
+
+-- name: add_job
+-- A new job.
+INSERT INTO job ({{job_columns}}) VALUES ({{job_parameters}});
+
+-- name: jobs
+-- A tenant's jobs by name.
+SELECT {{job_columns}} FROM job WHERE tenant_id = :tenant_id ORDER BY name;
+
+-- name: put_job
+-- A job's name, description and status.
+UPDATE job SET name = :name, description = :description, status = :status, updated_at = :updated_at
+WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: tenant
+-- A tenant with what it used this month.
+SELECT id, name, runs_per_month, tokens_per_month, endpoints_max, interval_ms_min,
+       (SELECT COALESCE(SUM(runs), 0) FROM usage WHERE usage.tenant_id = tenant.id AND month = :month)
+FROM tenant WHERE id = :id;
+
+-- name: put_tenant
+-- Create or change a tenant.
+INSERT INTO tenant (id, name, runs_per_month, tokens_per_month, endpoints_max, interval_ms_min)
+VALUES (:id, :name, :runs_per_month, :tokens_per_month, :endpoints_max, :interval_ms_min)
+ON CONFLICT (id) DO UPDATE SET name = excluded.name, runs_per_month = excluded.runs_per_month,
+    tokens_per_month = excluded.tokens_per_month, endpoints_max = excluded.endpoints_max,
+    interval_ms_min = excluded.interval_ms_min;
+
+-- name: undefer
+-- Endpoints that waited for a quota that has just changed: due again, by their own plan, from now on.
+UPDATE endpoint SET deferred_until = NULL, next_run_at = :now
+WHERE tenant_id = :tenant_id AND deferred_until IS NOT NULL AND next_run_at IS NOT NULL;
+
+-- name: count_usage
+-- Add to what a tenant used this month, in this worker's own row.
+INSERT INTO usage (tenant_id, month, worker, runs) VALUES (:tenant_id, :month, :worker, :runs)
+ON CONFLICT (tenant_id, month, worker) DO UPDATE SET runs = runs + excluded.runs;
+
+-- name: sealed_signing_keys
+-- A tenant's signing keys as they lie, newest first.
+SELECT sealed FROM signing_key WHERE tenant_id = :tenant_id ORDER BY created_at DESC, id DESC;
+
+-- name: signing_keys
+-- Which signing keys a tenant has; never the keys.
+SELECT id, created_at FROM signing_key WHERE tenant_id = :tenant_id ORDER BY created_at DESC, id DESC;
+
+-- name: add_signing_key
+-- A new signing key.
+INSERT INTO signing_key (id, tenant_id, sealed, created_at) VALUES (:id, :tenant_id, :sealed, :created_at);
+
+-- name: revoke_signing_key
+-- End a signing key.
+DELETE FROM signing_key WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: heartbeat
+-- A worker is alive.
+INSERT INTO worker (id, kind, places, started_at, seen_at) VALUES (:id, :kind, :places, :now, :now)
+ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, places = excluded.places;
+
+-- name: workers
+-- Who was alive lately.
+SELECT id, kind, places, started_at, seen_at FROM worker WHERE seen_at >= :since ORDER BY started_at, id;
+
+-- name: forget_workers
+-- Rows of workers that were last seen long ago.
+DELETE FROM worker WHERE seen_at < :before;
+
+-- name: zombies
+-- Runs that nobody finished although their lease was over long ago, or whose endpoint no longer holds them.
+SELECT run.tenant_id, run.id FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
+WHERE run.status = 'running'
+  AND (endpoint.id IS NULL OR endpoint.run_id <> run.id AND run.started_at < :before
+       OR endpoint.lease_until < :before OR endpoint.lease_until IS NULL AND run.started_at < :before)
+LIMIT :limit;
+
+-- name: close_zombie
+-- End such a run as a timeout.
+UPDATE run SET status = 'timeout', error_code = 'zombie', finished_at = :now,
+    error = 'no result came before the lease ended, nor for long after it'
+WHERE tenant_id = :tenant_id AND id = :id AND status = 'running';
+
+-- name: sweep_runs
+-- Runs older than wanted, a batch; ids sort by time.
+DELETE FROM run WHERE rowid IN (
+    SELECT rowid FROM run WHERE tenant_id = :tenant_id AND id < :before AND status <> 'running' LIMIT :limit);
+
+-- name: sweep_bodies
+-- Bodies older than wanted, a batch.
+UPDATE run SET body = NULL WHERE rowid IN (
+    SELECT rowid FROM run WHERE tenant_id = :tenant_id AND id < :before AND body IS NOT NULL LIMIT :limit);
+
+-- name: crowded_endpoints
+-- Endpoints to check for too many runs: a page of ids after the last one checked.
+SELECT id FROM endpoint WHERE id > :after ORDER BY id LIMIT :limit;
+
+-- name: sweep_surplus
+-- An endpoint's runs beyond its newest ones, a batch.
+DELETE FROM run WHERE rowid IN (
+    SELECT rowid FROM run WHERE endpoint_id = :endpoint_id AND status <> 'running' AND id < (
+        SELECT id FROM run WHERE endpoint_id = :endpoint_id ORDER BY id DESC LIMIT 1 OFFSET :most - 1)
+    LIMIT :limit);
+
+-- name: sweep_events
+-- Events older than wanted, a batch; they lie in order, so the oldest come first.
+DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE at < :before ORDER BY seq LIMIT :limit);
+
+-- name: backlog
+-- What is due for longer than it should be and not leased.
+SELECT COUNT(*), MIN(claimable_at) FROM endpoint
+WHERE tenant_id = :tenant_id AND claimable_at <= :before AND claimable_at IS NOT NULL AND lease_until IS NULL;
+
+-- name: running
+-- How many runs are in flight.
+SELECT COUNT(*) FROM endpoint WHERE lease_until IS NOT NULL;
+
+-- name: installation
+-- A value of this installation.
+SELECT value FROM installation WHERE key = :key;
+
+-- name: set_installation
+-- A value of this installation, if it has none yet.
+INSERT INTO installation (key, value) VALUES (:key, :value) ON CONFLICT (key) DO NOTHING;
+
+-- name: applied_migrations
+-- Which migrations this file has.
+SELECT number FROM schema_migration;
+
+-- name: add_migration
+-- A migration was applied.
+INSERT INTO schema_migration (number, name, applied_at) VALUES (:number, :name, :applied_at);

@@ -1,0 +1,74 @@
+"""What the janitor and the watchdog need, on SQLite."""
+
+from datetime import timedelta
+
+from mainspring.ports import Backlog, Retention, Swept, WorkerRow
+from mainspring.stores.rows import id_floor
+from mainspring.stores.sqlite.database import Connection, Database, instant
+
+WORKERS_KEPT = timedelta(days=1)
+ENDPOINTS_PER_LOOK = 50
+
+
+class SqliteUpkeep:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._checked_up_to = ""
+
+    async def close_zombies(self, lease_over_before_ms: int, limit: int) -> int:
+        def work(db: Connection) -> int:
+            now = self._db.clock.now()
+            zombies = db.rows("zombies", now - timedelta(milliseconds=lease_over_before_ms), limit)
+            db.run_many("close_zombie", [(now, tenant_id, run_id) for tenant_id, run_id in zombies])
+            return len(zombies)
+
+        return await self._db.write(work)
+
+    async def sweep(self, keep: Retention, batch: int) -> Swept:
+        return await self._db.write(self._sweep, keep, batch)
+
+    async def backlog(self, late_ms: int) -> Backlog:
+        def work(db: Connection) -> Backlog:
+            now = self._db.clock.now()
+            before = now - timedelta(milliseconds=late_ms)
+            counts = [db.rows("backlog", tenant_id, before)[0] for (tenant_id,) in db.rows("tenants")]
+            oldest = min((at for _, at in counts if at is not None), default=None)  # type: ignore[type-var]  # INTEGER
+            return Backlog(now, sum(int(str(due)) for due, _ in counts), instant(oldest), int(str(db.value("running"))))
+
+        return await self._db.read(work)
+
+    async def workers(self, seen_within_ms: int) -> list[WorkerRow]:
+        since = self._db.clock.now() - timedelta(milliseconds=seen_within_ms)
+        rows = await self._db.read(lambda db: db.rows("workers", since))
+        return [WorkerRow(*row[:3], instant(row[3]), instant(row[4])) for row in rows]  # type: ignore[arg-type]  # columns
+
+    async def installation(self, key: str, value_if_new: str) -> str:
+        def work(db: Connection) -> str:
+            db.run("set_installation", key, value_if_new)
+            return str(db.value("installation", key))
+
+        return await self._db.write(work)
+
+    async def ping(self) -> None:
+        await self._db.read(lambda db: db.value("installation", "id"))
+
+    def _sweep(self, db: Connection, keep: Retention, batch: int) -> Swept:
+        """One small batch of whatever there is to remove, so that a claim never waits long for its turn."""
+        db.run("forget_workers", self._db.clock.now() - WORKERS_KEPT)
+        for (tenant_id,) in db.rows("tenants"):
+            for query, before in (("sweep_runs", keep.runs_before), ("sweep_bodies", keep.bodies_before)):
+                if removed := db.run(query, tenant_id, id_floor("run", before), batch):
+                    return Swept(removed, done=False)
+        if removed := db.run("sweep_events", keep.events_before, batch):
+            return Swept(removed, done=False)
+        for (endpoint_id,) in db.rows("crowded_endpoints", self._checked_up_to, ENDPOINTS_PER_LOOK):
+            if removed := db.run("sweep_surplus", endpoint_id, keep.runs_per_endpoint_max, batch):
+                return Swept(removed, done=False)
+            self._checked_up_to = str(endpoint_id)
+        return self._next_page(db)
+
+    def _next_page(self, db: Connection) -> Swept:
+        if db.rows("crowded_endpoints", self._checked_up_to, 1):
+            return Swept(0, done=False)
+        self._checked_up_to = ""
+        return Swept(0, done=True)

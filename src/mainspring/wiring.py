@@ -1,0 +1,200 @@
+"""Where the wires meet: the only place that names concrete adapters, the real clock and the real ids."""
+
+import base64
+import binascii
+import os
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from itertools import count
+from secrets import randbits, token_hex
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from mainspring.domain.endpoint import Tenant
+from mainspring.domain.errors import Misconfigured, StoreUnavailable
+from mainspring.domain.instant import to_us
+from mainspring.domain.schedule import CRON
+from mainspring.operations.endpoints import Desk
+from mainspring.ports import Clock, Ids, Stores, Vault
+from mainspring.settings import Settings
+
+if TYPE_CHECKING:
+    from mainspring.observe import Metrics
+    from mainspring.outbound.http import HttpCaller
+    from mainspring.outbound.vault import KeyRing
+    from mainspring.workers.janitor import Janitor
+    from mainspring.workers.scheduler import Scheduler
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+class TimeOrderedIds:
+    """Millisecond of the store's clock, a counter, 64 random bits: sorts by time, and within a process by order."""
+
+    def __init__(self) -> None:
+        self._count = count(randbits(12))
+
+    def new(self, prefix: str, now: datetime) -> str:
+        return f"{prefix}_{to_us(now) // 1000:012x}{next(self._count) & 0xFFFF:04x}{token_hex(8)}"
+
+
+@asynccontextmanager
+async def open_stores(
+    url: str,
+    *,
+    clock: Clock | None = None,
+    ids: Ids | None = None,
+    inline: bool = False,
+    pool_size: int = 8,
+    behind_bouncer: bool = False,
+) -> AsyncIterator[Stores]:
+    """Open the database of `url`, bring its schema up to date, and close it in the end.
+
+    `clock` replaces the database's clock, for simulations and tests. `inline` runs SQLite without threads.
+    """
+    ids = ids or TimeOrderedIds()
+    scheme, _, rest = url.partition("://")
+    if scheme == "sqlite":
+        path = rest.removeprefix("/") if rest.startswith("/:memory:") else rest
+        from mainspring.stores.sqlite.database import Database as SqliteDatabase
+        from mainspring.stores.sqlite.endpoints import SqliteEndpoints
+        from mainspring.stores.sqlite.runs import SqliteRuns
+        from mainspring.stores.sqlite.schedule import SqliteSchedule
+        from mainspring.stores.sqlite.upkeep import SqliteUpkeep
+
+        sqlite = SqliteDatabase(path, clock or SystemClock(), inline=inline)
+        try:
+            sqlite_schedule = SqliteSchedule(sqlite, ids, CRON)
+            endpoints = SqliteEndpoints(sqlite, sqlite_schedule.wake)
+            yield Stores(sqlite_schedule, endpoints, SqliteRuns(sqlite), SqliteUpkeep(sqlite))
+        finally:
+            await sqlite.aclose()
+    elif scheme in ("postgresql", "postgres"):
+        from mainspring.stores.postgres.database import Database as PostgresDatabase
+        from mainspring.stores.postgres.endpoints import PostgresEndpoints
+        from mainspring.stores.postgres.runs import PostgresRuns
+        from mainspring.stores.postgres.schedule import PostgresSchedule
+        from mainspring.stores.postgres.upkeep import PostgresUpkeep
+
+        postgres = await PostgresDatabase.open(url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer)
+        try:
+            schedule = PostgresSchedule(postgres, ids, CRON)
+            yield Stores(
+                schedule, PostgresEndpoints(postgres, schedule.wake), PostgresRuns(postgres), PostgresUpkeep(postgres)
+            )
+        finally:
+            await postgres.aclose()
+    else:
+        raise Misconfigured(
+            f"unknown kind of database {scheme!r}; give sqlite:///path/to/file.db or postgresql://user@host/name",
+            setting="MAINSPRING_DATABASE_URL",
+        )
+
+
+def open_keys(settings: Settings) -> "KeyRing":
+    """The key that secrets are sealed with; makes a key file at the first start."""
+    from mainspring.outbound.vault import KeyRing, load_or_create_key
+
+    if not settings.secret_key:
+        return KeyRing(load_or_create_key(settings.key_file))
+    try:
+        key = base64.b64decode(settings.secret_key, validate=True)
+    except binascii.Error:
+        key = b""
+    if len(key) != 32:
+        raise Misconfigured(
+            "MAINSPRING_SECRET_KEY is not 32 bytes in base64; make one with `openssl rand -base64 32`",
+            setting="MAINSPRING_SECRET_KEY",
+        )
+    return KeyRing(key)
+
+
+def open_caller(settings: Settings, vault: Vault) -> "HttpCaller":
+    from mainspring.outbound.guard import AddressGuard
+    from mainspring.outbound.http import HttpCaller
+
+    return HttpCaller(
+        AddressGuard(settings.allow_cidrs), vault, clock=SystemClock().now, allow_ports=settings.allow_ports
+    )
+
+
+@asynccontextmanager
+async def open_desk(settings: Settings, actor: str = "cli") -> AsyncIterator[Desk]:
+    """One tenant's stores with everything operations need; refuses a database that was sealed with another key."""
+    from mainspring.outbound.vault import Vault as SealingVault
+
+    async with open_stores(settings.url, pool_size=settings.database_pool, behind_bouncer=settings.pgbouncer) as stores:
+        keys = open_keys(settings)
+        await _prepare(stores, settings, keys.primary_id)
+        yield Desk(stores, settings.tenant, actor, TimeOrderedIds(), SealingVault(keys), CRON, settings.allow_ports)
+
+
+async def _prepare(stores: Stores, settings: Settings, key_id: str) -> None:
+    sealed_with = await stores.upkeep.installation("secret_key_id", key_id)
+    if sealed_with != key_id:
+        raise Misconfigured(
+            f"the secrets of this database are sealed with key {sealed_with}, but this process has key "
+            f"{key_id}; set MAINSPRING_SECRET_KEY or MAINSPRING_SECRET_KEY_FILE to the key it was made with",
+            setting="MAINSPRING_SECRET_KEY",
+        )
+    if await stores.endpoints.tenant(settings.tenant) is None:
+        await stores.endpoints.put_tenant(Tenant(settings.tenant, settings.tenant))
+
+
+def worker_name() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}-{token_hex(3)}"
+
+
+class Running(Struct, frozen=True):
+    """The workers of one process and what its doors need to look at them."""
+
+    scheduler: "Scheduler"
+    janitor: "Janitor"
+    stores: Stores
+    metrics: "Metrics"
+
+    async def check_database(self) -> str | None:
+        try:
+            await self.stores.upkeep.ping()
+        except StoreUnavailable as fault:
+            return str(fault)
+        return None
+
+
+@asynccontextmanager
+async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
+    """The scheduler and the janitor of one process, ready to be supervised."""
+    from mainspring.observe import Metrics
+    from mainspring.workers.janitor import Janitor, JanitorOptions
+    from mainspring.workers.scheduler import Scheduler, SchedulerOptions
+
+    async with open_desk(settings, actor="system") as desk:
+        stores, metrics = desk.stores, Metrics()
+        caller = open_caller(settings, desk.vault)
+        options = SchedulerOptions(
+            worker=worker_name(),
+            places=settings.concurrency,
+            per_tenant=settings.concurrency_per_tenant,
+            per_host=settings.concurrency_per_host,
+            lease_margin_ms=int(settings.lease_margin.total_seconds() * 1000),
+            grace_s=settings.shutdown_grace.total_seconds(),
+        )
+        upkeep = JanitorOptions(
+            settings.zombie_after,
+            settings.late_after,
+            settings.keep_runs,
+            settings.keep_bodies,
+            settings.keep_events,
+            settings.keep_runs_per_endpoint,
+        )
+        scheduler = Scheduler(stores.schedule, caller, options, metrics)
+        try:
+            yield Running(scheduler, Janitor(stores.upkeep, stores.runs, upkeep, metrics), stores, metrics)
+        finally:
+            await caller.aclose()

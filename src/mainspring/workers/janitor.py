@@ -1,0 +1,110 @@
+"""The janitor: closes runs nobody finished, removes what is older than wanted, and watches that nothing is late.
+
+Each round is small, so that a claim never waits long for it:
+    1 zombies    `running` rows whose lease was over long ago become timeouts
+    2 watchdog   what is due and has not started within `late_after` is said aloud: log, metric, event
+    3 history    runs, bodies and events beyond their retention go, a batch at a time
+"""
+
+import asyncio
+from datetime import timedelta
+
+import structlog
+from msgspec import Struct
+
+from mainspring.domain.errors import StoreUnavailable
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.instant import rfc3339
+from mainspring.observe import Metrics
+from mainspring.ports import Backlog, Retention, RunStore, UpkeepStore
+
+ROUND_S = 10.0
+SWEEP_EVERY_ROUNDS = 30
+SWEEP_BATCH = 1_000
+SWEEP_PAUSE_S = 0.05  # between batches: the janitor is never the one in the way
+ZOMBIES_PER_ROUND = 1_000
+
+log = structlog.get_logger()
+
+
+class JanitorOptions(Struct, frozen=True):
+    zombie_after: timedelta = timedelta(minutes=5)
+    late_after: timedelta = timedelta(seconds=5)
+    keep_runs: timedelta = timedelta(days=30)
+    keep_bodies: timedelta = timedelta(days=7)
+    keep_events: timedelta = timedelta(days=30)
+    runs_per_endpoint_max: int = 10_000
+
+
+class Janitor:
+    def __init__(self, upkeep: UpkeepStore, runs: RunStore, options: JanitorOptions, metrics: Metrics) -> None:
+        self._upkeep = upkeep
+        self._runs = runs
+        self._options = options
+        self._metrics = metrics
+        self._stopping = asyncio.Event()
+        self._late = False
+
+    async def run(self) -> None:
+        """A round every ten seconds until `stop`; whatever one round raises, the next one comes."""
+        number = 0
+        while not self._stopping.is_set():
+            try:
+                await self.run_once(sweep=number % SWEEP_EVERY_ROUNDS == 0)
+            except StoreUnavailable:
+                pass  # the scheduler says that the database is away
+            except Exception:  # the outermost loop of a worker: one bad round must not end upkeep for ever
+                log.exception("worker failed", worker="janitor")
+            number += 1
+            try:
+                async with asyncio.timeout(ROUND_S):
+                    await self._stopping.wait()
+            except TimeoutError:
+                continue
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def run_once(self, *, sweep: bool = True) -> None:
+        zombie_ms = int(self._options.zombie_after.total_seconds() * 1000)
+        if closed := await self._upkeep.close_zombies(zombie_ms, ZOMBIES_PER_ROUND):
+            self._metrics.zombies.inc(closed)
+            log.warning("zombies closed", count=closed)
+        await self._watch()
+        if sweep:
+            await self._sweep()
+
+    async def _watch(self) -> None:
+        """Compare what was due with what ran, and say so when the two part ways, and again when they meet."""
+        late_ms = int(self._options.late_after.total_seconds() * 1000)
+        backlog = await self._upkeep.backlog(late_ms)
+        self._metrics.late.set(backlog.due)
+        self._metrics.due.set(backlog.due)
+        if backlog.due and not self._late:
+            log.warning("endpoints late", count=backlog.due, oldest_due_at=_text(backlog), running=backlog.running)
+            data: dict[str, object] = {"count": backlog.due, "oldest_due_at": _text(backlog)}
+            await self._runs.add_events([Event(EventType.SCHEDULE_LATE, backlog.now, "default", data=data)])
+        elif self._late and not backlog.due:
+            log.info("endpoints on time again")
+        self._late = bool(backlog.due)
+
+    async def _sweep(self) -> None:
+        now = (await self._upkeep.backlog(0)).now
+        options = self._options
+        keep = Retention(
+            now - options.keep_runs, now - options.keep_bodies, now - options.keep_events, options.runs_per_endpoint_max
+        )
+        removed = 0
+        while not self._stopping.is_set():
+            swept = await self._upkeep.sweep(keep, SWEEP_BATCH)
+            removed += swept.removed
+            if swept.done:
+                break
+            await asyncio.sleep(SWEEP_PAUSE_S)
+        if removed:
+            self._metrics.swept.inc(removed)
+            log.info("history swept", rows=removed)
+
+
+def _text(backlog: Backlog) -> str | None:
+    return rfc3339(backlog.oldest_due_at) if backlog.oldest_due_at else None

@@ -1,0 +1,323 @@
+"""The scheduler: claims due endpoints, calls them, records the results. It never decides when something runs.
+
+    1 claim    as many due slots as there are free places, never ahead of time
+    2 call     all of them at once, no database connection held
+    3 record   results that end together in one transaction; only then is the place free again
+    4 sleep    until the next slot, or until something moved, or for one tick
+
+A place is held until its result is recorded: while the database is away, results wait in memory, bounded by the
+places, and nothing new starts. SIGTERM drains: no more claims, a grace for what runs, the rest is given back.
+"""
+
+import asyncio
+import random
+import time
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+import structlog
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.domain.claiming import Claim
+from mainspring.domain.endpoint import LostWorkerPolicy
+from mainspring.domain.errors import StoreUnavailable
+from mainspring.domain.instant import to_us
+from mainspring.domain.run import Outcome, Request, RunStatus, Trigger
+from mainspring.domain.settling import Finished
+from mainspring.failpoints import failpoint
+from mainspring.observe import Metrics
+from mainspring.ports import Caller, Caps, ClaimBatch, ScheduleStore
+
+TICK_S = 5.0  # the longest sleep; a lost notification costs no more than this
+EARLY_S = 0.0002  # timers may fire a little before their time; the claim would find nothing and sleep again
+FINISH_BATCH_MAX = 500
+RETRY_S_MIN, RETRY_S_MAX = 0.5, 5.0
+HEARTBEAT_S = 10.0
+HINTS_PER_ROUND = 500
+
+log = structlog.get_logger()
+
+
+class SchedulerOptions(Struct, frozen=True):
+    """`places` is how many runs this process may have in flight; the other caps hold over all processes."""
+
+    worker: str
+    places: int = 100
+    per_tenant: int = 100
+    per_host: int = 4
+    lease_margin_ms: int = 30_000
+    grace_s: float = 10.0
+
+
+class Scheduler:
+    def __init__(self, store: ScheduleStore, caller: Caller, options: SchedulerOptions, metrics: Metrics) -> None:
+        self._store = store
+        self._caller = caller
+        self._options = options
+        self._caps = Caps(options.per_tenant, options.per_host)
+        self._metrics = metrics
+        self._calls: dict[str, asyncio.Task[None]] = {}
+        self._claims: dict[str, Claim] = {}
+        self._results: deque[Finished] = deque()
+        self._lease_over_ns: dict[str, int] = {}  # by our monotonic clock, for results that wait
+        self._pause_s = RETRY_S_MIN
+        self._wake = asyncio.Event()  # a place became free, or a result waits, or it is time to stop
+        self._result_ready = asyncio.Event()
+        self._stopping = False
+        self._away = False
+        metrics.places.set(options.places)
+
+    @property
+    def is_connected(self) -> bool:
+        return not self._away
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._claims)
+
+    async def run_once(self) -> int:
+        """One round, to its end: claim what is due, call it, record it. Returns how many slots were claimed."""
+        batch = await self._claim()
+        for claim in batch.claims:
+            self._start(claim, batch.now)
+        if self._calls:
+            await asyncio.wait(self._calls.values())
+        while self._results:
+            await self._record()
+        return len(batch.claims)
+
+    async def run(self) -> None:
+        """Work until `stop`; drains before it returns."""
+        log.info("scheduler started", worker=self._options.worker, places=self._options.places)
+        recorder = asyncio.create_task(self._keep_recording(), name="recorder")
+        heart = asyncio.create_task(self._keep_beating(), name="heartbeat")
+        try:
+            while not self._stopping:
+                await self._round()
+        finally:
+            await self._drain()
+            for task in (recorder, heart):
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+            log.info("scheduler stopped", worker=self._options.worker)
+
+    def stop(self) -> None:
+        """Claim nothing from now on."""
+        if not self._stopping:
+            log.info("draining", worker=self._options.worker, in_flight=self.in_flight)
+        self._stopping = True
+        self._wake.set()
+
+    async def _round(self) -> None:
+        self._wake.clear()
+        free = self._options.places - self.in_flight
+        if free <= 0:
+            await self._wake.wait()
+            return
+        try:
+            batch = await self._claim()
+        except StoreUnavailable as fault:
+            await self._while_away(fault)
+            return
+        self._back()
+        for claim in batch.claims:
+            self._start(claim, batch.now)
+        if batch.more and not self._stopping:
+            return
+        await self._sleep(batch)
+
+    async def _claim(self) -> ClaimBatch:
+        options = self._options
+        free = options.places - self.in_flight
+        batch = await self._store.claim_due(options.worker, free, options.lease_margin_ms, self._caps)
+        failpoint("after_claim")
+        if batch.next_due_at is not None and batch.next_due_at <= batch.now:
+            # What is past and not claimable is a hint whose time ran out.
+            await self._store.expire_hints(HINTS_PER_ROUND)
+            return replace(batch, more=True)
+        return batch
+
+    async def _sleep(self, batch: ClaimBatch) -> None:
+        """Until the next slot, a freed place, or a change; at most one tick."""
+        seconds = TICK_S
+        if batch.next_due_at is not None:
+            seconds = min(seconds, (batch.next_due_at - batch.now).total_seconds() + EARLY_S)
+        change = asyncio.ensure_future(self._store.wait_for_change(seconds))
+        woken = asyncio.ensure_future(self._wake.wait())
+        try:
+            await asyncio.wait((change, woken), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (change, woken):
+                task.cancel()
+            for outcome in await asyncio.gather(change, woken, return_exceptions=True):
+                if isinstance(outcome, StoreUnavailable):
+                    await self._while_away(outcome)
+
+    def _start(self, claim: Claim, now: datetime) -> None:
+        self._claims[claim.run_id] = claim
+        self._metrics.claimed.labels(claim.trigger.value).inc()
+        if claim.attempt > 1:
+            self._metrics.abandoned.inc()
+        task = asyncio.create_task(self._call(claim, now, time.monotonic_ns()))
+        self._calls[claim.run_id] = task
+
+    async def _call(self, claim: Claim, now: datetime, at_ns: int) -> None:
+        """One call, timed on the store's clock: what it said at the claim, and how long that is ago by ours."""
+        endpoint = claim.endpoint
+        request = Request(
+            endpoint.tenant_id,
+            endpoint.id,
+            claim.slot_id,
+            claim.slot_at,
+            claim.attempt,
+            endpoint.action,
+            claim.signing_keys,
+        )
+        start_ns = time.monotonic_ns()
+        try:
+            outcome = await self._caller.call(request)
+        except asyncio.CancelledError:
+            self._calls.pop(claim.run_id, None)
+            raise
+        except Exception as fault:  # a bug in calling one endpoint must not take its neighbours along
+            log.exception("call raised", endpoint_id=endpoint.id, run_id=claim.run_id)
+            error = f"the call raised {type(fault).__name__}: {fault}"
+            outcome = Outcome(RunStatus.FAILURE, (time.monotonic_ns() - start_ns) // 1_000_000, None, "internal", error)
+        failpoint("after_call")
+        end_ns = time.monotonic_ns()
+        started_at = now + timedelta(microseconds=(start_ns - at_ns) // 1000)
+        finished_at = now + timedelta(microseconds=(end_ns - at_ns) // 1000)
+        if claim.trigger is Trigger.SCHEDULE:
+            self._metrics.lateness.observe((to_us(started_at) - to_us(claim.slot_at)) / 1_000_000)
+        self._metrics.duration.observe((end_ns - start_ns) / 1_000_000_000)
+        self._calls.pop(claim.run_id, None)
+        if endpoint.lease_until is not None:
+            self._lease_over_ns[claim.run_id] = at_ns + (to_us(endpoint.lease_until) - to_us(now)) * 1000
+        self._results.append(Finished(claim, outcome, started_at, finished_at))
+        self._result_ready.set()
+
+    async def _keep_recording(self) -> None:
+        while True:
+            await self._result_ready.wait()
+            self._result_ready.clear()
+            while self._results:
+                try:
+                    await self._record()
+                except StoreUnavailable as fault:
+                    await self._while_away(fault)
+
+    async def _record(self) -> None:
+        """Write the results that wait, in one transaction; they leave the queue only once they are written."""
+        batch = [self._results[index] for index in range(min(len(self._results), FINISH_BATCH_MAX))]
+        self._metrics.finish_queue.set(len(self._results))
+        failpoint("before_finish")
+        try:
+            report = await self._store.finish(batch)
+        except StoreUnavailable:
+            self._drop_overdue()
+            raise
+        except Exception as fault:  # the database refused a row: find which, and lose only that
+            await self._record_one_by_one(batch, fault)
+            self._forget(batch)
+            return
+        failpoint("after_finish")
+        self._forget(batch)
+        self._count(batch, report.superseded)
+
+    async def _record_one_by_one(self, batch: Sequence[Finished], fault: Exception) -> None:
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            for half in (batch[:middle], batch[middle:]):
+                try:
+                    report = await self._store.finish(half)
+                    self._count(half, report.superseded)
+                except StoreUnavailable:
+                    raise
+                except Exception as inner:  # narrowed down further
+                    await self._record_one_by_one(half, inner)
+            return
+        (one,) = batch
+        log.error("result unstorable", endpoint_id=one.claim.endpoint.id, run_id=one.claim.run_id, fault=str(fault))
+        error = f"the result could not be stored: {type(fault).__name__}"
+        bare = Outcome(RunStatus.FAILURE, one.outcome.duration_ms, one.outcome.status_code, "unstorable", error)
+        report = await self._store.finish([replace(one, outcome=bare)])
+        self._count(batch, report.superseded)
+
+    def _forget(self, batch: Sequence[Finished]) -> None:
+        for finished in batch:
+            self._results.popleft()
+            self._claims.pop(finished.claim.run_id, None)
+            self._lease_over_ns.pop(finished.claim.run_id, None)
+        self._metrics.in_flight.set(self.in_flight)
+        self._metrics.finish_queue.set(len(self._results))
+        self._wake.set()
+
+    def _count(self, batch: Sequence[Finished], superseded: Sequence[str]) -> None:
+        self._back()
+        late = set(superseded)
+        for finished in batch:
+            if finished.claim.run_id in late:
+                self._metrics.superseded.inc()
+                log.warning("result superseded", endpoint_id=finished.claim.endpoint.id, run_id=finished.claim.run_id)
+            else:
+                self._metrics.finished.labels(finished.outcome.status.value).inc()
+
+    def _drop_overdue(self) -> None:
+        """A result whose lease is over cannot count any more: another worker may have its slot."""
+        now_ns = time.monotonic_ns()
+        overdue = [each for each in self._results if self._lease_over_ns.get(each.claim.run_id, 0) <= now_ns]
+        for finished in overdue:
+            self._metrics.dropped.inc()
+            log.error("result dropped", endpoint_id=finished.claim.endpoint.id, run_id=finished.claim.run_id)
+            self._results.remove(finished)
+            self._claims.pop(finished.claim.run_id, None)
+            self._lease_over_ns.pop(finished.claim.run_id, None)
+
+    async def _while_away(self, fault: StoreUnavailable) -> None:
+        """Say it once, then wait a random part of a growing pause, so that a fleet does not return as a herd."""
+        if not self._away:
+            self._away = True
+            self._metrics.database_up.set(0)
+            log.error("database away", fault=str(fault))
+            self._pause_s = RETRY_S_MIN
+        await asyncio.sleep(random.uniform(RETRY_S_MIN, self._pause_s))
+        self._pause_s = min(self._pause_s * 2, RETRY_S_MAX)
+
+    def _back(self) -> None:
+        if self._away:
+            log.info("database back")
+        self._away = False
+        self._metrics.database_up.set(1)
+
+    async def _keep_beating(self) -> None:
+        while True:
+            with suppress(StoreUnavailable):
+                await self._store.heartbeat(self._options.worker, "scheduler", self._options.places)
+            await asyncio.sleep(HEARTBEAT_S)
+
+    async def _drain(self) -> None:
+        """Let what runs end within the grace and record it; give the rest back."""
+        deadline = asyncio.get_running_loop().time() + self._options.grace_s
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(deadline):
+                while self._claims:
+                    self._wake.clear()
+                    await self._wake.wait()
+        for task in list(self._calls.values()):
+            task.cancel()
+        await asyncio.gather(*self._calls.values(), return_exceptions=True)
+        # A slot that may run at most once may have been delivered: its lease runs out and it ends as unknown.
+        unfinished = {finished.claim.run_id for finished in self._results}
+        back = [
+            claim
+            for claim in self._claims.values()
+            if claim.run_id not in unfinished and claim.endpoint.on_lost_worker is LostWorkerPolicy.RETRY
+        ]
+        if back:
+            with suppress(StoreUnavailable):
+                await self._store.release(back)
+                log.info("slots released", count=len(back))

@@ -1,0 +1,87 @@
+"""Fixtures every test may use.
+
+postgres_cluster    a running private PostgreSQL, one per test process; `Cluster(fsync=True)` makes your own
+postgres_url        the URL of a fresh database at the newest schema, cloned from a template, dropped afterwards
+postgres_empty_url  the same without a schema, for tests of the migrations
+processes           starts real worker processes and ends them
+long_run            True under `make faults` (pytest --long): run the long version of a fault test
+"""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.harness import template
+from tests.harness.postgres import Cluster
+from tests.harness.processes import Processes
+from tests.harness.undertaker import undertaker
+
+# Two busy cores make any deadline a coin toss; derandomised, a red run is red again on the next machine.
+settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("long", max_examples=20_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+TEMPLATE = "mainspring_template"
+database_numbers = count(1)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="run the long versions of fault and property tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    default = "long" if config.getoption("--long") else "ci"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", default))
+
+
+def pytest_unconfigure() -> None:
+    undertaker.close()
+
+
+@pytest.fixture(scope="session")
+def long_run(pytestconfig: pytest.Config) -> bool:
+    return bool(pytestconfig.getoption("--long"))
+
+
+@pytest.fixture(scope="session")
+def postgres_cluster() -> Iterator[Cluster]:
+    with Cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_cluster: Cluster) -> str:
+    url = postgres_cluster.create_database(TEMPLATE)
+    with ThreadPoolExecutor(1) as thread:  # filling may run an event loop of its own, and this thread may have one
+        thread.submit(template.fill, url).result()
+    return TEMPLATE
+
+
+@pytest.fixture
+def postgres_url(postgres_cluster: Cluster, postgres_template: str) -> Iterator[str]:
+    name = f"test_{next(database_numbers)}"
+    yield postgres_cluster.create_database(name, template=postgres_template)
+    drop_if_possible(postgres_cluster, name)
+
+
+@pytest.fixture
+def postgres_empty_url(postgres_cluster: Cluster) -> Iterator[str]:
+    name = f"test_{next(database_numbers)}"
+    yield postgres_cluster.create_database(name)
+    drop_if_possible(postgres_cluster, name)
+
+
+@pytest.fixture
+def processes() -> Iterator[Processes]:
+    with Processes() as started:
+        yield started
+
+
+def drop_if_possible(cluster: Cluster, name: str) -> None:
+    """Drop a test's database; a test that failed with the server stopped must not fail its neighbours too."""
+    if not cluster.is_running:
+        cluster.start()
+    cluster.drop_database(name)

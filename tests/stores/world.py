@@ -1,0 +1,96 @@
+"""Small values to build a schedule from, and a clock that stands still."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+from msgspec.structs import replace
+
+from mainspring.domain.claiming import Claim
+from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.governor import BASELINE_INTERVAL
+from mainspring.domain.run import Body, HttpAction, Outcome, RunStatus, Trigger
+from mainspring.domain.settling import Finished
+from mainspring.ports import Caps, ClaimBatch, Stores
+
+START = datetime(2025, 1, 1, tzinfo=UTC)
+CAPS = Caps(per_tenant=1000, per_host=1000)
+LEASE_MARGIN_MS = 30_000
+_numbers = count(1)
+
+
+@dataclass
+class FixedClock:
+    at: datetime = field(default=START)
+
+    def now(self) -> datetime:
+        return self.at
+
+    def tick(self, **span: float) -> None:
+        self.at += timedelta(**span)
+
+
+def an_endpoint(name: str = "", **fields: object) -> Endpoint:
+    """An endpoint that is due at START, every minute, unless told otherwise."""
+    number = next(_numbers)
+    endpoint = Endpoint(
+        id=f"ep_{number:08d}", tenant_id="default", job_id="job_default", name=name or f"endpoint {number}",
+        description="", action=HttpAction(url="http://127.0.0.1:9/"), host="127.0.0.1:9", cron=None,
+        interval_ms=60_000, timezone="UTC", min_interval_ms=None, max_interval_ms=None,
+        backoff=BackoffPolicy.DEFAULT, jitter_ms=0, spread=False, misfire=MisfirePolicy.RUN_ONCE, catch_up_max=10,
+        max_lateness_ms=None, on_lost_worker=LostWorkerPolicy.RETRY, created_at=START, updated_at=START, version=1,
+        job_active=True, archived_at=None, parked_at=None, parked_reason="", paused_until=None, pause_reason="",
+        deferred_until=None, failure_count=0, not_before=None, interval_hint=None, one_shot_hint=None,
+        anchor_at=START - timedelta(minutes=1), next_run_at=START, source=BASELINE_INTERVAL, trail="[]",
+        manual_at=None, slot_at=None, trigger=Trigger.SCHEDULE, attempt=0, claim_epoch=0, lease_until=None,
+        claimed_by="", run_id="", lost_count=0, last_run_at=None, last_status="",
+    )  # fmt: skip
+    if "cron" in fields and fields["cron"] is not None:
+        endpoint = replace(endpoint, interval_ms=None, source="baseline-cron")
+    return replace(endpoint, **fields)
+
+
+async def add(stores: Stores, *endpoints: Endpoint) -> None:
+    """Store endpoints with the jobs they name."""
+    for endpoint in endpoints:
+        known = {job.id for job in await stores.endpoints.jobs(endpoint.tenant_id)}
+        if endpoint.job_id not in known:
+            job = Job(endpoint.job_id, endpoint.tenant_id, endpoint.job_id, "", JobStatus.ACTIVE, START, START)
+            await stores.endpoints.add_job(job, Event(EventType.JOB_CREATED, START, endpoint.tenant_id))
+        event = Event(EventType.ENDPOINT_CREATED, START, endpoint.tenant_id, endpoint.id)
+        await stores.endpoints.add_endpoint(endpoint, event)
+
+
+async def claim(stores: Stores, limit: int = 100, worker: str = "worker-1", caps: Caps = CAPS) -> ClaimBatch:
+    return await stores.schedule.claim_due(worker, limit, LEASE_MARGIN_MS, caps)
+
+
+async def get(stores: Stores, endpoint: Endpoint) -> Endpoint:
+    found = await stores.endpoints.endpoint(endpoint.tenant_id, endpoint.id)
+    assert found is not None
+    return found
+
+
+def an_outcome(status: RunStatus = RunStatus.SUCCESS, **fields: object) -> Outcome:
+    code = {RunStatus.SUCCESS: 200, RunStatus.FAILURE: 500}.get(status)
+    body = Body(b'{"ok":true}', "application/json", False, 11)
+    return replace(Outcome(status, 12, code, body=body), **fields)
+
+
+def finished(
+    claim: Claim, outcome: Outcome | None = None, started_at: datetime | None = None, took_ms: int = 12
+) -> Finished:
+    started = started_at or claim.claimed_at
+    return Finished(claim, outcome or an_outcome(), started, started + timedelta(milliseconds=took_ms))
+
+
+async def run_slot(
+    stores: Stores, clock: FixedClock, outcome: Outcome | None = None, took_ms: int = 12
+) -> tuple[Claim, ...]:
+    """Claim what is due, let it take its time, record how it ended."""
+    batch = await claim(stores)
+    clock.tick(milliseconds=took_ms)
+    if batch.claims:
+        await stores.schedule.finish([finished(each, outcome, took_ms=took_ms) for each in batch.claims])
+    return batch.claims
