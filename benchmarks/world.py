@@ -68,17 +68,19 @@ def _endpoints(count: int, target: str, first: datetime, spread_s: float, interv
 
 async def _bulk(stores: Stores, endpoints: list[Endpoint]) -> None:
     """Fill a store faster than one transaction per endpoint; benchmarks only, so it reaches inside."""
-    from mainspring.stores.rows import ENDPOINT_COLUMNS, config_values, state_values
+    from mainspring.stores.rows import CONFIG_COLUMNS, STATE_COLUMNS, config_values, state_values
 
-    rows = [(*config_values(each), *state_values(each)) for each in endpoints]
+    configs = [config_values(each) for each in endpoints]
+    states = [(each.id, each.tenant_id, each.host, *state_values(each)) for each in endpoints]
     database = stores.endpoints._db  # type: ignore[attr-defined]  # benchmarks reach inside to fill quickly
-    if hasattr(database, "write"):
-        await database.write(lambda db: db.run_many("add_endpoint", rows))
+    if hasattr(database, "write_much"):
+        await database.write_much(lambda db: (db.run_many("add_endpoint", configs), db.run_many("add_schedule", states)))
         return
     async with database.transaction() as session:
         await session.script("SET LOCAL statement_timeout = '600s'")
-        for start in range(0, len(rows), 10_000):
-            await session._connection.copy_records_to_table(
-                "endpoint", records=rows[start : start + 10_000], columns=ENDPOINT_COLUMNS
-            )
+        copy = session._connection.copy_records_to_table
+        await copy("endpoint", records=configs, columns=CONFIG_COLUMNS)
+        await copy("schedule", records=states, columns=("id", "tenant_id", "host", *STATE_COLUMNS))
+    async with database.statement() as session:
         await session.script("ANALYZE endpoint")
+        await session.script("ANALYZE schedule")

@@ -180,6 +180,9 @@ class RunStore(Protocol):
     async def events_after(self, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
         """Events in their order, from just after `cursor` ("" is the beginning); none is ever skipped."""
 
+    async def latest_events(self, tenant_id: str | None, limit: int) -> list[StoredEvent]:
+        """The newest `limit` events, in their order; the last one's cursor goes into `events_after` to read on."""
+
     async def add_events(self, events: Sequence[Event]) -> None: ...
 
     async def add_signing_key(self, tenant_id: str, key_id: str, sealed: str, event: Event) -> None:
@@ -212,6 +215,15 @@ class Backlog(Struct, frozen=True):
     running: int
 
 
+class StoreFacts(Struct, frozen=True):
+    """What the database is: its kind and version, its schema, and which migrations this process has applied to it."""
+
+    kind: str  # sqlite | postgresql
+    version: str
+    schema: int
+    migrated: tuple[str, ...] = ()
+
+
 class UpkeepStore(Protocol):
     """What the janitor and the watchdog need."""
 
@@ -228,6 +240,8 @@ class UpkeepStore(Protocol):
 
     async def installation(self, key: str, value_if_new: str) -> str:
         """The installation's value under `key`, set to `value_if_new` if there was none."""
+
+    async def facts(self) -> StoreFacts: ...
 
     async def ping(self) -> None:
         """Raises StoreUnavailable when the database does not answer."""

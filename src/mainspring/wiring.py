@@ -4,9 +4,10 @@ import base64
 import binascii
 import os
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
+from ipaddress import ip_address
 from itertools import count
 from secrets import randbits, token_hex
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from mainspring.ports import Clock, Ids, Stores, Vault
 from mainspring.settings import Settings
 
 if TYPE_CHECKING:
+    from mainspring.api.server import WebServer
     from mainspring.observe import Metrics
     from mainspring.outbound.http import HttpCaller
     from mainspring.outbound.vault import KeyRing
@@ -147,8 +149,46 @@ async def _prepare(stores: Stores, settings: Settings, key_id: str) -> None:
         await stores.endpoints.put_tenant(Tenant(settings.tenant, settings.tenant))
 
 
+def judge_host(settings: Settings, host: str) -> str | None:
+    """Why calls to this host will be blocked, as far as its name tells before it is looked up; None: nothing seen."""
+    from mainspring.outbound.guard import AddressGuard
+
+    address = "127.0.0.1" if host == "localhost" or host.endswith(".localhost") else host.strip("[]")
+    if not _is_address(address):
+        return None
+    return AddressGuard(settings.allow_cidrs).verdict(address)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def new_signing_secret() -> str:
+    from mainspring.outbound.signing import generate_secret
+
+    return generate_secret()
+
+
 def worker_name() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{token_hex(3)}"
+
+
+def is_gone(worker: str) -> bool:
+    """Whether a worker of this machine has ended, although its last sign of life is recent."""
+    host, pid, _ = worker.rsplit("-", 2) if worker.count("-") >= 2 else ("", "", "")
+    if host != socket.gethostname() or not pid.isdigit():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:  # it lives, as another user
+        pass
+    return False
 
 
 class Running(Struct, frozen=True):
@@ -158,6 +198,12 @@ class Running(Struct, frozen=True):
     janitor: "Janitor"
     stores: Stores
     metrics: "Metrics"
+
+    async def supervise(self, *others: "WebServer") -> None:
+        """Work until a signal comes or a worker ends; drains before it returns."""
+        from mainspring.workers.supervisor import supervise
+
+        await supervise([*others, self.scheduler, self.janitor])
 
     async def check_database(self) -> str | None:
         try:
@@ -198,3 +244,17 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
             yield Running(scheduler, Janitor(stores.upkeep, stores.runs, upkeep, metrics), stores, metrics)
         finally:
             await caller.aclose()
+
+
+@contextmanager
+def open_web(settings: Settings, running: Running, on_ready: Callable[[str], None]) -> Iterator["WebServer"]:
+    """The web server of one process, bound to its port and ready to be supervised beside its workers."""
+    from mainspring.api.app import make_app
+    from mainspring.api.server import WebServer
+
+    app = make_app(running.metrics.registry, {"database": running.check_database})
+    web = WebServer(app, settings.host, settings.port, on_ready)
+    try:
+        yield web
+    finally:
+        web.close()

@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from socket import SO_LINGER, SOL_SOCKET
 from types import TracebackType
 from typing import NamedTuple, Self
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote_to_bytes, urlsplit
 
 HEAD_BYTES_MAX = 1_000_000
 OK_BODY = b'{"ok": true, "queue_depth": 3}'
@@ -358,9 +358,10 @@ async def chain(line: Line) -> None:
 
 @behaviour("/redirect/to")
 async def redirect_to(line: Line) -> None:
-    """`?code=307&to=http://...`: a redirect to wherever it says."""
-    arguments = line.seen.arguments
-    await line.send(reply(f"{arguments.get('code', '302')} Found", b"moved", f"Location: {arguments['to']}"))
+    """`?code=307&to=http://...`: a redirect to wherever it says; `to` comes last."""
+    place = unquote_to_bytes(line.seen.path.rpartition("to=")[2])  # bytes: a Location may hold anything
+    code = line.seen.arguments.get("code", "302")
+    await line.send(head(f"HTTP/1.1 {code} Found", "Content-Length: 5")[:-2] + b"Location: " + place + b"\r\n\r\nmoved")
 
 
 async def _main() -> None:

@@ -111,7 +111,9 @@ def reset_failures(endpoint: Endpoint, now: datetime, actor: str, cron: CronRead
 def archive(endpoint: Endpoint, now: datetime, actor: str) -> Change:
     if endpoint.archived_at is not None:
         return Change(endpoint)
-    archived = replace(endpoint, archived_at=now, next_run_at=None, manual_at=None)
+    archived = replace(
+        endpoint, archived_at=now, version=endpoint.version + 1, updated_at=now, next_run_at=None, manual_at=None
+    )
     return _moved(endpoint, archived, now, actor, EventType.ENDPOINT_ARCHIVED, {})
 
 

@@ -67,7 +67,6 @@ class Claimant(Struct, frozen=True):
     worker: str
     lease_margin_ms: int
     new_run_id: str
-    new_missed_id: str
     signing_keys: tuple[str, ...] = ()
     over_quota: bool = False
 
@@ -252,7 +251,7 @@ def _missed(
     what = f"{many} slot{'' if count == 1 else 's'} from {rfc3339(slot_at)} on"
     error = f"{what} passed while nothing could run them (misfire: {endpoint.misfire})"
     run = Run(
-        by.new_missed_id, endpoint.tenant_id, endpoint.id, slot_at, 0, Trigger.SCHEDULE, endpoint.source,
+        f"{by.new_run_id}_missed", endpoint.tenant_id, endpoint.id, slot_at, 0, Trigger.SCHEDULE, endpoint.source,
         RunStatus.MISSED, now, None, by.worker, finished_at=now, duration_ms=0, error_code="missed", error=error,
         missed_count=count, trail=endpoint.trail,
     )  # fmt: skip

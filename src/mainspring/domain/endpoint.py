@@ -90,10 +90,10 @@ class Endpoint(Struct, frozen=True):
     created_at: datetime
     updated_at: datetime
     version: int  # of the configuration; +1 with every edit
+    archived_at: datetime | None
 
     # What stops it from running at all.
     job_active: bool
-    archived_at: datetime | None
     parked_at: datetime | None
     parked_reason: str
     paused_until: datetime | None

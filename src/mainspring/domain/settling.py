@@ -52,9 +52,7 @@ def settle(
         failure_count=endpoint.failure_count + 1 if failed else 0,
         not_before=_not_before(finished),
         lease_until=None,
-        claimed_by="",
         slot_at=None,
-        attempt=0,
         lost_count=0,
         last_run_at=finished.started_at,
         last_status=outcome.status,
@@ -97,7 +95,9 @@ def _plan(endpoint: Endpoint, finished: Finished, cron: CronReader) -> Endpoint:
         following = plan_next_run(claim.slot_at, endpoint, cron)
         if following.next_run_at <= finished.finished_at and not endpoint.is_paused(finished.finished_at):
             paced = after_ms(finished.started_at, endpoint.min_interval_ms or 0)
-            return replace(endpoint, slot_at=following.next_run_at, next_run_at=max(paced, finished.finished_at))
+            return replace(
+                endpoint, slot_at=following.next_run_at, attempt=0, next_run_at=max(paced, finished.finished_at)
+            )
     return plan_after_run(endpoint, claim.slot_at, finished.started_at, finished.finished_at, cron)
 
 

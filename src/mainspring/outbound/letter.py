@@ -111,7 +111,11 @@ def redirected(letter: Letter, status_code: int, location: str, allow_ports: fro
     """The next request after a redirect, as browsers do it. Raises InvalidInput when the place may not be called."""
     if _UNSEEN.search(location):
         raise InvalidInput("the Location holds characters that no URL may; correct the target", field="location")
-    target = check_url(urljoin(letter.target.url, location), allow_ports)
+    try:
+        url = urljoin(letter.target.url, location)
+    except ValueError as fault:
+        raise InvalidInput(f"the Location is no URL ({fault}); correct the target", field="location") from None
+    target = check_url(url, allow_ports)
     has_left_home = letter.has_left_home or target.origin != letter.target.origin
     method, body, lines = letter.method, letter.body, letter.lines
     body_lines, open_lines = letter.body_lines, letter.open_lines

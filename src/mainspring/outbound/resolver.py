@@ -19,8 +19,8 @@ from msgspec import Struct
 
 from mainspring.outbound.guard import AddressGuard
 
-LOOKUPS_MAX = 128  # threads; they wait in getaddrinfo and cost little else
-LOOKUPS_PER_TENANT_MAX = 8
+LOOKUPS_MAX = 256  # threads; they wait in getaddrinfo and cost little else
+LOOKUPS_PER_TENANT_MAX = 64
 KEPT_S = 30.0  # getaddrinfo tells no TTL; a moved name is noticed within this
 REFUSED_KEPT_S = 2.0  # long enough to spare the name server a storm
 NAMES_MAX = 4_096

@@ -11,6 +11,7 @@ HTTP/1.1 only: with one exchange to a connection, ending an exchange ends exactl
 """
 
 import asyncio
+import os
 import socket
 import ssl
 from collections import deque
@@ -22,6 +23,7 @@ from mainspring.outbound.sockets import DefaultSockets, EpollSockets, LoopSocket
 
 CONNECTION_LIFE_S = 600  # then a new one is opened, so that a moved name is noticed
 NO_SOCKET: int = pycurl.SOCKET_BAD
+SOCKET_OK: int = pycurl.SOCKOPT_OK
 SPURIOUS_S = 0.0005  # libcurl counts whole milliseconds; half of one early is on time
 ENTRIES_MAX = 4_096
 LARGE_BODY_BYTES = 65_536  # a pooled handle must not keep hold of more than this
@@ -31,9 +33,22 @@ class Transfer:
     """A pooled easy handle and what its present exchange has received."""
 
     __slots__ = (
-        "blocked", "body", "bytes_seen", "cap", "curl", "future", "guard", "head", "is_large", "pool", "told",
-        "timeout_ms", "truncated", "url",
-    )  # fmt: skip
+        "blocked",
+        "body",
+        "bytes_seen",
+        "cap",
+        "curl",
+        "future",
+        "guard",
+        "head",
+        "is_large",
+        "opened",
+        "pool",
+        "timeout_ms",
+        "told",
+        "truncated",
+        "url",
+    )
 
     def __init__(self, guard: AddressGuard, pool: "list[Transfer]") -> None:
         self.guard = guard
@@ -47,6 +62,7 @@ class Transfer:
         self.truncated = False
         self.blocked: str | None = None  # why the guard refused the last address it refused
         self.future: asyncio.Future[int] | None = None
+        self.opened: socket.socket | None = None
         self.url = ""
         self.timeout_ms = 0
         self.is_large = False
@@ -71,7 +87,16 @@ class Transfer:
         if reason is not None:
             self.blocked = reason
             return NO_SOCKET
-        return socket.socket(family, kind, protocol)
+        self.opened = socket.socket(family, kind, protocol)
+        return self.opened
+
+    def prepare_socket(self, fd: int, purpose: int) -> int:
+        """pycurl has given libcurl a copy of the socket, `fd`, that child processes would inherit."""
+        os.set_inheritable(fd, False)
+        if self.opened is not None:
+            self.opened.close()
+            self.opened = None
+        return SOCKET_OK
 
 
 class Wire:
@@ -173,14 +198,15 @@ class Wire:
         self._connections_max = 0
         if self._timer is not None:
             self._timer.cancel()
+        for place in self._queue:
+            place.cancel()
         for transfer in self._transfers:
             if (future := transfer.future) is not None:
                 self._retire(transfer)
                 future.cancel()
-        for waiter in self._queue:
-            waiter.cancel()
         self._multi.close()
         for transfer in self._transfers:
+            transfer.is_large = False  # its call may still release it, and a closed handle takes no options
             transfer.curl.close()
             transfer.curl.transfer = None
         self._transfers.clear()
@@ -194,6 +220,7 @@ class Wire:
         setopt(pycurl.HEADERFUNCTION, transfer.head.append)
         setopt(pycurl.WRITEFUNCTION, transfer.receive)
         setopt(pycurl.OPENSOCKETFUNCTION, transfer.open_socket)
+        setopt(pycurl.SOCKOPTFUNCTION, transfer.prepare_socket)
         setopt(pycurl.NOSIGNAL, 1)
         setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
         setopt(pycurl.FOLLOWLOCATION, 0)

@@ -20,9 +20,30 @@ from mainspring.domain.planning import push_ahead
 from mainspring.domain.settling import Finished, settle
 from mainspring.failpoints import is_on
 from mainspring.ports import FinishReport, Ids
-from mainspring.stores.rows import event_values, result_values, run_values, state_values
+from mainspring.stores.rows import event_values, lease_values, outcome_values, result_values, run_values, state_values
 
 Row = tuple[object, ...]
+
+
+@dataclass(slots=True)
+class Batch:
+    """Rows to write, each in the order of its shared column list; rows about an endpoint end with its id."""
+
+    leases: list[Row] = field(default_factory=list)
+    outcomes: list[Row] = field(default_factory=list)
+    states: list[Row] = field(default_factory=list)
+    runs: list[Row] = field(default_factory=list)
+    results: list[Row] = field(default_factory=list)
+    closed: list[tuple[str, str, str, str]] = field(default_factory=list)  # tenant, run, status, error
+    events: list[Row] = field(default_factory=list)
+    endpoints: list[Endpoint] = field(default_factory=list)  # as they are after the write
+
+    def add_state(self, endpoint: Endpoint) -> None:
+        self.endpoints.append(endpoint)
+        self.states.append((*state_values(endpoint), endpoint.id))
+
+    def add_events(self, events: Iterable[Event]) -> None:
+        self.events.extend([event_values(event) for event in events])
 
 
 def admit_all(
@@ -33,57 +54,25 @@ def admit_all(
     lease_margin_ms: int,
     ids: Ids,
     cron: CronReader,
-) -> tuple[list[Transition], Counter[str]]:
-    """The transitions, and how many runs each tenant starts."""
+) -> tuple[list[Claim], Batch, Counter[str]]:
+    """The claims, the rows they write, and how many runs each tenant starts."""
     started: Counter[str] = Counter()
-    transitions: list[Transition] = []
+    claims: list[Claim] = []
+    batch = Batch()
     for endpoint in endpoints:
         tenant = tenants[endpoint.tenant_id]
-        used = tenant.runs_this_month + started[tenant.id]
-        by = Claimant(
-            worker,
-            lease_margin_ms,
-            ids.new("run", now),
-            ids.new("run", now),
-            tenant.signing_keys,
-            over_quota=tenant.runs_per_month is not None and used >= tenant.runs_per_month,
-        )
+        quota = tenant.runs_per_month
+        over_quota = quota is not None and tenant.runs_this_month + started[tenant.id] >= quota
+        by = Claimant(worker, lease_margin_ms, ids.new("run", now), tenant.signing_keys, over_quota)
         try:
             transition = admit(endpoint, now, by, cron)
         except Exception as fault:  # whatever one endpoint throws is that endpoint's alone
             transition = faulty(endpoint, now, fault)
         if transition.claim is not None:
             started[tenant.id] += 1
-        transitions.append(transition)
-    return transitions, started
-
-
-def faulty(endpoint: Endpoint, now: datetime, fault: Exception) -> Transition:
-    text = f"{type(fault).__name__}: {fault}"[:500]
-    event = Event(EventType.ENDPOINT_FAULTY, now, endpoint.tenant_id, endpoint.id, "", "system", {"fault": text})
-    return Transition(push_ahead(endpoint, now, text), events=(event,))
-
-
-@dataclass(slots=True)
-class Batch:
-    """Rows to write, in the order of the shared column lists; a state ends with its id and the epoch it was read at."""
-
-    states: list[Row] = field(default_factory=list)
-    runs: list[Row] = field(default_factory=list)
-    results: list[Row] = field(default_factory=list)
-    closed: list[tuple[str, str, str, str]] = field(default_factory=list)  # tenant, run, status, error
-    events: list[Row] = field(default_factory=list)
-
-
-def claimed(before: Sequence[Endpoint], transitions: Sequence[Transition]) -> Batch:
-    batch = Batch()
-    for old, each in zip(before, transitions, strict=True):
-        batch.states.append((*state_values(each.endpoint), old.id, old.claim_epoch))
-        batch.runs.extend(run_values(run) for run in (each.missed, each.opened) if run is not None)
-        batch.events.extend(event_values(event) for event in each.events)
-        if (closed := each.closed) is not None:
-            batch.closed.append((old.tenant_id, closed.run_id, closed.status.value, closed.error))
-    return batch
+            claims.append(transition.claim)
+        _add_transition(batch, endpoint, transition)
+    return claims, batch, started
 
 
 def settle_all(
@@ -93,7 +82,7 @@ def settle_all(
     rows = Batch()
     recorded: list[str] = []
     superseded: list[str] = []
-    due: list[datetime] = []
+    next_due_at: datetime | None = None
     fenced = not is_on("no_fence")
     for finished in batch:
         claim = finished.claim
@@ -105,21 +94,13 @@ def settle_all(
             continue
         if new is not None and old is not None:
             current[new.id] = new
-            rows.states.append((*state_values(new), new.id, old.claim_epoch))
-            if new.next_run_at is not None:
-                due.append(new.next_run_at if new.manual_at is None else now)
-        rows.results.append(
-            result_values(
-                claim.run_id,
-                claim.endpoint.tenant_id,
-                settlement.status,
-                finished.outcome,
-                finished.started_at,
-                finished.finished_at,
-            )
-        )
-        rows.events.extend(event_values(event) for event in settlement.events)
-    return rows, FinishReport(tuple(recorded), tuple(superseded), min(due, default=None))
+            _add_settled(rows, old, new)
+            due = new.manual_at or new.next_run_at
+            if due is not None and (next_due_at is None or due < next_due_at):
+                next_due_at = due
+        rows.results.append(result_values(claim, settlement.status, finished))
+        rows.add_events(settlement.events)
+    return rows, FinishReport(tuple(recorded), tuple(superseded), next_due_at)
 
 
 def release_all(claims: Sequence[Claim], locked: Iterable[Endpoint], now: datetime) -> Batch:
@@ -130,13 +111,12 @@ def release_all(claims: Sequence[Claim], locked: Iterable[Endpoint], now: dateti
         endpoint = held.get(claim.endpoint.id)
         if endpoint is None or endpoint.claim_epoch != claim.epoch or not endpoint.is_running:
             continue
-        freed = replace(endpoint, lease_until=None, claimed_by="", next_run_at=now, claim_epoch=claim.epoch + 1)
-        rows.states.append((*state_values(freed), endpoint.id, claim.epoch))
+        rows.add_state(replace(endpoint, lease_until=None, next_run_at=now, claim_epoch=claim.epoch + 1))
         rows.closed.append((endpoint.tenant_id, claim.run_id, "abandoned", "its worker shut down; the slot runs again"))
     return rows
 
 
-def expire_all(locked: Sequence[Endpoint], now: datetime, cron: CronReader) -> Batch:
+def expire_all(locked: Iterable[Endpoint], now: datetime, cron: CronReader) -> Batch:
     rows = Batch()
     for endpoint in locked:
         change: Change | Transition
@@ -144,10 +124,61 @@ def expire_all(locked: Sequence[Endpoint], now: datetime, cron: CronReader) -> B
             change = expire_hints(endpoint, now, cron)
         except Exception as fault:  # whatever one endpoint throws is that endpoint's alone
             change = faulty(replace(endpoint, interval_hint=None, one_shot_hint=None), now, fault)
-        rows.states.append((*state_values(change.endpoint), endpoint.id, endpoint.claim_epoch))
-        rows.events.extend(event_values(event) for event in change.events)
+        rows.add_state(change.endpoint)
+        rows.add_events(change.events)
     return rows
+
+
+def faulty(endpoint: Endpoint, now: datetime, fault: Exception) -> Transition:
+    text = f"{type(fault).__name__}: {fault}"[:500]
+    event = Event(EventType.ENDPOINT_FAULTY, now, endpoint.tenant_id, endpoint.id, "", "system", {"fault": text})
+    return Transition(push_ahead(endpoint, now, text), events=(event,))
 
 
 def month_of(now: datetime) -> str:
     return now.strftime("%Y-%m")
+
+
+def _add_transition(batch: Batch, old: Endpoint, transition: Transition) -> None:
+    new = transition.endpoint
+    if new == replace(
+        old,
+        slot_at=new.slot_at,
+        trigger=new.trigger,
+        attempt=new.attempt,
+        claim_epoch=new.claim_epoch,
+        lease_until=new.lease_until,
+        claimed_by=new.claimed_by,
+        run_id=new.run_id,
+    ):
+        batch.endpoints.append(new)
+        batch.leases.append((*lease_values(new), new.id))
+    else:
+        batch.add_state(new)
+    if transition.missed is not None:
+        batch.runs.append(run_values(transition.missed))
+    if transition.opened is not None:
+        batch.runs.append(run_values(transition.opened))
+    batch.add_events(transition.events)
+    if (closed := transition.closed) is not None:
+        batch.closed.append((old.tenant_id, closed.run_id, closed.status.value, closed.error))
+
+
+def _add_settled(batch: Batch, old: Endpoint, new: Endpoint) -> None:
+    if new == replace(
+        old,
+        failure_count=new.failure_count,
+        anchor_at=new.anchor_at,
+        next_run_at=new.next_run_at,
+        source=new.source,
+        trail=new.trail,
+        slot_at=new.slot_at,
+        lease_until=new.lease_until,
+        lost_count=new.lost_count,
+        last_run_at=new.last_run_at,
+        last_status=new.last_status,
+    ):
+        batch.endpoints.append(new)
+        batch.outcomes.append((*outcome_values(new), new.id))
+    else:
+        batch.add_state(new)

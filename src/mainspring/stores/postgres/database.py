@@ -22,9 +22,12 @@ from mainspring.stores.rows import (
     ENDPOINT_COLUMNS,
     EVENT_COLUMNS,
     JOB_COLUMNS,
+    LEASE_COLUMNS,
+    OUTCOME_COLUMNS,
     RESULT_COLUMNS,
     RUN_COLUMNS,
     STATE_COLUMNS,
+    qualified,
 )
 
 PACKAGE = "mainspring.stores.postgres"
@@ -90,10 +93,18 @@ def _parameters(columns: Iterable[str]) -> str:
 _QUERIES = load_queries(
     PACKAGE,
     {
-        "endpoint_columns": ", ".join(ENDPOINT_COLUMNS),
-        "endpoint_parameters": _parameters(ENDPOINT_COLUMNS),
-        "config_parameters": ", ".join(f"{column} = :{column}" for column in CONFIG_COLUMNS[1:]),
+        "endpoint_columns": ", ".join(qualified(ENDPOINT_COLUMNS)),
+        "config_columns": ", ".join(CONFIG_COLUMNS),
+        "config_parameters": _parameters(CONFIG_COLUMNS),
+        "config_assignments": ", ".join(f"{column} = :{column}" for column in CONFIG_COLUMNS[1:]),
+        "lease_columns": ", ".join(LEASE_COLUMNS),
+        "lease_assignments": _from_new(LEASE_COLUMNS),
+        "lease_arrays": _arrays("lease", LEASE_COLUMNS),
+        "outcome_columns": ", ".join(OUTCOME_COLUMNS),
+        "outcome_assignments": _from_new(OUTCOME_COLUMNS),
+        "outcome_arrays": _arrays("outcome", OUTCOME_COLUMNS),
         "state_columns": ", ".join(STATE_COLUMNS),
+        "state_parameters": _parameters(STATE_COLUMNS),
         "state_assignments": _from_new(STATE_COLUMNS),
         "state_arrays": _arrays("state", STATE_COLUMNS),
         "run_columns": ", ".join(RUN_COLUMNS),
@@ -149,6 +160,7 @@ class Database:
         self._away_until = 0.0
         self._listener: asyncio.Task[None] | None = None
         self._on_notify: Callable[[str], None] = lambda payload: None
+        self.migrated: tuple[str, ...] = ()
         self.origin = f"{id(self):x}-{time.monotonic_ns():x}"
 
     @classmethod
@@ -156,7 +168,11 @@ class Database:
         cls, url: str, clock: Clock | None = None, *, pool_size: int = 8, behind_bouncer: bool = False
     ) -> Self:
         database = cls(url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer)
-        await database._migrate()
+        try:
+            await database._migrate()
+        except BaseException:
+            await database.aclose()
+            raise
         return database
 
     @asynccontextmanager
@@ -185,12 +201,13 @@ class Database:
         if self.clock is not None:
             return self.clock.now()
         async with self.statement() as session:
-            row = (await session.rows("read_clock", None))[0]
-        return row[0]  # type: ignore[return-value]  # timestamptz
+            return await self.now_in(session)
 
-    def given_now(self) -> datetime | None:
-        """What to pass as `clock`: None lets the database's own clock decide."""
-        return self.clock.now() if self.clock is not None else None
+    async def now_in(self, session: Session) -> datetime:
+        """The clock that counts, read in the transaction it counts for."""
+        if self.clock is not None:
+            return self.clock.now()
+        return await session.value("read_clock")  # type: ignore[return-value]  # timestamptz
 
     async def notify(self, session: Session, moved_to: datetime | None = None) -> None:
         when = to_us(moved_to) if moved_to is not None else ""
@@ -264,11 +281,11 @@ class Database:
                     "run the newer version, or restore a backup made with this one",
                     setting="MAINSPRING_DATABASE_URL",
                 )
-            for number, name, text in known:
-                if number not in applied:
-                    await session.script(text)
-                    row = (await session.rows("read_clock", self.given_now()))[0]
-                    await session.run("add_migration", number, name, row[0])
+            missing = [migration for migration in known if migration[0] not in applied]
+            for number, name, text in missing:
+                await session.script(text)
+                await session.run("add_migration", number, name, await self.now_in(session))
+        self.migrated = tuple(name for _, name, _ in missing)
 
 
 def _unavailable(fault: BaseException) -> StoreUnavailable:

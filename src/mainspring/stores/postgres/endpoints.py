@@ -31,9 +31,11 @@ class PostgresEndpoints:
     async def add_endpoint(self, endpoint: Endpoint, event: Event) -> None:
         async with self._db.transaction() as session:
             try:
-                await session.run("add_endpoint", *config_values(endpoint), *state_values(endpoint))
+                await session.run("add_endpoint", *config_values(endpoint))
             except asyncpg.UniqueViolationError as fault:
                 raise _taken("endpoint", endpoint.name) from fault
+            state = state_values(endpoint)
+            await session.run("add_schedule", endpoint.id, endpoint.tenant_id, endpoint.host, *state)
             await add_events(session, [event])
             await self._db.notify(session)
         self._wake()
@@ -53,20 +55,21 @@ class PostgresEndpoints:
     async def change_endpoints(self, tenant_id: str, ids: Sequence[str], act: Act) -> list[Change]:
         changes: list[Change] = []
         async with self._db.transaction() as session:
-            endpoints = [endpoint for endpoint in await lock(session, ids) if endpoint.tenant_id == tenant_id]
-            ((now, _, _),) = await session.rows("read_clock", self._db.given_now())
+            await lock(session, ids)
+            rows = await session.rows("endpoints_by_id", list(ids))
+            endpoints = [endpoint_from(row) for row in rows if row[1] == tenant_id]
+            now = await self._db.now_in(session)
             states: list[tuple[object, ...]] = []
             for old in endpoints:
-                change = act(old, now)  # type: ignore[arg-type]  # timestamptz
+                change = act(old, now)
                 changes.append(change)
                 if change.endpoint.version != old.version:
                     await self._write_config(session, change.endpoint)
                 if change.endpoint != old:
-                    states.append((*state_values(change.endpoint), old.id, old.claim_epoch))
-            events = [event_values(event) for change in changes for event in change.events]
-            await session.run(
-                "write_states", *columns(states, len(STATE_COLUMNS) + 2), *columns(events, len(EVENT_COLUMNS))
-            )
+                    states.append((*state_values(change.endpoint), old.id))
+            if states:
+                await session.run("write_states", *columns(states, len(STATE_COLUMNS) + 1))
+            await add_events(session, [event for change in changes for event in change.events])
             await self._db.notify(session)
         self._wake()
         return changes
@@ -112,14 +115,14 @@ class PostgresEndpoints:
                 "put_tenant", tenant.id, tenant.name, tenant.runs_per_month, tenant.tokens_per_month,
                 tenant.endpoints_max, tenant.interval_ms_min,
             )  # fmt: skip
-            ((now, _, _),) = await session.rows("read_clock", self._db.given_now())
-            await session.run("undefer", now, tenant.id)
+            await session.run("undefer", await self._db.now_in(session), tenant.id)
             await self._db.notify(session)
         self._wake()
 
     async def _write_config(self, session: Session, endpoint: Endpoint) -> None:
         try:
             await session.run("write_config", *config_values(endpoint)[1:], endpoint.id)
+            await session.run("write_host", endpoint.host, endpoint.id)
         except asyncpg.UniqueViolationError as fault:
             raise _taken("endpoint", endpoint.name) from fault
 

@@ -1,15 +1,16 @@
 -- name: read_clock
--- What time it is by the database (or by a given clock), whether anything is due, what is in flight, what comes next.
--- What is claimable already waits for a place, not for the clock, so it is not what comes next.
-WITH clock AS MATERIALIZED (SELECT COALESCE(:clock::timestamptz, clock_timestamp()) AS now)
-SELECT clock.now,
-       EXISTS (SELECT FROM tenant WHERE EXISTS (
-           SELECT FROM endpoint WHERE tenant_id = tenant.id AND claimable_at <= clock.now)) AS is_due,
+-- What time it is by the database: the one clock that decides what is due, fresh or over.
+SELECT clock_timestamp();
+
+-- name: look
+-- Whether anything is due, and when the next thing will be. What is claimable already waits for a place, not for the
+-- clock, so it is not what comes next.
+SELECT EXISTS (SELECT FROM tenant WHERE EXISTS (
+           SELECT FROM schedule WHERE tenant_id = tenant.id AND claimable_at <= :now)) AS is_due,
        LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
-                  SELECT claimable_at FROM endpoint WHERE tenant_id = tenant.id AND claimable_at > clock.now
+                  SELECT claimable_at FROM schedule WHERE tenant_id = tenant.id AND claimable_at > :now
                   ORDER BY claimable_at LIMIT 1) AS upcoming),
-             (SELECT MIN(hint_expires_at) FROM endpoint WHERE hint_expires_at IS NOT NULL)) AS next_due_at
-FROM clock;
+             (SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL)) AS next_due_at;
 
 -- name: serialize_claims
 -- Keep claims apart for the moment they take, so that caps counted over the fleet hold exactly. A try, never a wait:
@@ -18,25 +19,29 @@ SELECT pg_try_advisory_xact_lock(:key);
 
 -- name: busy
 -- How many runs are in flight for each tenant and host.
-SELECT tenant_id, host, COUNT(*) FROM endpoint WHERE lease_until IS NOT NULL AND lease_until > :now
+SELECT tenant_id, host, COUNT(*) FROM schedule WHERE lease_until IS NOT NULL AND lease_until > :now
 GROUP BY tenant_id, host;
 
 -- name: due
 -- The due endpoints of every tenant, oldest first, as many of each as there are places.
 SELECT due.id, due.tenant_id, due.host, due.claimable_at
 FROM tenant CROSS JOIN LATERAL (
-    SELECT id, tenant_id, host, claimable_at FROM endpoint
+    SELECT id, tenant_id, host, claimable_at FROM schedule
     WHERE tenant_id = tenant.id AND claimable_at <= :now AND NOT host = ANY (:full_hosts::text[])
     ORDER BY claimable_at LIMIT :limit) AS due;
 
--- name: claim_endpoints
+-- name: claim_revisions
 -- Lock what was picked; rows that another worker holds or has finished meanwhile are left out.
-SELECT {{endpoint_columns}} FROM endpoint WHERE id = ANY (:ids::text[]) AND claimable_at <= :now
+SELECT id, revision FROM schedule WHERE id = ANY (:ids::text[]) AND claimable_at <= :now
 ORDER BY id FOR UPDATE SKIP LOCKED;
 
--- name: lock_endpoints
+-- name: revisions
 -- Lock endpoints by id, in one order for everybody, so that no two batches wait for each other.
-SELECT {{endpoint_columns}} FROM endpoint WHERE id = ANY (:ids::text[]) ORDER BY id FOR UPDATE;
+SELECT id, revision FROM schedule WHERE id = ANY (:ids::text[]) ORDER BY id FOR UPDATE;
+
+-- name: endpoints_by_id
+-- Whole endpoints, for those that are not known at their revision.
+SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id) WHERE id = ANY (:ids::text[]);
 
 -- name: tenants
 -- Tenants with what they used this month and their sealed signing keys.
@@ -52,11 +57,10 @@ FROM unnest(:tenant_ids::text[], :ids::text[], :statuses::text[], :errors::text[
 WHERE run.tenant_id = lost.tenant_id AND run.id = lost.id AND run.status = 'running';
 
 -- name: write_claims
--- Everything a claim changes, in one statement: leases, started and missed runs, usage, events.
+-- Everything an ordinary claim changes, in one statement: leases, started and missed runs, usage, events.
 WITH leased AS (
-    UPDATE endpoint SET {{state_assignments}} FROM unnest({{state_arrays}}, :ids::text[], :epochs::bigint[])
-        AS new ({{state_columns}}, id, expected_epoch)
-    WHERE endpoint.id = new.id AND endpoint.claim_epoch = new.expected_epoch
+    UPDATE schedule SET revision = revision + 1, {{lease_assignments}}
+    FROM unnest({{lease_arrays}}, :ids::text[]) AS new ({{lease_columns}}, id) WHERE schedule.id = new.id
 ), opened AS (
     INSERT INTO run ({{run_columns}}) SELECT * FROM unnest({{run_arrays}})
 ), used AS (
@@ -67,11 +71,10 @@ WITH leased AS (
 INSERT INTO event ({{event_columns}}) SELECT * FROM unnest({{event_arrays}});
 
 -- name: write_results
--- Everything finished runs change, in one statement. A result is written once, also where its run was given up for lost.
+-- Everything ordinary finishes change, in one statement. A result is written once, also where its run was given up.
 WITH settled AS (
-    UPDATE endpoint SET {{state_assignments}} FROM unnest({{state_arrays}}, :ids::text[], :epochs::bigint[])
-        AS new ({{state_columns}}, id, expected_epoch)
-    WHERE endpoint.id = new.id AND endpoint.claim_epoch = new.expected_epoch
+    UPDATE schedule SET revision = revision + 1, {{outcome_assignments}}
+    FROM unnest({{outcome_arrays}}, :ids::text[]) AS new ({{outcome_columns}}, id) WHERE schedule.id = new.id
 ), results AS (
     UPDATE run SET {{result_assignments}} FROM unnest({{result_arrays}}) AS new ({{result_columns}})
     WHERE run.tenant_id = new.tenant_id AND run.id = new.id
@@ -80,13 +83,9 @@ WITH settled AS (
 INSERT INTO event ({{event_columns}}) SELECT * FROM unnest({{event_arrays}});
 
 -- name: write_states
--- Endpoint states and events, for what changes between runs.
-WITH changed AS (
-    UPDATE endpoint SET {{state_assignments}} FROM unnest({{state_arrays}}, :ids::text[], :epochs::bigint[])
-        AS new ({{state_columns}}, id, expected_epoch)
-    WHERE endpoint.id = new.id AND endpoint.claim_epoch = new.expected_epoch
-)
-INSERT INTO event ({{event_columns}}) SELECT * FROM unnest({{event_arrays}});
+-- Whole states, where more changed than an ordinary claim or finish changes.
+UPDATE schedule SET revision = revision + 1, {{state_assignments}}
+FROM unnest({{state_arrays}}, :ids::text[]) AS new ({{state_columns}}, id) WHERE schedule.id = new.id;
 
 -- name: notify
 -- Tell every listening process that a schedule moved, and to when.
@@ -94,21 +93,29 @@ SELECT pg_notify(:channel, :payload);
 
 -- name: write_config
 -- An endpoint's configuration after an edit.
-UPDATE endpoint SET {{config_parameters}} WHERE id = :id;
+UPDATE endpoint SET {{config_assignments}} WHERE id = :id;
+
+-- name: write_host
+-- Where an endpoint calls, for the cap on one host, after an edit.
+UPDATE schedule SET host = :host WHERE id = :id;
 
 -- name: add_endpoint
 -- A new endpoint.
-INSERT INTO endpoint ({{endpoint_columns}}) VALUES ({{endpoint_parameters}});
+INSERT INTO endpoint ({{config_columns}}) VALUES ({{config_parameters}});
+
+-- name: add_schedule
+-- A new endpoint's state.
+INSERT INTO schedule (id, tenant_id, host, {{state_columns}}) VALUES (:id, :tenant_id, :host, {{state_parameters}});
 
 -- name: endpoint
 -- One endpoint by id, or by name among those not archived.
-SELECT {{endpoint_columns}} FROM endpoint
-WHERE tenant_id = :tenant_id AND (id = :name OR (name = :name AND archived_at IS NULL));
+SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
+WHERE endpoint.tenant_id = :tenant_id AND (id = :name OR (name = :name AND archived_at IS NULL));
 
 -- name: endpoints
 -- A page of endpoints by name.
-SELECT {{endpoint_columns}} FROM endpoint
-WHERE tenant_id = :tenant_id AND (:job_id::text IS NULL OR job_id = :job_id) AND (archived_at IS NOT NULL) = :archived
+SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
+WHERE endpoint.tenant_id = :tenant_id AND (:job_id::text IS NULL OR job_id = :job_id) AND (archived_at IS NOT NULL) = :archived
   AND (:after_name::text IS NULL OR name > :after_name)
 ORDER BY name, id LIMIT :limit;
 
@@ -122,7 +129,7 @@ DELETE FROM endpoint WHERE tenant_id = :tenant_id AND id = :id;
 
 -- name: expired_hints
 -- Endpoints with a hint whose time ran out.
-SELECT {{endpoint_columns}} FROM endpoint WHERE hint_expires_at <= :now LIMIT :limit FOR UPDATE SKIP LOCKED;
+SELECT id, revision FROM schedule WHERE hint_expires_at <= :now LIMIT :limit FOR UPDATE SKIP LOCKED;
 
 -- name: add_run
 -- A test run.
@@ -166,6 +173,12 @@ WHERE (tx, seq) > (:tx::text::xid8, :seq) AND tx < pg_snapshot_xmin(pg_current_s
   AND (:tenant_id::text IS NULL OR tenant_id = :tenant_id)
 ORDER BY tx, seq LIMIT :limit;
 
+-- name: latest_events
+-- The newest events, newest first, of one tenant or of all, up to the oldest transaction that is still running.
+SELECT tx::text || '.' || seq, {{event_columns}} FROM event
+WHERE tx < pg_snapshot_xmin(pg_current_snapshot()) AND (:tenant_id::text IS NULL OR tenant_id = :tenant_id)
+ORDER BY tx DESC, seq DESC LIMIT :limit;
+
 -- name: add_job
 -- A new job.
 INSERT INTO job ({{job_columns}}) VALUES ({{job_parameters}});
@@ -189,7 +202,7 @@ ON CONFLICT (id) DO UPDATE SET name = excluded.name, runs_per_month = excluded.r
 
 -- name: undefer
 -- Endpoints that waited for a quota that has just changed: due again, by their own plan, from now on.
-UPDATE endpoint SET deferred_until = NULL, next_run_at = :now
+UPDATE schedule SET deferred_until = NULL, next_run_at = :now, revision = revision + 1
 WHERE tenant_id = :tenant_id AND deferred_until IS NOT NULL AND next_run_at IS NOT NULL;
 
 -- name: signing_keys
@@ -218,15 +231,13 @@ SELECT id, kind, places, started_at, seen_at FROM worker WHERE seen_at >= :since
 DELETE FROM worker WHERE seen_at < :before;
 
 -- name: close_zombies
--- Runs that nobody finished although their lease was over long ago, or whose endpoint no longer holds them.
+-- End runs that nobody finished although their lease was over long ago.
 UPDATE run SET status = 'timeout', error_code = 'zombie', finished_at = :now,
     error = 'no result came before the lease ended, nor for long after it'
 WHERE status = 'running' AND (tenant_id, id) IN (
-    SELECT run.tenant_id, run.id FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
-    WHERE run.status = 'running'
-      AND (endpoint.id IS NULL OR endpoint.run_id <> run.id AND run.started_at < :before
-           OR endpoint.lease_until < :before OR endpoint.lease_until IS NULL AND run.started_at < :before)
-    LIMIT :limit);
+    SELECT dead.tenant_id, dead.run_id FROM tenant CROSS JOIN LATERAL (
+        SELECT tenant_id, run_id FROM schedule
+        WHERE tenant_id = tenant.id AND claimable_at < :before AND lease_until IS NOT NULL LIMIT :limit) AS dead);
 
 -- name: tenant_ids
 -- Every tenant's id.
@@ -260,9 +271,9 @@ DELETE FROM event WHERE ctid = ANY (ARRAY(
 
 -- name: backlog
 -- What is due for longer than it should be and not leased, and how much is in flight.
-SELECT COUNT(late.claimable_at), MIN(late.claimable_at), (SELECT COUNT(*) FROM endpoint WHERE lease_until IS NOT NULL)
+SELECT COUNT(late.claimable_at), MIN(late.claimable_at), (SELECT COUNT(*) FROM schedule WHERE lease_until IS NOT NULL)
 FROM tenant CROSS JOIN LATERAL (
-    SELECT claimable_at FROM endpoint
+    SELECT claimable_at FROM schedule
     WHERE tenant_id = tenant.id AND claimable_at <= :before AND lease_until IS NULL) AS late;
 
 -- name: installation
@@ -281,6 +292,10 @@ CREATE TABLE IF NOT EXISTS schema_migration (
 -- name: lock_migrations
 -- One migrator at a time; the others wait and then find nothing left to do.
 SELECT pg_advisory_xact_lock(:key);
+
+-- name: server_version
+-- Which PostgreSQL this is.
+SELECT current_setting('server_version');
 
 -- name: applied_migrations
 -- Which migrations this database has.

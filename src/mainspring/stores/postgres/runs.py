@@ -52,6 +52,11 @@ class PostgresRuns:
             rows = await session.rows("events_after", tx, int(seq), tenant_id, limit)
         return [StoredEvent(str(row[0]), event_from(row[1:])) for row in rows]
 
+    async def latest_events(self, tenant_id: str | None, limit: int) -> list[StoredEvent]:
+        async with self._db.statement() as session:
+            rows = await session.rows("latest_events", tenant_id, limit)
+        return [StoredEvent(str(row[0]), event_from(row[1:])) for row in reversed(rows)]
+
     async def add_events(self, events: Sequence[Event]) -> None:
         async with self._db.transaction() as session:
             await add_events(session, events)

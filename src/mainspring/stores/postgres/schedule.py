@@ -13,9 +13,18 @@ from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import to_us
 from mainspring.domain.settling import Finished
 from mainspring.ports import Caps, ClaimBatch, FinishReport, Ids
-from mainspring.stores.batches import Batch, admit_all, claimed, expire_all, month_of, release_all, settle_all
+from mainspring.stores.batches import Batch, admit_all, expire_all, month_of, release_all, settle_all
+from mainspring.stores.cache import EndpointCache
 from mainspring.stores.postgres.database import Database, Session, columns
-from mainspring.stores.rows import EVENT_COLUMNS, RESULT_COLUMNS, RUN_COLUMNS, STATE_COLUMNS, endpoint_from
+from mainspring.stores.rows import (
+    EVENT_COLUMNS,
+    LEASE_COLUMNS,
+    OUTCOME_COLUMNS,
+    RESULT_COLUMNS,
+    RUN_COLUMNS,
+    STATE_COLUMNS,
+    endpoint_from,
+)
 
 CLAIM_LOCK = 0x6D61696E737063  # "mainspc"
 CLAIM_LOCK_TRIES = 20
@@ -28,6 +37,7 @@ class PostgresSchedule:
         self._db = database
         self._ids = ids
         self._cron = cron
+        self._cache = EndpointCache()
         self._changed = asyncio.Event()
         self._asleep_until_us = 0
         self._offset_us = 0  # the database's clock minus our monotonic one
@@ -40,43 +50,54 @@ class PostgresSchedule:
             now, is_due, next_due_at = await self._look(session)
         if limit <= 0 or not is_due:
             return ClaimBatch(now, next_due_at=next_due_at)
+        written: dict[str, tuple[int, Endpoint]] = {}
         async with self._db.transaction() as session:
             await self._serialize(session)
             now, is_due, next_due_at = await self._look(session)
             if not is_due:
                 return ClaimBatch(now, next_due_at=next_due_at)
-            return await self._claim(session, now, next_due_at, worker, limit, lease_margin_ms, caps)
+            batch = await self._claim(session, now, next_due_at, worker, limit, lease_margin_ms, caps, written)
+        for revision, endpoint in written.values():
+            self._cache.keep({endpoint.id: revision}, (endpoint,), written=1)
+        return batch
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
         async with self._db.transaction() as session:
-            rows = await session.rows("lock_endpoints", [each.claim.endpoint.id for each in batch])
-            now = (await self._look(session))[0]
-            written, report = settle_all(batch, [endpoint_from(row) for row in rows], now, self._cron)
+            revisions = await lock(session, [each.claim.endpoint.id for each in batch])
+            endpoints = await self._endpoints(session, revisions)
+            now = await self._db.now_in(session)
+            rows, report = settle_all(batch, endpoints, now, self._cron)
+            await _write_states(session, rows)
             await session.run(
                 "write_results",
-                *columns(written.states, len(STATE_COLUMNS) + 2),
-                *columns(written.results, len(RESULT_COLUMNS)),
-                *columns(written.events, len(EVENT_COLUMNS)),
+                *columns(rows.outcomes, len(OUTCOME_COLUMNS) + 1),
+                *columns(rows.results, len(RESULT_COLUMNS)),
+                *columns(rows.events, len(EVENT_COLUMNS)),
             )
             if report.next_due_at is not None and report.next_due_at < now + NOTICE:
                 await self._db.notify(session, report.next_due_at)
+        self._cache.keep(revisions, rows.endpoints, written=1)
         return report
 
     async def release(self, claims: Sequence[Claim]) -> None:
         async with self._db.transaction() as session:
-            locked = await lock(session, [claim.endpoint.id for claim in claims])
-            now = (await self._look(session))[0]
-            await self._write_states(session, release_all(claims, locked, now), now)
+            endpoints = await self._endpoints(session, await lock(session, [claim.endpoint.id for claim in claims]))
+            now = await self._db.now_in(session)
+            rows = release_all(claims, endpoints, now)
+            await _close(session, rows, now)
+            await _write_states(session, rows)
             await self._db.notify(session)
 
     async def expire_hints(self, limit: int) -> int:
         async with self._db.transaction() as session:
-            now = (await self._look(session))[0]
-            locked = [endpoint_from(row) for row in await session.rows("expired_hints", now, limit)]
-            if locked:
-                await self._write_states(session, expire_all(locked, now, self._cron), now)
+            now = await self._db.now_in(session)
+            revisions = _revisions(await session.rows("expired_hints", now, limit))
+            if revisions:
+                rows = expire_all(await self._endpoints(session, revisions), now, self._cron)
+                await _write_states(session, rows)
+                await session.run("add_events", *columns(rows.events, len(EVENT_COLUMNS)))
                 await self._db.notify(session)
-        return len(locked)
+        return len(revisions)
 
     async def wait_for_change(self, timeout_s: float) -> bool:
         """Woken by a notification that concerns the time we would sleep through; others are not worth waking for."""
@@ -104,9 +125,9 @@ class PostgresSchedule:
             self._changed.set()
 
     async def _look(self, session: Session) -> tuple[datetime, bool, datetime | None]:
-        ((now, is_due, next_due_at),) = await session.rows("read_clock", self._db.given_now())
-        assert isinstance(now, datetime)
+        now = await self._db.now_in(session)
         self._offset_us = to_us(now) - time.monotonic_ns() // 1000
+        ((is_due, next_due_at),) = await session.rows("look", now)
         return now, bool(is_due), next_due_at  # type: ignore[return-value]  # timestamptz
 
     async def _serialize(self, session: Session) -> None:
@@ -124,6 +145,7 @@ class PostgresSchedule:
         limit: int,
         lease_margin_ms: int,
         caps: Caps,
+        written: dict[str, tuple[int, Endpoint]],
     ) -> ClaimBatch:
         busy = {(str(tenant), str(host)): int(str(count)) for tenant, host, count in await session.rows("busy", now)}
         hosts: Counter[str] = Counter()
@@ -132,38 +154,48 @@ class PostgresSchedule:
         full = [host for host, count in hosts.items() if count >= caps.per_host]
         candidates = [Candidate(*row) for row in await session.rows("due", now, full, limit)]  # type: ignore[arg-type]  # columns
         picked = pick(candidates, busy, caps.per_tenant, caps.per_host, limit)
-        endpoints = [endpoint_from(row) for row in await session.rows("claim_endpoints", picked, now)]
+        revisions = _revisions(await session.rows("claim_revisions", picked, now))
+        endpoints = await self._endpoints(session, revisions)
         held = await tenants(session, {endpoint.tenant_id for endpoint in endpoints}, now)
-        transitions, started = admit_all(endpoints, held, now, worker, lease_margin_ms, self._ids, self._cron)
-        batch = claimed(endpoints, transitions)
-        await _close(session, batch, now)
+        claims, rows, started = admit_all(endpoints, held, now, worker, lease_margin_ms, self._ids, self._cron)
+        await _close(session, rows, now)
+        await _write_states(session, rows)
         await session.run(
             "write_claims",
-            *columns(batch.states, len(STATE_COLUMNS) + 2),
-            *columns(batch.runs, len(RUN_COLUMNS)),
+            *columns(rows.leases, len(LEASE_COLUMNS) + 1),
+            *columns(rows.runs, len(RUN_COLUMNS)),
             month_of(now),
             worker,
             list(started),
             list(started.values()),
-            *columns(batch.events, len(EVENT_COLUMNS)),
+            *columns(rows.events, len(EVENT_COLUMNS)),
         )
-        claims = tuple(transition.claim for transition in transitions if transition.claim is not None)
-        return ClaimBatch(now, claims, next_due_at, more=len(claims) < min(limit, len(candidates)))
+        written.update({endpoint.id: (revisions[endpoint.id], endpoint) for endpoint in rows.endpoints})
+        return ClaimBatch(now, tuple(claims), next_due_at, more=len(claims) < min(limit, len(candidates)))
 
-    async def _write_states(self, session: Session, batch: Batch, now: datetime) -> None:
-        await _close(session, batch, now)
-        await session.run(
-            "write_states", *columns(batch.states, len(STATE_COLUMNS) + 2), *columns(batch.events, len(EVENT_COLUMNS))
-        )
+    async def _endpoints(self, session: Session, revisions: dict[str, int]) -> list[Endpoint]:
+        endpoints, unknown = self._cache.known(revisions)
+        if unknown:
+            endpoints.extend([endpoint_from(row) for row in await session.rows("endpoints_by_id", unknown)])
+        return endpoints
 
 
-async def lock(session: Session, ids: Sequence[str]) -> list[Endpoint]:
-    return [endpoint_from(row) for row in await session.rows("lock_endpoints", list(ids))]
+async def lock(session: Session, ids: Sequence[str]) -> dict[str, int]:
+    return _revisions(await session.rows("revisions", list(ids)))
 
 
 async def tenants(session: Session, ids: set[str], now: datetime) -> dict[str, Tenant]:
     rows = await session.rows("tenants", month_of(now), list(ids))
-    return {str(row[0]): Tenant(*row[:7], tuple(row[7])) for row in rows}  # type: ignore[arg-type, call-overload]  # columns
+    return {str(row[0]): Tenant(*row[:7], tuple(row[7])) for row in rows}  # type: ignore[arg-type, call-arg, call-overload]  # columns
+
+
+def _revisions(rows: Sequence[Sequence[object]]) -> dict[str, int]:
+    return {row[0]: row[1] for row in rows}  # type: ignore[misc]  # columns
+
+
+async def _write_states(session: Session, rows: Batch) -> None:
+    if rows.states:
+        await session.run("write_states", *columns(rows.states, len(STATE_COLUMNS) + 1))
 
 
 async def _close(session: Session, batch: Batch, now: datetime) -> None:

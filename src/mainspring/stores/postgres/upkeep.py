@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from mainspring.ports import Backlog, Retention, Swept, WorkerRow
+from mainspring.ports import Backlog, Retention, StoreFacts, Swept, WorkerRow
 from mainspring.stores.postgres.database import Database, Session
 from mainspring.stores.rows import id_floor
 
@@ -48,6 +48,12 @@ class PostgresUpkeep:
         async with self._db.statement() as session:
             await session.run("set_installation", key, value_if_new)
             return str(await session.value("installation", key))
+
+    async def facts(self) -> StoreFacts:
+        async with self._db.statement() as session:
+            version = str(await session.value("server_version"))
+            applied = await session.rows("applied_migrations")
+        return StoreFacts("postgresql", version, max(int(str(row[0])) for row in applied), self._db.migrated)
 
     async def ping(self) -> None:
         async with self._db.statement() as session:

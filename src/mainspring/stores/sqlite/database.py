@@ -2,7 +2,10 @@
 
 A single writer with BEGIN IMMEDIATE (a deferred transaction that turns into a writer fails at once, whatever the
 timeout), WAL so that readers never wait for it, synchronous=FULL so that what was acknowledged survives a power cut.
-Synchronous inside; `write` and `read` run it in a thread each, or inline for the simulator, which has no threads.
+
+Short statements run where they are called: handing each one to a thread costs more than it takes, and a thread that
+needs the interpreter back after every row waits for it. Only what can wait goes to a thread: BEGIN for another process's
+lock, COMMIT for the disk, and what reads or removes many rows. The simulator, inline, has no threads at all.
 """
 
 import asyncio
@@ -23,9 +26,12 @@ from mainspring.stores.rows import (
     ENDPOINT_COLUMNS,
     EVENT_COLUMNS,
     JOB_COLUMNS,
+    LEASE_COLUMNS,
+    OUTCOME_COLUMNS,
     RESULT_COLUMNS,
     RUN_COLUMNS,
     STATE_COLUMNS,
+    qualified,
 )
 
 P = ParamSpec("P")
@@ -34,6 +40,7 @@ T = TypeVar("T")
 BUSY_TIMEOUT_MS = 10_000
 WAL_SAFE_VERSION = 3_051_003  # before it, two writers in WAL mode could corrupt the file (sqlite.org/wal.html)
 PACKAGE = "mainspring.stores.sqlite"
+AWAY = (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError, apsw.ReadOnlyError)
 
 
 def _assignments(columns: Iterable[str]) -> str:
@@ -47,9 +54,14 @@ def _parameters(columns: Iterable[str]) -> str:
 QUERIES = load_queries(
     PACKAGE,
     {
-        "endpoint_columns": ", ".join(ENDPOINT_COLUMNS),
-        "endpoint_parameters": _parameters(ENDPOINT_COLUMNS),
+        "endpoint_columns": ", ".join(qualified(ENDPOINT_COLUMNS)),
+        "config_columns": ", ".join(CONFIG_COLUMNS),
+        "config_parameters": _parameters(CONFIG_COLUMNS),
+        "state_columns": ", ".join(STATE_COLUMNS),
+        "state_parameters": _parameters(STATE_COLUMNS),
         "state_assignments": _assignments(STATE_COLUMNS),
+        "lease_assignments": _assignments(LEASE_COLUMNS),
+        "outcome_assignments": _assignments(OUTCOME_COLUMNS),
         "config_assignments": _assignments(CONFIG_COLUMNS[1:]),
         "run_columns": ", ".join(RUN_COLUMNS),
         "run_parameters": _parameters(RUN_COLUMNS),
@@ -112,6 +124,10 @@ class Connection:
     def script(self, sql: str) -> None:
         self._db.execute(sql)
 
+    def rollback(self) -> None:
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
     def data_version(self) -> int:
         """Changes whenever another connection, of any process, committed."""
         return int(self._db.pragma("data_version"))
@@ -121,41 +137,73 @@ class Connection:
 
 
 class Database:
-    """The file behind every SQLite port: one writing thread, one reading thread."""
+    """The file behind every SQLite port."""
 
     def __init__(self, path: str, clock: Clock, *, inline: bool = False) -> None:
-        if path != ":memory:":
+        in_memory = path == ":memory:"
+        if not in_memory:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self.clock = clock
         self._inline = inline
         self._writer = Connection(path)
-        self._reader = self._writer if path == ":memory:" else Connection(path, readonly=True)
-        self._writing = ThreadPoolExecutor(1, "sqlite-writer")
-        self._reading = self._writing if path == ":memory:" else ThreadPoolExecutor(1, "sqlite-reader")
-        self._migrate()
+        self._reader = self._writer if in_memory else Connection(path, readonly=True)  # in its thread
+        self._looker = self._writer if in_memory else Connection(path, readonly=True)  # where it is called
+        self._writing = asyncio.Lock()
+        self._threads = (ThreadPoolExecutor(1, "sqlite-writer"), ThreadPoolExecutor(1, "sqlite-reader"))
+        self._transact("BEGIN IMMEDIATE", self._writer, self._migrate)
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `work` in one write transaction; it commits where `work` returns and leaves nothing where it raises."""
-        return await self._on(self._writing, self._transact, "BEGIN IMMEDIATE", self._writer, work, *args, **kwargs)
+        """Run short `work` in one write transaction: commits where it returns, leaves nothing where it raises."""
+        if self._inline:
+            return self._transact("BEGIN IMMEDIATE", self._writer, work, *args, **kwargs)
+        async with self._writing:
+            try:
+                await self._in_thread(0, self._writer.script, "BEGIN IMMEDIATE")
+                try:
+                    result = work(self._writer, *args, **kwargs)
+                    await self._in_thread(0, self._writer.script, "COMMIT")
+                except BaseException:
+                    self._writer.rollback()
+                    raise
+            except AWAY as fault:
+                raise self._unavailable(fault) from fault
+        return result
 
-    async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def write_much(self, work: Callable[[Connection], T]) -> T:
+        """The same for work that takes long, all of it in the thread."""
+        if self._inline:
+            return self._transact("BEGIN IMMEDIATE", self._writer, work)
+        async with self._writing:
+            return await self._in_thread(0, lambda: self._transact("BEGIN IMMEDIATE", self._writer, work))
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one consistent snapshot."""
-        return await self._on(self._reading, self._transact, "BEGIN", self._reader, work, *args, **kwargs)
+        if self._inline:
+            return self._transact("BEGIN", self._reader, work)
+        return await self._in_thread(1, lambda: self._transact("BEGIN", self._reader, work))
 
-    async def data_version(self) -> int:
-        return await self._on(self._reading, self._reader.data_version)
+    def look(self, work: Callable[[Connection], T]) -> T:
+        """Read a few rows at once, without waiting for anybody."""
+        try:
+            return work(self._looker)
+        except AWAY as fault:
+            raise self._unavailable(fault) from fault
 
     async def aclose(self) -> None:
-        self._writing.shutdown()
-        self._reading.shutdown()
-        self._reader.close()
-        self._writer.close()
+        for thread in self._threads:
+            thread.shutdown()
+        for connection in (self._looker, self._reader, self._writer):
+            connection.close()
 
-    async def _on(self, executor: ThreadPoolExecutor, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        if self._inline:
-            return work(*args, **kwargs)
-        return await asyncio.get_running_loop().run_in_executor(executor, lambda: work(*args, **kwargs))
+    async def _in_thread(self, which: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Wait for `work` also when cancelled: a connection is never left in use behind our back."""
+        call = asyncio.get_running_loop().run_in_executor(self._threads[which], lambda: work(*args, **kwargs))
+        try:
+            return await asyncio.shield(call)
+        except asyncio.CancelledError:
+            await asyncio.wait((call,))
+            raise
 
     def _transact(
         self,
@@ -171,36 +219,30 @@ class Database:
                 result = work(connection, *args, **kwargs)
                 connection.script("COMMIT")
             except BaseException:
-                connection.script("ROLLBACK")
+                connection.rollback()
                 raise
-        except (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError, apsw.ReadOnlyError) as fault:
-            raise StoreUnavailable(
-                f"the database {self.path} cannot be used now: {fault}; it is tried again"
-            ) from fault
+        except AWAY as fault:
+            raise self._unavailable(fault) from fault
         return result
 
-    def _migrate(self) -> None:
+    def _unavailable(self, fault: Exception) -> StoreUnavailable:
+        return StoreUnavailable(f"the database {self.path} cannot be used now: {fault}; it is tried again")
+
+    def _migrate(self, connection: Connection) -> None:
         """Bring the schema up to date; the write lock keeps two migrators apart."""
-
-        def apply(connection: Connection) -> None:
-            connection.script(
-                "CREATE TABLE IF NOT EXISTS schema_migration "
-                "(number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT"
+        connection.run("create_migration_table")
+        applied = {row[0] for row in connection.rows("applied_migrations")}
+        known = migrations(PACKAGE)
+        if unknown := applied - {number for number, _, _ in known}:
+            raise Misconfigured(
+                f"the database {self.path} has schema {max(map(str, unknown))}, newer than this program knows; "
+                "run the newer version, or restore a backup made with this one",
+                setting="MAINSPRING_DATABASE_URL",
             )
-            applied = {row[0] for row in connection.rows("applied_migrations")}
-            known = migrations(PACKAGE)
-            if unknown := applied - {number for number, _, _ in known}:
-                raise Misconfigured(
-                    f"the database {self.path} has schema {max(map(str, unknown))}, newer than this program knows; "
-                    "run the newer version, or restore a backup made with this one",
-                    setting="MAINSPRING_DATABASE_URL",
-                )
-            for number, name, text in known:
-                if number not in applied:
-                    connection.script(text)
-                    connection.run("add_migration", number, name, self.clock.now())
-
-        self._transact("BEGIN IMMEDIATE", self._writer, apply)
+        for number, name, text in known:
+            if number not in applied:
+                connection.script(text)
+                connection.run("add_migration", number, name, self.clock.now())
 
 
 def instant(value: object) -> datetime | None:

@@ -11,7 +11,7 @@ from mainspring.domain.event import Event
 from mainspring.ports import EndpointFilter
 from mainspring.stores.rows import config_values, event_values, job_from, job_values, state_values
 from mainspring.stores.sqlite.database import Connection, Database, instant
-from mainspring.stores.sqlite.schedule import endpoint_row, lock, tenant
+from mainspring.stores.sqlite.schedule import encoded, endpoint_row, tenant
 
 
 class SqliteEndpoints:
@@ -22,7 +22,8 @@ class SqliteEndpoints:
     async def add_endpoint(self, endpoint: Endpoint, event: Event) -> None:
         def work(db: Connection) -> None:
             try:
-                db.run("add_endpoint", *config_values(endpoint), *state_values(endpoint))
+                db.run("add_endpoint", *config_values(endpoint))
+                db.run("add_schedule", endpoint.id, endpoint.tenant_id, endpoint.host, *state_values(endpoint))
             except apsw.ConstraintError as fault:
                 raise _taken("endpoint", endpoint.name, fault) from fault
             db.run("add_event", *event_values(event))
@@ -44,9 +45,8 @@ class SqliteEndpoints:
         def work(db: Connection) -> list[Change]:
             now = self._db.clock.now()
             changes: list[Change] = []
-            for old in lock(db, ids):
-                if old.tenant_id != tenant_id:
-                    continue
+            rows = db.rows("endpoints_by_id", encoded(ids))
+            for old in (endpoint_row(row) for row in rows if row[1] == tenant_id):
                 change = act(old, now)
                 if change.endpoint != old:
                     self._write(db, old, change.endpoint)
@@ -66,7 +66,7 @@ class SqliteEndpoints:
             db.run("add_event", *event_values(event))
             return True
 
-        return await self._db.write(work)
+        return await self._db.write_much(work)
 
     async def add_job(self, job: Job, event: Event) -> None:
         def work(db: Connection) -> None:
@@ -117,7 +117,8 @@ class SqliteEndpoints:
                 db.run("write_config", *config_values(new)[1:], old.id)
             except apsw.ConstraintError as fault:
                 raise _taken("endpoint", new.name, fault) from fault
-        db.run("write_state", *state_values(new), old.id, old.claim_epoch)
+            db.run("write_host", new.host, old.id)
+        db.run("write_state", *state_values(new), old.id)
 
 
 def _taken(kind: str, name: str, fault: apsw.ConstraintError) -> Exception:

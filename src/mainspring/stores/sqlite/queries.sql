@@ -1,11 +1,11 @@
 -- name: next_claimable
 -- When the next endpoint of a tenant will become claimable. What is so already waits for a place, not for the clock.
-SELECT claimable_at FROM endpoint WHERE tenant_id = :tenant_id AND claimable_at > :now AND claimable_at IS NOT NULL
+SELECT claimable_at FROM schedule WHERE tenant_id = :tenant_id AND claimable_at > :now AND claimable_at IS NOT NULL
 ORDER BY claimable_at LIMIT 1;
 
 -- name: any_due
 -- Whether a tenant has anything to claim.
-SELECT 1 FROM endpoint WHERE tenant_id = :tenant_id AND claimable_at <= :now AND claimable_at IS NOT NULL LIMIT 1;
+SELECT 1 FROM schedule WHERE tenant_id = :tenant_id AND claimable_at <= :now AND claimable_at IS NOT NULL LIMIT 1;
 
 -- name: tenants
 -- Every tenant's id; claims go round them so that none starves another.
@@ -13,50 +13,66 @@ SELECT id FROM tenant ORDER BY id;
 
 -- name: next_hint_expiry
 -- When the earliest hint's time runs out.
-SELECT MIN(hint_expires_at) FROM endpoint WHERE hint_expires_at IS NOT NULL;
+SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL;
 
 -- name: busy
 -- How many runs are in flight for each tenant and host.
-SELECT tenant_id, host, COUNT(*) FROM endpoint WHERE lease_until > :now AND lease_until IS NOT NULL
+SELECT tenant_id, host, COUNT(*) FROM schedule WHERE lease_until > :now AND lease_until IS NOT NULL
 GROUP BY tenant_id, host;
 
 -- name: due
 -- One tenant's due endpoints, oldest first. PostgreSQL asks for all tenants in one LATERAL join, which SQLite lacks;
 -- here a query costs microseconds.
-SELECT id, tenant_id, host, claimable_at FROM endpoint
+SELECT id, tenant_id, host, claimable_at FROM schedule
 WHERE tenant_id = :tenant_id AND claimable_at <= :now AND claimable_at IS NOT NULL
   AND host NOT IN (SELECT value FROM json_each(:full_hosts))
 ORDER BY claimable_at LIMIT :limit;
 
--- name: lock_endpoints
--- Endpoints by id; the write transaction that reads them is the lock.
-SELECT {{endpoint_columns}} FROM endpoint WHERE id IN (SELECT value FROM json_each(:ids));
+-- name: revisions
+-- At which revision endpoints are; the write transaction that reads them is the lock.
+SELECT id, revision FROM schedule WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: endpoints_by_id
+-- Whole endpoints, for those that are not known at their revision.
+SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id) WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: write_lease
+-- What an ordinary claim changes.
+UPDATE schedule SET revision = revision + 1, {{lease_assignments}} WHERE id = :id;
+
+-- name: write_outcome
+-- What an ordinary finish changes.
+UPDATE schedule SET revision = revision + 1, {{outcome_assignments}} WHERE id = :id;
 
 -- name: write_state
--- An endpoint's state, only where the epoch is the one that was read.
-UPDATE endpoint SET {{state_assignments}} WHERE id = :id AND claim_epoch = :expected_epoch;
+-- An endpoint's whole state.
+UPDATE schedule SET revision = revision + 1, {{state_assignments}} WHERE id = :id;
 
 -- name: write_config
 -- An endpoint's configuration after an edit.
 UPDATE endpoint SET {{config_assignments}} WHERE id = :id;
 
+-- name: write_host
+-- Where an endpoint calls, for the cap on one host, after an edit.
+UPDATE schedule SET host = :host WHERE id = :id;
+
 -- name: add_endpoint
 -- A new endpoint.
-INSERT INTO endpoint ({{endpoint_columns}}) VALUES ({{endpoint_parameters}});
+INSERT INTO endpoint ({{config_columns}}) VALUES ({{config_parameters}});
 
--- name: count_endpoints
--- How many endpoints a tenant has that are not archived.
-SELECT COUNT(*) FROM endpoint WHERE tenant_id = :tenant_id AND archived_at IS NULL;
+-- name: add_schedule
+-- A new endpoint's state.
+INSERT INTO schedule (id, tenant_id, host, {{state_columns}}) VALUES (:id, :tenant_id, :host, {{state_parameters}});
 
 -- name: endpoint
 -- One endpoint by id, or by name among those not archived.
-SELECT {{endpoint_columns}} FROM endpoint
-WHERE tenant_id = :tenant_id AND (id = :name OR (name = :name AND archived_at IS NULL));
+SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
+WHERE endpoint.tenant_id = :tenant_id AND (id = :name OR (name = :name AND archived_at IS NULL));
 
 -- name: endpoints
 -- A page of endpoints by name.
-SELECT {{endpoint_columns}} FROM endpoint
-WHERE tenant_id = :tenant_id AND (:job_id IS NULL OR job_id = :job_id) AND (archived_at IS NOT NULL) = :archived
+SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
+WHERE endpoint.tenant_id = :tenant_id AND (:job_id IS NULL OR job_id = :job_id) AND (archived_at IS NOT NULL) = :archived
   AND (:after_name IS NULL OR name > :after_name)
 ORDER BY name, id LIMIT :limit;
 
@@ -70,7 +86,7 @@ DELETE FROM endpoint WHERE tenant_id = :tenant_id AND id = :id;
 
 -- name: expired_hints
 -- Endpoints with a hint whose time ran out.
-SELECT id FROM endpoint WHERE hint_expires_at <= :now AND hint_expires_at IS NOT NULL LIMIT :limit;
+SELECT id FROM schedule WHERE hint_expires_at <= :now AND hint_expires_at IS NOT NULL LIMIT :limit;
 
 -- name: add_run
 -- A run: started, or missed.
@@ -122,6 +138,11 @@ INSERT INTO event ({{event_columns}}) VALUES ({{event_parameters}});
 SELECT seq, {{event_columns}} FROM event WHERE seq > :cursor AND (:tenant_id IS NULL OR tenant_id = :tenant_id)
 ORDER BY seq LIMIT :limit;
 
+-- name: latest_events
+-- The newest events, newest first, of one tenant or of all.
+SELECT seq, {{event_columns}} FROM event WHERE :tenant_id IS NULL OR tenant_id = :tenant_id
+ORDER BY seq DESC LIMIT :limit;
+
 -- name: add_job
 -- A new job.
 INSERT INTO job ({{job_columns}}) VALUES ({{job_parameters}});
@@ -151,7 +172,7 @@ ON CONFLICT (id) DO UPDATE SET name = excluded.name, runs_per_month = excluded.r
 
 -- name: undefer
 -- Endpoints that waited for a quota that has just changed: due again, by their own plan, from now on.
-UPDATE endpoint SET deferred_until = NULL, next_run_at = :now
+UPDATE schedule SET deferred_until = NULL, next_run_at = :now, revision = revision + 1
 WHERE tenant_id = :tenant_id AND deferred_until IS NOT NULL AND next_run_at IS NOT NULL;
 
 -- name: count_usage
@@ -189,11 +210,9 @@ SELECT id, kind, places, started_at, seen_at FROM worker WHERE seen_at >= :since
 DELETE FROM worker WHERE seen_at < :before;
 
 -- name: zombies
--- Runs that nobody finished although their lease was over long ago, or whose endpoint no longer holds them.
-SELECT run.tenant_id, run.id FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
-WHERE run.status = 'running'
-  AND (endpoint.id IS NULL OR endpoint.run_id <> run.id AND run.started_at < :before
-       OR endpoint.lease_until < :before OR endpoint.lease_until IS NULL AND run.started_at < :before)
+-- Runs that nobody finished although their lease was over long ago.
+SELECT tenant_id, run_id FROM schedule
+WHERE tenant_id = :tenant_id AND claimable_at < :before AND claimable_at IS NOT NULL AND lease_until IS NOT NULL
 LIMIT :limit;
 
 -- name: close_zombie
@@ -229,12 +248,12 @@ DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE at < :before ORDER B
 
 -- name: backlog
 -- What is due for longer than it should be and not leased.
-SELECT COUNT(*), MIN(claimable_at) FROM endpoint
+SELECT COUNT(*), MIN(claimable_at) FROM schedule
 WHERE tenant_id = :tenant_id AND claimable_at <= :before AND claimable_at IS NOT NULL AND lease_until IS NULL;
 
 -- name: running
 -- How many runs are in flight.
-SELECT COUNT(*) FROM endpoint WHERE lease_until IS NOT NULL;
+SELECT COUNT(*) FROM schedule WHERE lease_until IS NOT NULL;
 
 -- name: installation
 -- A value of this installation.
@@ -251,3 +270,8 @@ SELECT number FROM schema_migration;
 -- name: add_migration
 -- A migration was applied.
 INSERT INTO schema_migration (number, name, applied_at) VALUES (:number, :name, :applied_at);
+
+-- name: create_migration_table
+-- Where applied migrations are noted.
+CREATE TABLE IF NOT EXISTS schema_migration (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;

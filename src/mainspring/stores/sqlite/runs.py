@@ -54,6 +54,10 @@ class SqliteRuns:
         rows = await self._db.read(lambda db: db.rows("events_after", int(cursor or 0), tenant_id, limit))
         return [StoredEvent(str(row[0]), event_from((row[1], instant(row[2]), *row[3:]))) for row in rows]
 
+    async def latest_events(self, tenant_id: str | None, limit: int) -> list[StoredEvent]:
+        rows = await self._db.read(lambda db: db.rows("latest_events", tenant_id, limit))
+        return [StoredEvent(str(row[0]), event_from((row[1], instant(row[2]), *row[3:]))) for row in reversed(rows)]
+
     async def add_events(self, events: Sequence[Event]) -> None:
         await self._db.write(lambda db: db.run_many("add_event", [event_values(event) for event in events]))
 

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from mainspring.ports import Backlog, Retention, Swept, WorkerRow
+from mainspring.ports import Backlog, Retention, StoreFacts, Swept, WorkerRow
 from mainspring.stores.rows import id_floor
 from mainspring.stores.sqlite.database import Connection, Database, instant
 
@@ -18,14 +18,17 @@ class SqliteUpkeep:
     async def close_zombies(self, lease_over_before_ms: int, limit: int) -> int:
         def work(db: Connection) -> int:
             now = self._db.clock.now()
-            zombies = db.rows("zombies", now - timedelta(milliseconds=lease_over_before_ms), limit)
-            db.run_many("close_zombie", [(now, tenant_id, run_id) for tenant_id, run_id in zombies])
-            return len(zombies)
+            before = now - timedelta(milliseconds=lease_over_before_ms)
+            closed = 0
+            for (tenant_id,) in db.rows("tenants"):
+                for _, run_id in db.rows("zombies", tenant_id, before, limit):
+                    closed += db.run("close_zombie", now, tenant_id, run_id)
+            return closed
 
-        return await self._db.write(work)
+        return await self._db.write_much(work)
 
     async def sweep(self, keep: Retention, batch: int) -> Swept:
-        return await self._db.write(self._sweep, keep, batch)
+        return await self._db.write_much(lambda db: self._sweep(db, keep, batch))
 
     async def backlog(self, late_ms: int) -> Backlog:
         def work(db: Connection) -> Backlog:
@@ -48,6 +51,10 @@ class SqliteUpkeep:
             return str(db.value("installation", key))
 
         return await self._db.write(work)
+
+    async def facts(self) -> StoreFacts:
+        applied = await self._db.read(lambda db: db.rows("applied_migrations"))
+        return StoreFacts("sqlite", self._db.version, max(int(str(number)) for (number,) in applied), self._db.migrated)
 
     async def ping(self) -> None:
         await self._db.read(lambda db: db.value("installation", "id"))

@@ -64,9 +64,21 @@ CREATE TABLE endpoint (
     created_at      timestamptz NOT NULL,
     updated_at      timestamptz NOT NULL,
     version         bigint NOT NULL,
+    archived_at     timestamptz,
+    CHECK ((cron IS NULL) <> (interval_ms IS NULL)),
+    CHECK (min_interval_ms <= max_interval_ms)
+);
+CREATE UNIQUE INDEX endpoint_by_name ON endpoint (tenant_id, name) WHERE archived_at IS NULL;
+CREATE INDEX endpoint_by_job ON endpoint (job_id);
+
+-- What changes with every run, apart from what a user wrote: rows that are rewritten all day stay short.
+CREATE TABLE schedule (
+    id        text COLLATE "C" PRIMARY KEY REFERENCES endpoint (id) ON DELETE CASCADE,
+    tenant_id text COLLATE "C" NOT NULL,
+    host      text COLLATE "C" NOT NULL,
+    revision  bigint NOT NULL DEFAULT 0,  -- +1 with every write; what was read at it is still so
 
     job_active     boolean NOT NULL,
-    archived_at    timestamptz,
     parked_at      timestamptz,
     parked_reason  text COLLATE "C" NOT NULL,
     paused_until   timestamptz,
@@ -104,17 +116,13 @@ CREATE TABLE endpoint (
     hint_expires_at timestamptz GENERATED ALWAYS AS
         (LEAST(hint_interval_expires_at, hint_one_shot_expires_at)) STORED,
 
-    CHECK ((cron IS NULL) <> (interval_ms IS NULL)),
-    CHECK (min_interval_ms <= max_interval_ms),
     CHECK ((hint_interval_ms IS NULL) = (hint_interval_expires_at IS NULL)),
     CHECK ((hint_one_shot_at IS NULL) = (hint_one_shot_expires_at IS NULL)),
     CHECK (hint_one_shot_at <= hint_one_shot_expires_at)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
-CREATE UNIQUE INDEX endpoint_by_name ON endpoint (tenant_id, name) WHERE archived_at IS NULL;
-CREATE INDEX endpoint_by_job ON endpoint (job_id);
-CREATE INDEX endpoint_claimable ON endpoint (tenant_id, claimable_at) WHERE claimable_at IS NOT NULL;
-CREATE INDEX endpoint_leased ON endpoint (tenant_id, host) WHERE lease_until IS NOT NULL;
-CREATE INDEX endpoint_hinted ON endpoint (hint_expires_at) WHERE hint_expires_at IS NOT NULL;
+CREATE INDEX schedule_claimable ON schedule (tenant_id, claimable_at) WHERE claimable_at IS NOT NULL;
+CREATE INDEX schedule_leased ON schedule (tenant_id, host) WHERE lease_until IS NOT NULL;
+CREATE INDEX schedule_hinted ON schedule (hint_expires_at) WHERE hint_expires_at IS NOT NULL;
 
 CREATE TABLE run (
     id           text COLLATE "C" NOT NULL,
@@ -144,7 +152,6 @@ CREATE TABLE run (
     PRIMARY KEY (tenant_id, id)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
 CREATE INDEX run_by_endpoint ON run (endpoint_id, id);
-CREATE UNIQUE INDEX run_live ON run (endpoint_id) WHERE status = 'running';
 
 -- Commit order is not the order in which a sequence hands out numbers. A reader that goes by (tx, seq) and stops
 -- before the oldest transaction still running never skips an event that is committed later under a lower number.

@@ -64,9 +64,21 @@ CREATE TABLE endpoint (
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL,
     version         INTEGER NOT NULL,
+    archived_at     INTEGER,
+    CHECK ((cron IS NULL) <> (interval_ms IS NULL)),
+    CHECK (min_interval_ms <= max_interval_ms)
+) STRICT;
+CREATE UNIQUE INDEX endpoint_by_name ON endpoint (tenant_id, name) WHERE archived_at IS NULL;
+CREATE INDEX endpoint_by_job ON endpoint (job_id);
+
+-- What changes with every run, apart from what a user wrote: rows that are rewritten all day stay short.
+CREATE TABLE schedule (
+    id        TEXT PRIMARY KEY REFERENCES endpoint (id) ON DELETE CASCADE,
+    tenant_id TEXT NOT NULL,
+    host      TEXT NOT NULL,
+    revision  INTEGER NOT NULL DEFAULT 0,  -- +1 with every write; what was read at it is still so
 
     job_active     INTEGER NOT NULL CHECK (job_active IN (0, 1)),
-    archived_at    INTEGER,
     parked_at      INTEGER,
     parked_reason  TEXT NOT NULL,
     paused_until   INTEGER,
@@ -105,17 +117,13 @@ CREATE TABLE endpoint (
         (COALESCE(MIN(hint_interval_expires_at, hint_one_shot_expires_at),
                   hint_interval_expires_at, hint_one_shot_expires_at)) VIRTUAL,
 
-    CHECK ((cron IS NULL) <> (interval_ms IS NULL)),
-    CHECK (min_interval_ms <= max_interval_ms),
     CHECK ((hint_interval_ms IS NULL) = (hint_interval_expires_at IS NULL)),
     CHECK ((hint_one_shot_at IS NULL) = (hint_one_shot_expires_at IS NULL)),
     CHECK (hint_one_shot_at <= hint_one_shot_expires_at)
 ) STRICT;
-CREATE UNIQUE INDEX endpoint_by_name ON endpoint (tenant_id, name) WHERE archived_at IS NULL;
-CREATE INDEX endpoint_by_job ON endpoint (job_id);
-CREATE INDEX endpoint_claimable ON endpoint (tenant_id, claimable_at) WHERE claimable_at IS NOT NULL;
-CREATE INDEX endpoint_leased ON endpoint (tenant_id, host) WHERE lease_until IS NOT NULL;
-CREATE INDEX endpoint_hinted ON endpoint (hint_expires_at) WHERE hint_expires_at IS NOT NULL;
+CREATE INDEX schedule_claimable ON schedule (tenant_id, claimable_at) WHERE claimable_at IS NOT NULL;
+CREATE INDEX schedule_leased ON schedule (tenant_id, host) WHERE lease_until IS NOT NULL;
+CREATE INDEX schedule_hinted ON schedule (hint_expires_at) WHERE hint_expires_at IS NOT NULL;
 
 CREATE TABLE run (
     id           TEXT NOT NULL,
@@ -145,7 +153,6 @@ CREATE TABLE run (
     PRIMARY KEY (tenant_id, id)
 ) STRICT;
 CREATE INDEX run_by_endpoint ON run (endpoint_id, id);
-CREATE UNIQUE INDEX run_live ON run (endpoint_id) WHERE status = 'running';
 
 CREATE TABLE event (
     seq         INTEGER PRIMARY KEY AUTOINCREMENT,

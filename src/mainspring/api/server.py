@@ -1,0 +1,80 @@
+"""The web server as a worker: uvicorn under our supervisor, which owns the signals.
+
+It listens on a socket of our own, bound before anything is started: a port that is taken is said in words, and
+port 0 is known by its number before the first request.
+"""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+
+from mainspring.domain.errors import Misconfigured
+
+GRACE_S = 3  # an open stream must not keep the process; runs have a grace of their own
+BACKLOG = 2_048
+
+log = structlog.get_logger()
+
+
+class WebServer:
+    """`on_ready` is called once requests are answered."""
+
+    def __init__(self, app: FastAPI, host: str, port: int, on_ready: Callable[[str], None]) -> None:
+        self._socket = _bind(host, port)
+        shown_host = f"[{host}]" if ":" in host else host
+        self.url = f"http://{shown_host}:{self._socket.getsockname()[1]}"
+        self._on_ready = on_ready
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_S,
+        )
+        self._server = _Server(config, self._ready)
+
+    async def run(self) -> None:
+        await self._server.serve(sockets=[self._socket])
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+
+    def close(self) -> None:
+        """Give the port back, also where the server never ran."""
+        self._socket.close()
+
+    def _ready(self) -> None:
+        log.info("serving", url=self.url)
+        self._on_ready(self.url)
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_started = on_started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_started()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are the supervisor's: it stops every worker, and this one with them."""
+        yield
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as fault:
+        raise Misconfigured(
+            f"cannot listen on {host} port {port}: {fault.strerror or fault}; "
+            "choose another with MAINSPRING_PORT or MAINSPRING_HOST (port 0 picks a free one)",
+            setting="MAINSPRING_PORT",
+        ) from fault

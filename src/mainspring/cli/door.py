@@ -1,0 +1,118 @@
+"""The command line as a door: how a command meets the database, and how a refusal leaves it.
+
+A command parses, calls one operation or one read, and prints. What it raises is mapped here, once, to a message on
+standard error and an exit code; nothing else ends a command. Heavy imports happen inside functions, all over this
+room: `mainspring --help` must stay below 0.3 s.
+"""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+from typer.core import TyperCommand
+from typer.models import CommandFunctionType
+
+from mainspring.cli.screen import Output, show_error
+from mainspring.domain.errors import (
+    Conflict,
+    InvalidInput,
+    MainspringError,
+    Misconfigured,
+    NotFound,
+    QuotaExceeded,
+    StoreUnavailable,
+)
+
+if TYPE_CHECKING:
+    from mainspring.operations.endpoints import Desk
+    from mainspring.settings import Settings
+
+T = TypeVar("T")
+
+# What each exit code tells a script. 2 is Typer's own; 78 is EX_CONFIG of sysexits.h, which systemd understands.
+EXIT_CODES: dict[int, str] = {
+    0: "Done.",
+    1: "Refused, or it failed: the message says what was wrong and what to do.",
+    2: "Usage: no such command or option, or a value of the wrong kind.",
+    3: "Not found: the message suggests the nearest name.",
+    4: "Conflict: the state must change first.",
+    5: "The database is unavailable; try again.",
+    78: "Misconfigured: a setting must change.",
+}
+EXIT_CODE_OF: dict[type[MainspringError], int] = {
+    InvalidInput: 1,
+    QuotaExceeded: 1,
+    NotFound: 3,
+    Conflict: 4,
+    StoreUnavailable: 5,
+    Misconfigured: 78,
+}
+
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Print a table for people, or JSON for programs.")]
+
+
+class Door(typer.Typer):
+    """A Typer whose commands answer for what they raise."""
+
+    def __init__(self, help: str) -> None:
+        # Plain help: the rich one costs 0.15 s at every --help and every usage error.
+        super().__init__(
+            help=help, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+        )
+
+    def command(  # type: ignore[override]  # the other options of Typer's are not used here
+        self, name: str
+    ) -> Callable[[CommandFunctionType], CommandFunctionType]:
+        return super().command(name, cls=DoorCommand)
+
+
+class DoorCommand(TyperCommand):
+    def invoke(self, ctx: Any) -> Any:  # Typer keeps its context's class private
+        output = ctx.params.get("output", Output.TABLE)
+        try:
+            return super().invoke(ctx)
+        except MainspringError as fault:
+            show_error(fault, output)
+            raise typer.Exit(EXIT_CODE_OF.get(type(fault), 1)) from None
+        except BrokenPipeError:
+            raise  # whoever read us has seen enough; Typer ends quietly
+        except OSError as fault:
+            show_error(_unusable(fault), output)
+            raise typer.Exit(EXIT_CODE_OF[Misconfigured]) from None
+
+
+def ask(work: Callable[["Desk"], Awaitable[T]]) -> T:
+    """Open this environment's database, let `work` use it as the configured tenant, and close it."""
+    from mainspring.wiring import open_desk
+
+    settings = current_settings()
+
+    async def at_the_desk() -> T:
+        async with open_desk(settings) as desk:
+            return await work(desk)
+
+    return asyncio.run(at_the_desk())
+
+
+def current_settings() -> "Settings":
+    from mainspring.settings import load_settings
+
+    return load_settings()
+
+
+def fail_unless(good: bool) -> None:
+    """End with 1 where what was asked for was done, and its answer is no."""
+    if not good:
+        sys.stdout.flush()
+        raise typer.Exit(1)
+
+
+def _unusable(fault: OSError) -> Misconfigured:
+    where = f" {fault.filename}" if fault.filename else ""
+    return Misconfigured(
+        f"cannot use{where}: {fault.strerror or fault}; "
+        "make it readable and writable, or set MAINSPRING_DATA_DIR to a folder that is",
+        setting="MAINSPRING_DATA_DIR",
+    )

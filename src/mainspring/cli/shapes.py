@@ -1,0 +1,239 @@
+"""Domain values as JSON objects: the stable form that scripts read. Instants are RFC 3339, durations milliseconds.
+
+A secret header's value is never here, sealed or open.
+"""
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from mainspring.cli.screen import MASK
+from mainspring.domain.instant import rfc3339
+
+if TYPE_CHECKING:
+    from mainspring.domain.endpoint import Endpoint, Job, Tenant
+    from mainspring.domain.event import StoredEvent
+    from mainspring.domain.governor import Decision, Step
+    from mainspring.domain.hint import IntervalHint, OneShotHint
+    from mainspring.domain.run import Body, Run
+
+Shape = dict[str, object]
+
+
+def instant(at: datetime | None) -> str | None:
+    return None if at is None else rfc3339(at)
+
+
+def state_of(endpoint: "Endpoint", now: datetime) -> str:
+    """What an endpoint is doing, in one word: the strongest reason not to run comes first."""
+    if endpoint.archived_at is not None:
+        return "archived"
+    if endpoint.parked_at is not None:
+        return "parked"
+    if not endpoint.job_active:
+        return "job-paused"
+    if endpoint.is_paused(now):
+        return "paused"
+    if endpoint.deferred_until is not None and endpoint.deferred_until > now:
+        return "deferred"
+    return "active"
+
+
+def endpoint_shape(endpoint: "Endpoint", job: str, now: datetime) -> Shape:
+    action = endpoint.action
+    return {
+        "id": endpoint.id,
+        "name": endpoint.name,
+        "job": job,
+        "description": endpoint.description,
+        "status": state_of(endpoint, now),
+        "url": action.url,
+        "method": action.method,
+        "headers": [
+            {"name": header.name, "value": MASK if header.secret else header.value, "secret": header.secret}
+            for header in action.headers
+        ],
+        "body": action.body,
+        "timeout_ms": action.timeout_ms,
+        "body_cap": action.body_cap,
+        "redirects_max": action.redirects_max,
+        "accept_codes": list(action.accept_codes),
+        "condition": action.condition,
+        "cron": endpoint.cron,
+        "interval_ms": endpoint.interval_ms,
+        "timezone": endpoint.timezone,
+        "min_interval_ms": endpoint.min_interval_ms,
+        "max_interval_ms": endpoint.max_interval_ms,
+        "backoff": endpoint.backoff.value,
+        "jitter_ms": endpoint.jitter_ms,
+        "spread": endpoint.spread,
+        "misfire": endpoint.misfire.value,
+        "catch_up_max": endpoint.catch_up_max,
+        "max_lateness_ms": endpoint.max_lateness_ms,
+        "on_lost_worker": endpoint.on_lost_worker.value,
+        "version": endpoint.version,
+        "created_at": instant(endpoint.created_at),
+        "updated_at": instant(endpoint.updated_at),
+        **_state(endpoint),
+    }
+
+
+def _state(endpoint: "Endpoint") -> Shape:
+    return {
+        "paused_until": instant(endpoint.paused_until),
+        "pause_reason": endpoint.pause_reason,
+        "parked_at": instant(endpoint.parked_at),
+        "parked_reason": endpoint.parked_reason,
+        "archived_at": instant(endpoint.archived_at),
+        "deferred_until": instant(endpoint.deferred_until),
+        "failure_count": endpoint.failure_count,
+        "not_before": instant(endpoint.not_before),
+        "interval_hint": _interval_hint(endpoint.interval_hint),
+        "one_shot_hint": _one_shot_hint(endpoint.one_shot_hint),
+        "next_run_at": instant(endpoint.next_run_at),
+        "source": endpoint.source,
+        "run_requested_at": instant(endpoint.manual_at),
+        "running": _running(endpoint),
+        "last_run_at": instant(endpoint.last_run_at),
+        "last_status": endpoint.last_status or None,
+    }
+
+
+def _interval_hint(hint: "IntervalHint | None") -> Shape | None:
+    if hint is None:
+        return None
+    return {
+        "interval_ms": hint.interval_ms,
+        "expires_at": instant(hint.expires_at),
+        "reason": hint.reason,
+        "author": hint.author,
+    }
+
+
+def _one_shot_hint(hint: "OneShotHint | None") -> Shape | None:
+    if hint is None:
+        return None
+    return {
+        "next_run_at": instant(hint.next_run_at),
+        "expires_at": instant(hint.expires_at),
+        "reason": hint.reason,
+        "author": hint.author,
+    }
+
+
+def _running(endpoint: "Endpoint") -> Shape | None:
+    if not endpoint.is_running:
+        return None
+    return {
+        "run_id": endpoint.run_id,
+        "slot_at": instant(endpoint.slot_at),
+        "attempt": endpoint.attempt,
+        "trigger": endpoint.trigger.value,
+        "worker": endpoint.claimed_by,
+        "lease_until": instant(endpoint.lease_until),
+    }
+
+
+def job_shape(job: "Job") -> Shape:
+    return {
+        "id": job.id,
+        "name": job.name,
+        "description": job.description,
+        "status": job.status.value,
+        "created_at": instant(job.created_at),
+        "updated_at": instant(job.updated_at),
+    }
+
+
+def run_shape(run: "Run", endpoint: str) -> Shape:
+    return {
+        "id": run.id,
+        "endpoint": endpoint,
+        "slot_at": instant(run.slot_at),
+        "attempt": run.attempt,
+        "trigger": run.trigger.value,
+        "source": run.source,
+        "status": run.status.value,
+        "started_at": instant(run.started_at),
+        "finished_at": instant(run.finished_at),
+        "duration_ms": run.duration_ms,
+        "status_code": run.status_code,
+        "error": run.error,
+    }
+
+
+def run_in_full(run: "Run", endpoint: str, body: "Body | None") -> Shape:
+    import msgspec
+
+    from mainspring.domain.governor import decode_trail
+
+    detail = msgspec.json.decode(run.detail, type=dict[str, object])
+    return {
+        **run_shape(run, endpoint),
+        "endpoint_id": run.endpoint_id,
+        "error_code": run.error_code,
+        "worker": run.worker,
+        "missed_count": run.missed_count,
+        "phases": _phases(detail.get("phases")),
+        "address": detail.get("address"),
+        "headers": detail.get("headers") or [],
+        "body": None if body is None else body_shape(body),
+        "trail": [step_shape(step) for step in decode_trail(run.trail)],
+    }
+
+
+def _phases(stored: object) -> Shape | None:
+    """Where the time went, since the start of the call; rows keep them as a list in this order."""
+    if not isinstance(stored, list):
+        return None
+    return dict(zip(("dns_us", "connect_us", "tls_us", "first_byte_us", "total_us"), stored, strict=False))
+
+
+def body_shape(body: "Body") -> Shape:
+    from mainspring.domain.text import sanitised_view
+
+    return {
+        "content_type": body.content_type,
+        "bytes_kept": len(body.data),
+        "bytes_seen": body.bytes_seen,
+        "truncated": body.truncated,
+        "text": sanitised_view(body.data, body.content_type),
+    }
+
+
+def decision_shape(decision: "Decision") -> Shape:
+    return {
+        "next_run_at": rfc3339(decision.next_run_at),
+        "source": decision.source,
+        "trail": [step_shape(step) for step in decision.trail],
+    }
+
+
+def step_shape(step: "Step") -> Shape:
+    return {"rule": step.rule, "at": instant(step.at), "verdict": step.verdict, "why": step.why}
+
+
+def event_shape(stored: "StoredEvent", endpoint: str | None) -> Shape:
+    event = stored.event
+    return {
+        "cursor": stored.cursor,
+        "type": event.type.value,
+        "at": instant(event.at),
+        "endpoint": endpoint,
+        "endpoint_id": event.endpoint_id or None,
+        "run_id": event.run_id or None,
+        "actor": event.actor,
+        "data": event.data,
+    }
+
+
+def tenant_shape(tenant: "Tenant") -> Shape:
+    return {
+        "id": tenant.id,
+        "name": tenant.name,
+        "runs_per_month": tenant.runs_per_month,
+        "tokens_per_month": tenant.tokens_per_month,
+        "endpoints_max": tenant.endpoints_max,
+        "interval_ms_min": tenant.interval_ms_min,
+        "runs_this_month": tenant.runs_this_month,
+        "signing_keys": len(tenant.signing_keys),
+    }

@@ -1,0 +1,63 @@
+"""A caller that may reach loopback, a hostile peer there, and requests to it."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from ipaddress import ip_network
+
+import pytest
+
+from mainspring.domain.run import Header, HttpAction, Request
+from mainspring.outbound.guard import AddressGuard
+from mainspring.outbound.http import HttpCaller
+from mainspring.outbound.vault import KeyRing, Vault
+from tests.peers.hostile import HostilePeer
+
+NOW = datetime(2030, 1, 1, 12, 0, 0, tzinfo=UTC)
+SLOT_AT = datetime(2030, 1, 1, 11, 59, 59, 500_000, tzinfo=UTC)
+LOOPBACK = AddressGuard((ip_network("127.0.0.1/32"),))
+
+
+def request_to(
+    url: str,
+    *,
+    method: str = "GET",
+    headers: tuple[Header, ...] = (),
+    body: str | None = None,
+    timeout_ms: int = 5_000,
+    body_cap: int = 100_000,
+    redirects_max: int = 0,
+    accept_codes: tuple[int, ...] = (),
+    condition: str | None = None,
+    signing_keys: tuple[str, ...] = (),
+    tenant_id: str = "tn_1",
+) -> Request:
+    action = HttpAction(
+        url=url,
+        method=method,
+        headers=headers,
+        body=body,
+        timeout_ms=timeout_ms,
+        body_cap=body_cap,
+        redirects_max=redirects_max,
+        accept_codes=accept_codes,
+        condition=condition,
+    )
+    return Request(tenant_id, "ep_1", "ep_1_1893499199500000", SLOT_AT, 2, action, signing_keys)
+
+
+@pytest.fixture
+def vault() -> Vault:
+    return Vault(KeyRing(b"k" * 32))
+
+
+@pytest.fixture
+async def peer() -> AsyncIterator[HostilePeer]:
+    async with HostilePeer() as running:
+        yield running
+
+
+@pytest.fixture
+async def caller(vault: Vault) -> AsyncIterator[HttpCaller]:
+    caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW)
+    yield caller
+    await caller.aclose()
