@@ -74,7 +74,13 @@ async def _bulk(stores: Stores, endpoints: list[Endpoint]) -> None:
     states = [(each.id, each.tenant_id, each.host, *state_values(each)) for each in endpoints]
     database = stores.endpoints._db  # type: ignore[attr-defined]  # benchmarks reach inside to fill quickly
     if hasattr(database, "write_much"):
-        await database.write_much(lambda db: (db.run_many("add_endpoint", configs), db.run_many("add_schedule", states)))
+        from mainspring.stores.sqlite.database import bound
+
+        def work(db) -> None:  # type: ignore[no-untyped-def]  # a connection of whichever store
+            db.run_many("add_endpoint", [bound(row) for row in configs])
+            db.run_many("add_schedule", [bound(row) for row in states])
+
+        await database.write_much(work)
         return
     async with database.transaction() as session:
         await session.script("SET LOCAL statement_timeout = '600s'")

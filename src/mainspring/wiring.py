@@ -252,7 +252,7 @@ def open_web(settings: Settings, running: Running, on_ready: Callable[[str], Non
     from mainspring.api.app import make_app
     from mainspring.api.server import WebServer
 
-    app = make_app(running.metrics.registry, {"database": running.check_database})
+    app = make_app(running.metrics.registry(), {"database": running.check_database})
     web = WebServer(app, settings.host, settings.port, on_ready)
     try:
         yield web

@@ -1,6 +1,8 @@
 """A caller that may reach loopback, a hostile peer there, and requests to it."""
 
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from ipaddress import ip_network
 
@@ -61,3 +63,17 @@ async def caller(vault: Vault) -> AsyncIterator[HttpCaller]:
     caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW)
     yield caller
     await caller.aclose()
+
+
+@pytest.fixture
+def open_sockets() -> Callable[[], int]:
+    """How many sockets this process holds."""
+
+    def count() -> int:
+        links = []
+        for name in os.listdir("/proc/self/fd"):
+            with suppress(FileNotFoundError):  # the directory's own descriptor
+                links.append(os.readlink(f"/proc/self/fd/{name}"))
+        return sum(link.startswith("socket:") for link in links)
+
+    return count

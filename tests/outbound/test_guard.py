@@ -1,4 +1,4 @@
-"""The address guard, by vector: every forbidden network, every disguise, and the neighbours that must stay reachable."""
+"""The address guard, by vector: every forbidden network, every disguise, and the neighbours that stay reachable."""
 
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 

@@ -190,7 +190,9 @@ async def test_the_whole_table_at_once_ends_as_it_does_one_by_one(peer: HostileP
     rows = [row for row in ROWS.values() if not row.path.startswith(("/huge", "/header/huge"))]
 
     async with asyncio.timeout(30):
-        outcomes = await asyncio.gather(*(caller.call(request_to(peer.url(row.path), timeout_ms=20_000)) for row in rows))
+        outcomes = await asyncio.gather(
+            *(caller.call(request_to(peer.url(row.path), timeout_ms=20_000)) for row in rows)
+        )
 
     assert [(row.path, outcome.status, outcome.error_code) for row, outcome in zip(rows, outcomes, strict=True)] == [
         (row.path, row.status, row.error_code) for row in rows

@@ -86,7 +86,9 @@ async def test_a_bad_redirect_ends_the_call(path: str, error_code: str, peer: Ho
     assert len(peer.seen) == 1
 
 
-@pytest.mark.parametrize("place", ["/ok", "../ok", "./../ok?x=1#y", "//127.0.0.1:{port}/ok", "http://127.0.0.1:{port}/ok"])
+@pytest.mark.parametrize(
+    "place", ["/ok", "../ok", "./../ok?x=1#y", "//127.0.0.1:{port}/ok", "http://127.0.0.1:{port}/ok"]
+)
 async def test_relative_places_are_understood(place: str, peer: HostilePeer, caller: HttpCaller) -> None:
     url = peer.url(f"/redirect/to?to={place.format(port=peer.port)}".replace("#", "%23"))
 
@@ -125,7 +127,12 @@ async def test_the_method_changes_as_in_browsers(
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
 async def test_no_secret_reaches_another_origin(
-    code: int, peer: HostilePeer, other: HostilePeer, caller: HttpCaller, headers: tuple[Header, ...], keys: tuple[str, ...]
+    code: int,
+    peer: HostilePeer,
+    other: HostilePeer,
+    caller: HttpCaller,
+    headers: tuple[Header, ...],
+    keys: tuple[str, ...],
 ) -> None:
     url = peer.url(f"/redirect/to?code={code}&to={other.url('/ok')}")
 

@@ -156,6 +156,7 @@ class HostilePeer:
         self.tls_resumed = 0
         self.seen: list[Seen] = []
         self.arrived = asyncio.Event()  # set by every request
+        self.deserted = asyncio.Event()  # set while no connection is open
         self.hung_up = asyncio.Event()  # set when the other end closed in the middle of an answer
 
     @property
@@ -190,6 +191,7 @@ class HostilePeer:
         task.add_done_callback(self._tasks.discard)
         self.accepted += 1
         self.open_connections += 1
+        self.deserted.clear()
         if (tls := writer.get_extra_info("ssl_object")) is not None and tls.session_reused:
             self.tls_resumed += 1
         try:
@@ -205,6 +207,8 @@ class HostilePeer:
         finally:
             self.open_connections -= 1
             writer.close()
+            if not self.open_connections:
+                self.deserted.set()
 
     async def _answer(self, line: Line) -> bool:
         """True when the connection may carry another request."""
@@ -359,7 +363,7 @@ async def chain(line: Line) -> None:
 @behaviour("/redirect/to")
 async def redirect_to(line: Line) -> None:
     """`?code=307&to=http://...`: a redirect to wherever it says; `to` comes last."""
-    place = unquote_to_bytes(line.seen.path.rpartition("to=")[2])  # bytes: a Location may hold anything
+    place = unquote_to_bytes(line.seen.path.partition("to=")[2])  # bytes: a Location may hold anything
     code = line.seen.arguments.get("code", "302")
     await line.send(head(f"HTTP/1.1 {code} Found", "Content-Length: 5")[:-2] + b"Location: " + place + b"\r\n\r\nmoved")
 

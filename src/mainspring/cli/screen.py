@@ -67,7 +67,11 @@ def show_json(value: object) -> None:
 def as_json(value: object, *, indent: int | None = 2) -> str:
     """JSON in which nothing acts on a terminal; letters of every script stay readable."""
     separators = None if indent else (",", ":")
-    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
+    return harmless(json.dumps(value, ensure_ascii=False, indent=indent, separators=separators))
+
+
+def harmless(text: str) -> str:
+    """JSON text with everything unprintable in its strings escaped; it means the same."""
     return _NOT_PLAIN.sub(lambda found: found[0] if found[0].isprintable() else _escaped(found[0]), text)
 
 

@@ -10,20 +10,24 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mainspring.domain import planning
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict, InvalidInput, QuotaExceeded
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.governor import CronReader
 from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.instant import FOREVER, rfc3339
-from mainspring.domain.planning import nudge, plan_first, replan
-from mainspring.domain.settling import without_expired_hints
+from mainspring.domain.planning import moved, nudge, plan_first, replan
 
 
 class Change(Struct, frozen=True):
     endpoint: Endpoint
     events: tuple[Event, ...] = ()
 
+
+# An edit of anything else moves nothing, even what is due and waits for a worker.
+PLANNED_BY = {"cron", "interval_ms", "timezone", "spread", "backoff", "jitter_ms", "min_interval_ms", "max_interval_ms"}
+PHASED_BY = {"cron", "interval_ms", "timezone", "spread"}
 
 Act = Callable[[Endpoint, datetime], Change]  # what a store applies to a locked row, with its own clock's now
 
@@ -39,7 +43,10 @@ def put_interval_hint(endpoint: Endpoint, hint: IntervalHint, now: datetime, cro
 def put_one_shot_hint(endpoint: Endpoint, hint: OneShotHint, now: datetime, cron: CronReader) -> Change:
     data = _hint_data("one_shot", hint.expires_at, hint.reason, hint.author)
     data["at"] = rfc3339(hint.next_run_at)
-    hinted = nudge(replace(endpoint, one_shot_hint=hint), now, cron)
+    withdrawn = endpoint
+    if endpoint.one_shot_hint is not None:  # overwritten, it no longer asks for a run of its own
+        withdrawn = replan(replace(endpoint, one_shot_hint=None), now, cron)
+    hinted = nudge(replace(withdrawn, one_shot_hint=hint), now, cron)
     return _moved(endpoint, hinted, now, hint.author, EventType.HINT_WRITTEN, data)
 
 
@@ -52,11 +59,7 @@ def clear_hints(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader)
 
 def expire_hints(endpoint: Endpoint, now: datetime, cron: CronReader) -> Change:
     """What the clock does to hints whose time ran out between runs: the baseline comes back at once."""
-    cleared, events = without_expired_hints(endpoint, now)
-    if not events:
-        return Change(endpoint)
-    planned = replan(cleared, now, cron)
-    return Change(planned, (*events, *_if_moved(endpoint, planned, now, "system")))
+    return Change(*planning.expire_hints(endpoint, now, cron))
 
 
 def pause(
@@ -85,14 +88,13 @@ def resume(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader) -> C
         parked_at=None,
         parked_reason="",
         lost_count=0,
-        deferred_until=None,
     )
     return _moved(endpoint, replan(freed, now, cron), now, actor, EventType.ENDPOINT_RESUMED, {})
 
 
 def request_run(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader) -> Change:
     """Idle: starts now and resets backoff. Running: one is queued. Queued: joins it. The cadence is kept."""
-    _refuse_if_stopped(endpoint)
+    _refuse_if_stopped(endpoint, now)
     if endpoint.manual_at is not None:
         return Change(endpoint)
     requested = replace(endpoint, manual_at=now)
@@ -121,7 +123,7 @@ def set_job_active(endpoint: Endpoint, active: bool, now: datetime, actor: str, 
     if endpoint.job_active == active:
         return Change(endpoint)
     changed = replan(replace(endpoint, job_active=active, manual_at=None), now, cron)
-    return Change(changed, _if_moved(endpoint, changed, now, actor))
+    return Change(changed, moved(endpoint, changed, now, actor))
 
 
 def edit(old: Endpoint, new: Endpoint, now: datetime, actor: str, cron: CronReader) -> Change:
@@ -130,13 +132,15 @@ def edit(old: Endpoint, new: Endpoint, now: datetime, actor: str, cron: CronRead
     if not fields:
         return Change(old)
     edited = replace(new, version=old.version + 1, updated_at=now)
-    reschedule = {"cron", "interval_ms", "timezone", "spread"} & set(fields)
-    plan = plan_first if reschedule and old.last_run_at is None else replan
-    return _moved(old, plan(edited, now, cron), now, actor, EventType.ENDPOINT_UPDATED, {"fields": fields})
+    if not PHASED_BY.isdisjoint(fields) and old.last_run_at is None:
+        edited = plan_first(edited, now, cron)
+    elif not PLANNED_BY.isdisjoint(fields) or old.can_run != new.can_run:
+        edited = replan(edited, now, cron)
+    return _moved(old, edited, now, actor, EventType.ENDPOINT_UPDATED, {"fields": fields})
 
 
-def _refuse_if_stopped(endpoint: Endpoint) -> None:
-    if endpoint.can_run and endpoint.deferred_until is not None:
+def _refuse_if_stopped(endpoint: Endpoint, now: datetime) -> None:
+    if endpoint.can_run and endpoint.deferred_until is not None and endpoint.deferred_until > now:
         raise QuotaExceeded(
             f"endpoint {endpoint.name!r} waits until {rfc3339(endpoint.deferred_until)} because its tenant used up "
             "its runs of the month; raise the quota runs_per_month or wait",
@@ -160,15 +164,4 @@ def _hint_data(kind: str, expires_at: datetime, reason: str, author: str) -> dic
 
 def _moved(old: Endpoint, new: Endpoint, now: datetime, actor: str, kind: EventType, data: dict[str, object]) -> Change:
     event = Event(kind, now, old.tenant_id, old.id, "", actor, data)
-    return Change(new, (event, *_if_moved(old, new, now, actor)))
-
-
-def _if_moved(old: Endpoint, new: Endpoint, now: datetime, actor: str) -> tuple[Event, ...]:
-    if old.next_run_at == new.next_run_at:
-        return ()
-    data: dict[str, object] = {
-        "from": rfc3339(old.next_run_at) if old.next_run_at else None,
-        "next_run_at": rfc3339(new.next_run_at) if new.next_run_at else None,
-        "source": new.source,
-    }
-    return (Event(EventType.SCHEDULE_UPDATED, now, old.tenant_id, old.id, "", actor, data),)
+    return Change(new, (event, *moved(old, new, now, actor)))

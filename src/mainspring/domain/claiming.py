@@ -2,9 +2,10 @@
 
     lease over     its worker is lost: retry the slot with the same id, or leave it as unknown; park after five in a row
     over quota     deferred once, to the first of the next month
-    requested      a manual run starts
+    paused         a slot that was given back is left; only a requested run starts
     owed           a slot that was released, or is being caught up, starts
-    due            it starts; if it is late, by its misfire policy
+    requested      a manual run starts
+    due            it starts, unless only an expired hint asked for it; if it is late, by its misfire policy
 
 The answer is a Transition: the endpoint's next value and every row and event that goes with it.
 """
@@ -16,9 +17,16 @@ from msgspec.structs import replace
 
 from mainspring.domain.endpoint import CATCH_UP_MAX, LOST_WORKERS_MAX, Endpoint, LostWorkerPolicy, MisfirePolicy
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.governor import AI_INTERVAL, BASELINE_CRON, BASELINE_INTERVAL, CronReader, intended_interval_ms
+from mainspring.domain.governor import (
+    AI_INTERVAL,
+    AI_ONE_SHOT,
+    BASELINE_CRON,
+    BASELINE_INTERVAL,
+    CronReader,
+    intended_interval_ms,
+)
 from mainspring.domain.instant import after_ms, rfc3339
-from mainspring.domain.planning import replan
+from mainspring.domain.planning import expire_hints, push_ahead, replan
 from mainspring.domain.run import Run, RunStatus, Trigger, slot_id
 
 MISFIRE_GRACE = timedelta(seconds=30)  # up to here a start is late, beyond it a misfire
@@ -78,15 +86,26 @@ def admit(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) -> 
         return Transition(replace(endpoint, next_run_at=None, manual_at=None, slot_at=None))
     if by.over_quota:
         return _defer(endpoint, now)
-    if endpoint.slot_at is not None:  # owed: before a manual run that may wait beside it, so that no slot is lost
+    paused = endpoint.is_paused(now)
+    if paused and endpoint.manual_at is None:
+        return Transition(replan(replace(endpoint, slot_at=None), now, cron))
+    if endpoint.slot_at is not None and not paused:  # before a manual run that may wait beside it: no slot is lost
         return _start(endpoint, now, by, endpoint.slot_at, endpoint.trigger, endpoint.attempt + 1)
     if endpoint.manual_at is not None:
         manual_at = endpoint.manual_at
         return _start(replace(endpoint, manual_at=None), now, by, manual_at, Trigger.MANUAL, 1)
+    return _due(endpoint, now, by, cron)
+
+
+def _due(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) -> Transition:
+    endpoint, expired = expire_hints(endpoint, now, cron)
     assert endpoint.next_run_at is not None
-    if now - endpoint.next_run_at <= MISFIRE_GRACE:
-        return _start(endpoint, now, by, endpoint.next_run_at, Trigger.SCHEDULE, 1)
-    return _misfire(endpoint, now, by, cron)
+    if endpoint.next_run_at > now:
+        return Transition(endpoint, events=expired)
+    # A one-shot may be as late as its expiry allows: the misfire policy is about the slots of the baseline.
+    if now - endpoint.next_run_at <= MISFIRE_GRACE or endpoint.source == AI_ONE_SHOT:
+        return _start(endpoint, now, by, endpoint.next_run_at, Trigger.SCHEDULE, 1, events=expired)
+    return _misfire(endpoint, now, by, cron, expired)
 
 
 def _start(
@@ -122,7 +141,7 @@ def _start(
         now, epoch, by.worker, trail=endpoint.trail,
     )  # fmt: skip
     started = EventType.MANUAL_RUN_STARTED if trigger is Trigger.MANUAL else EventType.RUN_STARTED
-    data: dict[str, object] = {"slot_at": rfc3339(slot_at), "attempt": attempt, "trigger": shown}
+    data: dict[str, object] = {"slot_at": slot_at, "attempt": attempt, "trigger": shown}
     event = Event(started, now, endpoint.tenant_id, endpoint.id, by.new_run_id, by.worker, data)
     claim = Claim(leased, by.new_run_id, epoch, slot_at, attempt, shown, now, by.signing_keys)
     return Transition(leased, claim, run, missed, closed, (*events, event))
@@ -148,24 +167,37 @@ def _take_over(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader
         event = Event(EventType.ENDPOINT_PARKED, now, free.tenant_id, free.id, "", "system", {"reason": reason})
         return Transition(parked, closed=closed, events=(gone, event))
     if at_most_once or not free.can_run or free.is_paused(now):
-        left = replace(free, slot_at=None, anchor_at=now)
-        return Transition(replan(left, now, cron), closed=closed, events=(gone,))
+        manual = endpoint.trigger is Trigger.MANUAL  # the schedule keeps its own cadence
+        left = replace(free, slot_at=None, anchor_at=endpoint.anchor_at if manual else now)
+        return _leave(left, now, cron, closed, gone)
     return _start(
         free, now, by, endpoint.slot_at, endpoint.trigger, endpoint.attempt + 1, closed=closed, events=(gone,)
     )
+
+
+def _leave(left: Endpoint, now: datetime, cron: CronReader, closed: Closing, gone: Event) -> Transition:
+    try:
+        return Transition(replan(left, now, cron), closed=closed, events=(gone,))
+    except Exception as fault:  # thrown further, it would leave the old lease to be taken over again at once, for ever
+        text = f"{type(fault).__name__}: {fault}"
+        event = Event(EventType.ENDPOINT_FAULTY, now, left.tenant_id, left.id, "", "system", {"fault": text})
+        return Transition(push_ahead(left, now, text), closed=closed, events=(gone, event))
 
 
 def _defer(endpoint: Endpoint, now: datetime) -> Transition:
     first = (now.astimezone(UTC).replace(day=1) + timedelta(days=32)).replace(
         day=1, hour=0, minute=0, second=0, microsecond=0
     )
-    deferred = replace(endpoint, next_run_at=first, deferred_until=first, manual_at=None, slot_at=None)
+    later = max(first, endpoint.next_run_at or first)  # a pause, or a rare cron, may lie beyond the month
+    deferred = replace(endpoint, next_run_at=later, deferred_until=first, manual_at=None, slot_at=None)
     data: dict[str, object] = {"until": rfc3339(first), "quota": "runs_per_month"}
     event = Event(EventType.QUOTA_DEFERRED, now, endpoint.tenant_id, endpoint.id, "", "system", data)
     return Transition(deferred, events=(event,))
 
 
-def _misfire(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) -> Transition:
+def _misfire(
+    endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader, before: tuple[Event, ...]
+) -> Transition:
     """Too late to be merely late: which of the slots that passed still run is the misfire policy's to say.
 
     1. the newest slots that the policy would run: one, or `catch_up_max`
@@ -183,11 +215,17 @@ def _misfire(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) 
     lateness_max = _lateness_max(endpoint)
     if lateness_max is not None:
         slots = [at for at in slots if now - at <= lateness_max]
-    missed, events = _missed(endpoint, now, by, slot_at, due - len(slots))
+    missed, told = _missed(endpoint, now, by, slot_at, due - len(slots))
+    events = (*before, *told)
     if not slots:
-        return Transition(replan(replace(endpoint, anchor_at=now), now, cron), missed=missed, events=events)
-    trigger = Trigger.CATCH_UP if catch_up and len(slots) > 1 else Trigger.SCHEDULE
-    return _start(endpoint, now, by, slots[0], trigger, 1, missed=missed, events=events)
+        # Nothing ran now: a cron goes on from its anchor, so that min_interval cannot push it off its grid.
+        anchor_at = endpoint.anchor_at if endpoint.source == BASELINE_CRON else now
+        skipped = replan(replace(endpoint, anchor_at=anchor_at, next_run_at=None), now, cron)
+        return Transition(skipped, missed=missed, events=events)
+    if not catch_up or len(slots) == 1:
+        return _start(endpoint, now, by, slots[0], Trigger.SCHEDULE, 1, missed=missed, events=events)
+    endpoint = replace(endpoint, anchor_at=now)  # settling goes on with the slots up to here, and no further
+    return _start(endpoint, now, by, slots[0], Trigger.CATCH_UP, 1, missed=missed, events=events)
 
 
 def _lateness_max(endpoint: Endpoint) -> timedelta | None:

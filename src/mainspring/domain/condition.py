@@ -44,7 +44,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_PLACE = re.compile(r"<input>:(\d+):(\d+): ([^\n]+)")
+_PLACE = re.compile(r"<input>:(-?\d+):(-?\d+): ([^\n]+)")
 _STATUS = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
 
 
@@ -70,7 +70,8 @@ def check_condition(text: str) -> None:
     try:
         expression = _compiled(text)
     except RuntimeError as fault:
-        raise _refused(f"does not compile at {_fault_text(str(fault))}") from None
+        words = _fault_text(str(fault))
+        raise _refused(f"does not compile{' at ' if words.startswith('line ') else ': '}{words}") from None
     returns = expression.return_type().name()
     if returns not in ("BOOL", "DYN"):
         raise _refused(f"gives {returns.lower()}; it must be true or false; compare it with something")
@@ -191,7 +192,8 @@ def _fault_text(message: str) -> str:
     """CEL's message without its codes and drawing: `line 1, column 3: undeclared reference to 'foo'`."""
     if found := _PLACE.search(message):
         fault = found[3].partition(" expecting {")[0].removesuffix(" (in container '')")
-        return clean_text(f"line {found[1]}, column {found[2]}: {fault}", 300)
+        place = f"line {found[1]}, column {found[2]}: " if found[1] != "-1" else ""
+        return clean_text(place + fault.removesuffix(" [INVALID_ARGUMENT]"), 300)
     return clean_text(_STATUS.sub("", message.split("\n", 1)[0]), 300)
 
 

@@ -17,14 +17,21 @@ class Candidate(NamedTuple):
     claimable_at: datetime
 
 
+Busy = Mapping[tuple[str, str], int]  # runs in flight for each (tenant, host)
+
+
+def full_hosts(busy: Busy, per_host: int) -> list[str]:
+    """Hosts that have no place left: their endpoints need not even be looked at."""
+    hosts: Counter[str] = Counter()
+    for (_, host), count in busy.items():
+        hosts[host] += count
+    return [host for host, count in hosts.items() if count >= per_host]
+
+
 def pick(
-    candidates: Iterable[Candidate],
-    busy: Mapping[tuple[str, str], int],
-    per_tenant: int,
-    per_host: int,
-    limit: int,
+    candidates: Iterable[Candidate], busy: Busy, per_tenant: int, per_host: int, limit: int
 ) -> list[str]:
-    """Ids to claim, at most `limit`. `busy` counts the runs in flight for each (tenant, host)."""
+    """Ids to claim, at most `limit`."""
     tenants: Counter[str] = Counter()
     hosts: Counter[str] = Counter()
     for (tenant_id, host), count in busy.items():

@@ -11,7 +11,9 @@ from hashlib import sha256
 from msgspec.structs import replace
 
 from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.event import Event, EventType
 from mainspring.domain.governor import BASELINE_CRON, PAUSED, CronReader, Decision, Step, encode_trail, plan_next_run
+from mainspring.domain.instant import rfc3339
 
 START_TOLERANCE = timedelta(seconds=1)
 FAULTY_DELAY = timedelta(minutes=5)  # long enough not to spin on a poisoned endpoint, short enough to heal by itself
@@ -39,15 +41,20 @@ def plan_after_run(
 
 
 def replan(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
-    """Plan again from the anchor, in either direction. An overdue interval runs at once, a cron at its next time."""
-    decision = plan_next_run(endpoint.anchor_at, endpoint, cron)
-    if decision.next_run_at >= now:
+    """Plan again from the anchor, in either direction. An overdue interval runs at once, a cron at its next time.
+
+    What is due and would be due at the same instant again keeps its slot: it waits for a worker, not for a plan.
+    """
+    fresh = without_expired_hints(endpoint, now)[0]  # whoever was fresh at the anchor need not be so now
+    decision = plan_next_run(endpoint.anchor_at, fresh, cron)
+    if decision.next_run_at >= now or decision.next_run_at == endpoint.next_run_at:
         return _with(endpoint, endpoint.anchor_at, decision)
-    decision = plan_next_run(now, endpoint, cron)
+    # Nothing ran at `now`, and what passed lay min_interval after the last run: that limit does not count from here.
+    decision = plan_next_run(now, replace(fresh, min_interval_ms=None), cron)
     if decision.source in (BASELINE_CRON, PAUSED):
-        return _with(endpoint, now, decision)
+        return _with(endpoint, endpoint.anchor_at, decision)
     overdue = Step("overdue", now, "moved", "its time by the present rules has passed, so it runs at once")
-    return _with(endpoint, now, Decision(now, decision.source, (*decision.trail, overdue)))
+    return _with(endpoint, endpoint.anchor_at, Decision(now, decision.source, (*decision.trail, overdue)))
 
 
 def nudge(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
@@ -63,6 +70,48 @@ def push_ahead(endpoint: Endpoint, now: datetime, fault: str) -> Endpoint:
     later = now + FAULTY_DELAY
     step = Step("faulty", later, "won", f"planning failed and is tried again later: {fault}")
     return replace(endpoint, next_run_at=later, trail=encode_trail((step,)))
+
+
+def expire_hints(endpoint: Endpoint, now: datetime, cron: CronReader) -> tuple[Endpoint, tuple[Event, ...]]:
+    """Clear what has expired and plan as at that moment: the baseline is back at once, and a downtime is a misfire."""
+    cleared, events = without_expired_hints(endpoint, now)
+    if not events:
+        return endpoint, ()
+    hints = (endpoint.interval_hint, endpoint.one_shot_hint)
+    expired_at = max(hint.expires_at for hint in hints if hint is not None and not hint.is_fresh(now))
+    planned = replan(cleared, expired_at, cron)
+    return planned, (*events, *moved(endpoint, planned, now, "system"))
+
+
+def without_expired_hints(endpoint: Endpoint, now: datetime) -> tuple[Endpoint, tuple[Event, ...]]:
+    """Clear what has expired; who calls this plans again, so that the baseline is back at once."""
+    interval, one_shot = endpoint.interval_hint, endpoint.one_shot_hint
+    if interval is None and one_shot is None:
+        return endpoint, ()
+    events: list[Event] = []
+    for kind, hint in (("interval", interval), ("one_shot", one_shot)):
+        if hint is not None and not hint.is_fresh(now):
+            data: dict[str, object] = {"kind": kind, "expired_at": rfc3339(hint.expires_at), "author": hint.author}
+            events.append(Event(EventType.HINT_EXPIRED, now, endpoint.tenant_id, endpoint.id, "", "system", data))
+    if not events:
+        return endpoint, ()
+    return replace(
+        endpoint,
+        interval_hint=interval if interval is not None and interval.is_fresh(now) else None,
+        one_shot_hint=one_shot if one_shot is not None and one_shot.is_fresh(now) else None,
+    ), tuple(events)
+
+
+def moved(old: Endpoint, new: Endpoint, now: datetime, actor: str) -> tuple[Event, ...]:
+    """What to tell where the next run is another one than before."""
+    if old.next_run_at == new.next_run_at:
+        return ()
+    data: dict[str, object] = {
+        "from": rfc3339(old.next_run_at) if old.next_run_at else None,
+        "next_run_at": rfc3339(new.next_run_at) if new.next_run_at else None,
+        "source": new.source,
+    }
+    return (Event(EventType.SCHEDULE_UPDATED, now, old.tenant_id, old.id, "", actor, data),)
 
 
 def _with(endpoint: Endpoint, anchor_at: datetime, decision: Decision) -> Endpoint:

@@ -4,7 +4,7 @@ Only where the epoch is still the claim's: the result is applied (failure count,
 the lease ends. If the epoch moved on, the run is recorded as superseded and nothing else changes.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,8 +13,8 @@ from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.governor import BASELINE_INTERVAL, CronReader, plan_next_run
-from mainspring.domain.instant import after_ms, rfc3339
-from mainspring.domain.planning import plan_after_run, push_ahead
+from mainspring.domain.instant import after_ms
+from mainspring.domain.planning import plan_after_run, push_ahead, without_expired_hints
 from mainspring.domain.run import Outcome, RunStatus, Trigger
 
 
@@ -68,47 +68,27 @@ def settle(
     return Settlement(planned, outcome.status, (*events, *_ended(planned, finished, now)))
 
 
-def without_expired_hints(endpoint: Endpoint, now: datetime) -> tuple[Endpoint, tuple[Event, ...]]:
-    """Clear what has expired; who calls this plans again, so that the baseline is back at once."""
-    interval, one_shot = endpoint.interval_hint, endpoint.one_shot_hint
-    if interval is None and one_shot is None:
-        return endpoint, ()
-    events: list[Event] = []
-    for kind, hint in (("interval", interval), ("one_shot", one_shot)):
-        if hint is not None and not hint.is_fresh(now):
-            data: dict[str, object] = {"kind": kind, "expired_at": rfc3339(hint.expires_at), "author": hint.author}
-            events.append(Event(EventType.HINT_EXPIRED, now, endpoint.tenant_id, endpoint.id, "", "system", data))
-    if not events:
-        return endpoint, ()
-    return replace(
-        endpoint,
-        interval_hint=interval if interval is not None and interval.is_fresh(now) else None,
-        one_shot_hint=one_shot if one_shot is not None and one_shot.is_fresh(now) else None,
-    ), tuple(events)
-
-
 def _plan(endpoint: Endpoint, finished: Finished, cron: CronReader) -> Endpoint:
     claim = finished.claim
     if endpoint.trigger is Trigger.MANUAL:
         return endpoint  # the schedule keeps its own cadence
-    if endpoint.trigger is Trigger.CATCH_UP:
-        following = plan_next_run(claim.slot_at, endpoint, cron)
-        if following.next_run_at <= finished.finished_at and not endpoint.is_paused(finished.finished_at):
+    if endpoint.trigger is Trigger.CATCH_UP and endpoint.can_run and not endpoint.is_paused(finished.finished_at):
+        unhinted = replace(endpoint, interval_hint=None, one_shot_hint=None)
+        following = plan_next_run(claim.slot_at, unhinted, cron).next_run_at
+        if following <= endpoint.anchor_at:  # when the misfire was found: what falls due later is not caught up
             paced = after_ms(finished.started_at, endpoint.min_interval_ms or 0)
-            return replace(
-                endpoint, slot_at=following.next_run_at, attempt=0, next_run_at=max(paced, finished.finished_at)
-            )
+            return replace(endpoint, slot_at=following, attempt=0, next_run_at=max(paced, finished.finished_at))
     return plan_after_run(endpoint, claim.slot_at, finished.started_at, finished.finished_at, cron)
 
 
 def _not_before(finished: Finished) -> datetime | None:
     seconds = finished.outcome.retry_after_s
-    return finished.finished_at + timedelta(seconds=seconds) if seconds else None
+    return after_ms(finished.finished_at, seconds * 1_000) if seconds and seconds > 0 else None
 
 
 def _ended(endpoint: Endpoint, finished: Finished, now: datetime) -> tuple[Event, ...]:
     claim, outcome = finished.claim, finished.outcome
-    next_run_at = rfc3339(endpoint.next_run_at) if endpoint.next_run_at else None
+    next_run_at = endpoint.next_run_at
     data: dict[str, object] = {
         "status": outcome.status,
         "status_code": outcome.status_code,
@@ -121,7 +101,8 @@ def _ended(endpoint: Endpoint, finished: Finished, now: datetime) -> tuple[Event
     events = [_event(EventType.RUN_FINISHED, now, claim, data)]
     if outcome.status is RunStatus.TIMEOUT:
         events.append(_event(EventType.RUN_TIMEOUT, now, claim, {"timeout_ms": claim.endpoint.action.timeout_ms}))
-    if endpoint.failure_count and endpoint.source == BASELINE_INTERVAL:
+    planned = endpoint.trigger is not Trigger.MANUAL
+    if planned and endpoint.failure_count and endpoint.source == BASELINE_INTERVAL:
         backoff: dict[str, object] = {"failures": endpoint.failure_count, "next_run_at": next_run_at}
         events.append(_event(EventType.BACKOFF_APPLIED, now, claim, backoff))
     return tuple(events)

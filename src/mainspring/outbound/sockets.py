@@ -8,6 +8,7 @@ saves a third of the CPU of a call (34 us against 53, 50 calls in flight). Elsew
 import asyncio
 import select
 from collections.abc import Callable
+from contextlib import suppress
 
 from pycurl import CSELECT_IN, CSELECT_OUT, POLL_IN, POLL_INOUT, POLL_OUT
 
@@ -54,7 +55,8 @@ class EpollSockets:
                 bits = CSELECT_IN if events & _READABLE else 0
                 self._act(fd, bits | CSELECT_OUT if events & select.EPOLLOUT else bits)
             else:
-                self._epoll.unregister(fd)
+                with suppress(OSError):  # closed by what was done for a socket before it in this very batch
+                    self._epoll.unregister(fd)
                 self._wanted.pop(fd, None)
         self._after()
 

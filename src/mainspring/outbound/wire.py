@@ -262,9 +262,9 @@ class Wire:
         try:
             await place
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():
+            if not place.cancelled():
                 self._give_place()  # it was ours already; the next in line must not wait for nothing
-            else:
+            elif place in self._queue:
                 self._queue.remove(place)
             raise
 

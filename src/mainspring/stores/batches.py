@@ -20,7 +20,16 @@ from mainspring.domain.planning import push_ahead
 from mainspring.domain.settling import Finished, settle
 from mainspring.failpoints import is_on
 from mainspring.ports import FinishReport, Ids
-from mainspring.stores.rows import event_values, lease_values, outcome_values, result_values, run_values, state_values
+from mainspring.stores.rows import (
+    Codec,
+    as_it_is,
+    event_rows,
+    lease_values,
+    outcome_values,
+    result_values,
+    run_values,
+    state_values,
+)
 
 Row = tuple[object, ...]
 
@@ -29,21 +38,22 @@ Row = tuple[object, ...]
 class Batch:
     """Rows to write, each in the order of its shared column list; rows about an endpoint end with its id."""
 
+    codec: Codec
     leases: list[Row] = field(default_factory=list)
     outcomes: list[Row] = field(default_factory=list)
     states: list[Row] = field(default_factory=list)
     runs: list[Row] = field(default_factory=list)
     results: list[Row] = field(default_factory=list)
     closed: list[tuple[str, str, str, str]] = field(default_factory=list)  # tenant, run, status, error
-    events: list[Row] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     endpoints: list[Endpoint] = field(default_factory=list)  # as they are after the write
 
     def add_state(self, endpoint: Endpoint) -> None:
         self.endpoints.append(endpoint)
-        self.states.append((*state_values(endpoint), endpoint.id))
+        self.states.append((*state_values(endpoint, self.codec), endpoint.id))
 
-    def add_events(self, events: Iterable[Event]) -> None:
-        self.events.extend([event_values(event) for event in events])
+    def event_rows(self) -> list[Row]:
+        return event_rows(self.events, self.codec)
 
 
 def admit_all(
@@ -54,11 +64,12 @@ def admit_all(
     lease_margin_ms: int,
     ids: Ids,
     cron: CronReader,
+    codec: Codec = as_it_is,
 ) -> tuple[list[Claim], Batch, Counter[str]]:
     """The claims, the rows they write, and how many runs each tenant starts."""
     started: Counter[str] = Counter()
     claims: list[Claim] = []
-    batch = Batch()
+    batch = Batch(codec)
     for endpoint in endpoints:
         tenant = tenants[endpoint.tenant_id]
         quota = tenant.runs_per_month
@@ -76,10 +87,10 @@ def admit_all(
 
 
 def settle_all(
-    batch: Sequence[Finished], locked: Iterable[Endpoint], now: datetime, cron: CronReader
+    batch: Sequence[Finished], locked: Iterable[Endpoint], now: datetime, cron: CronReader, codec: Codec = as_it_is
 ) -> tuple[Batch, FinishReport]:
     current = {endpoint.id: endpoint for endpoint in locked}
-    rows = Batch()
+    rows = Batch(codec)
     recorded: list[str] = []
     superseded: list[str] = []
     next_due_at: datetime | None = None
@@ -98,15 +109,17 @@ def settle_all(
             due = new.manual_at or new.next_run_at
             if due is not None and (next_due_at is None or due < next_due_at):
                 next_due_at = due
-        rows.results.append(result_values(claim, settlement.status, finished))
-        rows.add_events(settlement.events)
+        rows.results.append(result_values(claim, settlement.status, finished, codec))
+        rows.events.extend(settlement.events)
     return rows, FinishReport(tuple(recorded), tuple(superseded), next_due_at)
 
 
-def release_all(claims: Sequence[Claim], locked: Iterable[Endpoint], now: datetime) -> Batch:
+def release_all(
+    claims: Sequence[Claim], locked: Iterable[Endpoint], now: datetime, codec: Codec = as_it_is
+) -> Batch:
     """Slots given back: due at once, the same slot, another attempt; the epoch moves on so that nothing comes late."""
     held = {endpoint.id: endpoint for endpoint in locked}
-    rows = Batch()
+    rows = Batch(codec)
     for claim in claims:
         endpoint = held.get(claim.endpoint.id)
         if endpoint is None or endpoint.claim_epoch != claim.epoch or not endpoint.is_running:
@@ -116,8 +129,8 @@ def release_all(claims: Sequence[Claim], locked: Iterable[Endpoint], now: dateti
     return rows
 
 
-def expire_all(locked: Iterable[Endpoint], now: datetime, cron: CronReader) -> Batch:
-    rows = Batch()
+def expire_all(locked: Iterable[Endpoint], now: datetime, cron: CronReader, codec: Codec = as_it_is) -> Batch:
+    rows = Batch(codec)
     for endpoint in locked:
         change: Change | Transition
         try:
@@ -125,7 +138,7 @@ def expire_all(locked: Iterable[Endpoint], now: datetime, cron: CronReader) -> B
         except Exception as fault:  # whatever one endpoint throws is that endpoint's alone
             change = faulty(replace(endpoint, interval_hint=None, one_shot_hint=None), now, fault)
         rows.add_state(change.endpoint)
-        rows.add_events(change.events)
+        rows.events.extend(change.events)
     return rows
 
 
@@ -141,27 +154,27 @@ def month_of(now: datetime) -> str:
 
 def _add_transition(batch: Batch, old: Endpoint, transition: Transition) -> None:
     new = transition.endpoint
-    if new == replace(
+    if transition.claim is not None and new == replace(
         old,
         slot_at=new.slot_at,
         trigger=new.trigger,
         attempt=new.attempt,
-        claim_epoch=new.claim_epoch,
+        claim_epoch=old.claim_epoch + 1,
         lease_until=new.lease_until,
         claimed_by=new.claimed_by,
         run_id=new.run_id,
     ):
         batch.endpoints.append(new)
-        batch.leases.append((*lease_values(new), new.id))
+        batch.leases.append((*lease_values(new, batch.codec), new.id))  # its run row is made from the leased row
     else:
         batch.add_state(new)
+        if transition.opened is not None:
+            batch.runs.append(run_values(transition.opened, batch.codec))
     if transition.missed is not None:
-        batch.runs.append(run_values(transition.missed))
-    if transition.opened is not None:
-        batch.runs.append(run_values(transition.opened))
-    batch.add_events(transition.events)
+        batch.runs.append(run_values(transition.missed, batch.codec))
+    batch.events.extend(transition.events)
     if (closed := transition.closed) is not None:
-        batch.closed.append((old.tenant_id, closed.run_id, closed.status.value, closed.error))
+        batch.closed.append((old.tenant_id, closed.run_id, closed.status, closed.error))
 
 
 def _add_settled(batch: Batch, old: Endpoint, new: Endpoint) -> None:
@@ -179,6 +192,6 @@ def _add_settled(batch: Batch, old: Endpoint, new: Endpoint) -> None:
         last_status=new.last_status,
     ):
         batch.endpoints.append(new)
-        batch.outcomes.append((*outcome_values(new), new.id))
+        batch.outcomes.append((*outcome_values(new, batch.codec), new.id))
     else:
         batch.add_state(new)

@@ -68,7 +68,7 @@ class Janitor:
     async def run_once(self, *, sweep: bool = True) -> None:
         zombie_ms = int(self._options.zombie_after.total_seconds() * 1000)
         if closed := await self._upkeep.close_zombies(zombie_ms, ZOMBIES_PER_ROUND):
-            self._metrics.zombies.inc(closed)
+            self._metrics.zombies += closed
             log.warning("zombies closed", count=closed)
         await self._watch()
         if sweep:
@@ -78,8 +78,7 @@ class Janitor:
         """Compare what was due with what ran, and say so when the two part ways, and again when they meet."""
         late_ms = int(self._options.late_after.total_seconds() * 1000)
         backlog = await self._upkeep.backlog(late_ms)
-        self._metrics.late.set(backlog.due)
-        self._metrics.due.set(backlog.due)
+        self._metrics.due = backlog.due
         if backlog.due and not self._late:
             log.warning("endpoints late", count=backlog.due, oldest_due_at=_text(backlog), running=backlog.running)
             data: dict[str, object] = {"count": backlog.due, "oldest_due_at": _text(backlog)}
@@ -102,7 +101,7 @@ class Janitor:
                 break
             await asyncio.sleep(SWEEP_PAUSE_S)
         if removed:
-            self._metrics.swept.inc(removed)
+            self._metrics.swept += removed
             log.info("history swept", rows=removed)
 
 

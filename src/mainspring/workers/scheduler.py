@@ -37,6 +37,7 @@ FINISH_BATCH_MAX = 500
 RETRY_S_MIN, RETRY_S_MAX = 0.5, 5.0
 HEARTBEAT_S = 10.0
 HINTS_PER_ROUND = 500
+SWEEP_HINTS_S = 0.5
 
 log = structlog.get_logger()
 
@@ -64,11 +65,12 @@ class Scheduler:
         self._results: deque[Finished] = deque()
         self._lease_over_ns: dict[str, int] = {}  # by our monotonic clock, for results that wait
         self._pause_s = RETRY_S_MIN
+        self._hints_swept_s = 0.0
         self._wake = asyncio.Event()  # a place became free, or a result waits, or it is time to stop
         self._result_ready = asyncio.Event()
         self._stopping = False
         self._away = False
-        metrics.places.set(options.places)
+        metrics.places = options.places
 
     @property
     def is_connected(self) -> bool:
@@ -135,8 +137,10 @@ class Scheduler:
         free = options.places - self.in_flight
         batch = await self._store.claim_due(options.worker, free, options.lease_margin_ms, self._caps)
         failpoint("after_claim")
-        if batch.next_due_at is not None and batch.next_due_at <= batch.now:
-            # What is past and not claimable is a hint whose time ran out.
+        # What is past and not claimable is a hint whose time ran out; a full house looks for those now and then.
+        is_over = batch.next_due_at is not None and batch.next_due_at <= batch.now
+        if is_over or (batch.more and time.monotonic() - self._hints_swept_s > SWEEP_HINTS_S):
+            self._hints_swept_s = time.monotonic()
             await self._store.expire_hints(HINTS_PER_ROUND)
             return replace(batch, more=True)
         return batch
@@ -159,9 +163,9 @@ class Scheduler:
 
     def _start(self, claim: Claim, now: datetime) -> None:
         self._claims[claim.run_id] = claim
-        self._metrics.claimed.labels(claim.trigger.value).inc()
+        self._metrics.claimed[claim.trigger] += 1
         if claim.attempt > 1:
-            self._metrics.abandoned.inc()
+            self._metrics.abandoned += 1
         task = asyncio.create_task(self._call(claim, now, time.monotonic_ns()))
         self._calls[claim.run_id] = task
 
@@ -192,8 +196,8 @@ class Scheduler:
         started_at = now + timedelta(microseconds=(start_ns - at_ns) // 1000)
         finished_at = now + timedelta(microseconds=(end_ns - at_ns) // 1000)
         if claim.trigger is Trigger.SCHEDULE:
-            self._metrics.lateness.observe((to_us(started_at) - to_us(claim.slot_at)) / 1_000_000)
-        self._metrics.duration.observe((end_ns - start_ns) / 1_000_000_000)
+            self._metrics.lateness.count((to_us(started_at) - to_us(claim.slot_at)) / 1_000_000)
+        self._metrics.duration.count((end_ns - start_ns) / 1_000_000_000)
         self._calls.pop(claim.run_id, None)
         if endpoint.lease_until is not None:
             self._lease_over_ns[claim.run_id] = at_ns + (to_us(endpoint.lease_until) - to_us(now)) * 1000
@@ -213,7 +217,7 @@ class Scheduler:
     async def _record(self) -> None:
         """Write the results that wait, in one transaction; they leave the queue only once they are written."""
         batch = [self._results[index] for index in range(min(len(self._results), FINISH_BATCH_MAX))]
-        self._metrics.finish_queue.set(len(self._results))
+        self._metrics.finish_queue = len(self._results)
         failpoint("before_finish")
         try:
             report = await self._store.finish(batch)
@@ -252,8 +256,8 @@ class Scheduler:
             self._results.popleft()
             self._claims.pop(finished.claim.run_id, None)
             self._lease_over_ns.pop(finished.claim.run_id, None)
-        self._metrics.in_flight.set(self.in_flight)
-        self._metrics.finish_queue.set(len(self._results))
+        self._metrics.in_flight = self.in_flight
+        self._metrics.finish_queue = len(self._results)
         self._wake.set()
 
     def _count(self, batch: Sequence[Finished], superseded: Sequence[str]) -> None:
@@ -261,17 +265,17 @@ class Scheduler:
         late = set(superseded)
         for finished in batch:
             if finished.claim.run_id in late:
-                self._metrics.superseded.inc()
+                self._metrics.superseded += 1
                 log.warning("result superseded", endpoint_id=finished.claim.endpoint.id, run_id=finished.claim.run_id)
             else:
-                self._metrics.finished.labels(finished.outcome.status.value).inc()
+                self._metrics.finished[finished.outcome.status] += 1
 
     def _drop_overdue(self) -> None:
         """A result whose lease is over cannot count any more: another worker may have its slot."""
         now_ns = time.monotonic_ns()
         overdue = [each for each in self._results if self._lease_over_ns.get(each.claim.run_id, 0) <= now_ns]
         for finished in overdue:
-            self._metrics.dropped.inc()
+            self._metrics.dropped += 1
             log.error("result dropped", endpoint_id=finished.claim.endpoint.id, run_id=finished.claim.run_id)
             self._results.remove(finished)
             self._claims.pop(finished.claim.run_id, None)
@@ -281,7 +285,7 @@ class Scheduler:
         """Say it once, then wait a random part of a growing pause, so that a fleet does not return as a herd."""
         if not self._away:
             self._away = True
-            self._metrics.database_up.set(0)
+            self._metrics.database_up = 0
             log.error("database away", fault=str(fault))
             self._pause_s = RETRY_S_MIN
         await asyncio.sleep(random.uniform(RETRY_S_MIN, self._pause_s))
@@ -291,7 +295,7 @@ class Scheduler:
         if self._away:
             log.info("database back")
         self._away = False
-        self._metrics.database_up.set(1)
+        self._metrics.database_up = 1
 
     async def _keep_beating(self) -> None:
         while True:

@@ -16,7 +16,7 @@ from mainspring.stores.rows import (
     STATE_COLUMNS,
     config_values,
     endpoint_from,
-    event_values,
+    event_rows,
     job_from,
     job_values,
     state_values,
@@ -98,7 +98,7 @@ class PostgresEndpoints:
         async with self._db.transaction() as session:
             try:
                 await session.run(
-                    "put_job", job.name, job.description, job.status.value, job.updated_at, job.tenant_id, job.id
+                    "put_job", job.name, job.description, job.status, job.updated_at, job.tenant_id, job.id
                 )
             except asyncpg.UniqueViolationError as fault:
                 raise _taken("job", job.name) from fault
@@ -128,7 +128,7 @@ class PostgresEndpoints:
 
 
 async def add_events(session: Session, events: Sequence[Event]) -> None:
-    await session.run("add_events", *columns([event_values(event) for event in events], len(EVENT_COLUMNS)))
+    await session.run("add_events", *columns(event_rows(events), len(EVENT_COLUMNS)))
 
 
 def _taken(kind: str, name: str) -> Conflict:

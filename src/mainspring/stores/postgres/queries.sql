@@ -2,15 +2,12 @@
 -- What time it is by the database: the one clock that decides what is due, fresh or over.
 SELECT clock_timestamp();
 
--- name: look
--- Whether anything is due, and when the next thing will be. What is claimable already waits for a place, not for the
--- clock, so it is not what comes next.
-SELECT EXISTS (SELECT FROM tenant WHERE EXISTS (
-           SELECT FROM schedule WHERE tenant_id = tenant.id AND claimable_at <= :now)) AS is_due,
-       LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
+-- name: upcoming
+-- When the next thing will be due. What is claimable already waits for a place, not for the clock, so it does not count.
+SELECT LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
                   SELECT claimable_at FROM schedule WHERE tenant_id = tenant.id AND claimable_at > :now
                   ORDER BY claimable_at LIMIT 1) AS upcoming),
-             (SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL)) AS next_due_at;
+             (SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL));
 
 -- name: serialize_claims
 -- Keep claims apart for the moment they take, so that caps counted over the fleet hold exactly. A try, never a wait:
@@ -57,18 +54,27 @@ FROM unnest(:tenant_ids::text[], :ids::text[], :statuses::text[], :errors::text[
 WHERE run.tenant_id = lost.tenant_id AND run.id = lost.id AND run.status = 'running';
 
 -- name: write_claims
--- Everything an ordinary claim changes, in one statement: leases, started and missed runs, usage, events.
+-- Everything an ordinary claim changes, in one statement: leases, the runs they start, usage, events.
 WITH leased AS (
-    UPDATE schedule SET revision = revision + 1, {{lease_assignments}}
+    UPDATE schedule SET revision = revision + 1, claim_epoch = claim_epoch + 1, claimed_by = :worker,
+        {{lease_assignments}}
     FROM unnest({{lease_arrays}}, :ids::text[]) AS new ({{lease_columns}}, id) WHERE schedule.id = new.id
+    RETURNING schedule.*
 ), opened AS (
-    INSERT INTO run ({{run_columns}}) SELECT * FROM unnest({{run_arrays}})
+    INSERT INTO run (id, tenant_id, endpoint_id, slot_at, attempt, trigger, source, status, started_at, claim_epoch,
+                     worker, missed_count, trail, detail)
+    SELECT run_id, tenant_id, id, slot_at, attempt, CASE WHEN attempt > 1 THEN 'retry' ELSE trigger END, source,
+           'running', :now, claim_epoch, claimed_by, 0, trail, '{}' FROM leased
 ), used AS (
     INSERT INTO usage (tenant_id, month, worker, runs)
     SELECT tenant_id, :month, :worker, runs FROM unnest(:used_tenants::text[], :used_runs::bigint[]) AS new (tenant_id, runs)
     ON CONFLICT (tenant_id, month, worker) DO UPDATE SET runs = usage.runs + excluded.runs
 )
 INSERT INTO event ({{event_columns}}) SELECT * FROM unnest({{event_arrays}});
+
+-- name: add_runs
+-- Runs that an ordinary claim does not make: missed slots, slots taken over.
+INSERT INTO run ({{run_columns}}) SELECT * FROM unnest({{run_arrays}});
 
 -- name: write_results
 -- Everything ordinary finishes change, in one statement. A result is written once, also where its run was given up.
@@ -168,14 +174,14 @@ INSERT INTO event ({{event_columns}}) SELECT * FROM unnest({{event_arrays}});
 
 -- name: events_after
 -- Events in commit order, of one tenant or of all, up to the oldest transaction that is still running.
-SELECT tx::text || '.' || seq, {{event_columns}} FROM event
-WHERE (tx, seq) > (:tx::text::xid8, :seq) AND tx < pg_snapshot_xmin(pg_current_snapshot())
+SELECT tx::text || '.' || seq, events FROM event
+WHERE (tx, seq) >= (:tx::text::xid8, :seq) AND tx < pg_snapshot_xmin(pg_current_snapshot())
   AND (:tenant_id::text IS NULL OR tenant_id = :tenant_id)
 ORDER BY tx, seq LIMIT :limit;
 
 -- name: latest_events
 -- The newest events, newest first, of one tenant or of all, up to the oldest transaction that is still running.
-SELECT tx::text || '.' || seq, {{event_columns}} FROM event
+SELECT tx::text || '.' || seq, events FROM event
 WHERE tx < pg_snapshot_xmin(pg_current_snapshot()) AND (:tenant_id::text IS NULL OR tenant_id = :tenant_id)
 ORDER BY tx DESC, seq DESC LIMIT :limit;
 

@@ -8,7 +8,7 @@ from mainspring.domain.run import Body, Outcome, Run
 from mainspring.ports import RunFilter
 from mainspring.stores.postgres.database import Database
 from mainspring.stores.postgres.endpoints import add_events
-from mainspring.stores.rows import event_from, run_from, run_values
+from mainspring.stores.rows import parse_cursor, run_from, run_values, stored_events
 
 
 class PostgresRuns:
@@ -47,15 +47,16 @@ class PostgresRuns:
             await add_events(session, events)
 
     async def events_after(self, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
-        tx, _, seq = (cursor or "0.0").partition(".")
+        place, after = parse_cursor(cursor, "0.0")
+        tx, _, seq = place.partition(".")
         async with self._db.statement() as session:
             rows = await session.rows("events_after", tx, int(seq), tenant_id, limit)
-        return [StoredEvent(str(row[0]), event_from(row[1:])) for row in rows]
+        return stored_events([(row[0], row[1]) for row in rows], after)[:limit]  # type: ignore[misc]  # columns
 
     async def latest_events(self, tenant_id: str | None, limit: int) -> list[StoredEvent]:
         async with self._db.statement() as session:
             rows = await session.rows("latest_events", tenant_id, limit)
-        return [StoredEvent(str(row[0]), event_from(row[1:])) for row in reversed(rows)]
+        return stored_events([(row[0], row[1]) for row in reversed(rows)], -1)[-limit:]  # type: ignore[misc]  # columns
 
     async def add_events(self, events: Sequence[Event]) -> None:
         async with self._db.transaction() as session:

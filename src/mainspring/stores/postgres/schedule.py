@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, Tenant
-from mainspring.domain.fairness import Candidate, pick
+from mainspring.domain.fairness import Candidate, full_hosts, pick
 from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import to_us
 from mainspring.domain.settling import Finished
@@ -23,6 +23,7 @@ from mainspring.stores.rows import (
     RESULT_COLUMNS,
     RUN_COLUMNS,
     STATE_COLUMNS,
+    as_it_is,
     endpoint_from,
 )
 
@@ -46,20 +47,24 @@ class PostgresSchedule:
         return await self._db.now()
 
     async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
-        async with self._db.statement() as session:
-            now, is_due, next_due_at = await self._look(session)
-        if limit <= 0 or not is_due:
-            return ClaimBatch(now, next_due_at=next_due_at)
-        written: dict[str, tuple[int, Endpoint]] = {}
+        """One transaction: pick, lock what is not locked, admit, write. See `ScheduleStore.claim_due`."""
+        revisions: dict[str, int] = {}
+        rows = Batch(as_it_is)
+        claims: list[Claim] = []
         async with self._db.transaction() as session:
             await self._serialize(session)
-            now, is_due, next_due_at = await self._look(session)
-            if not is_due:
-                return ClaimBatch(now, next_due_at=next_due_at)
-            batch = await self._claim(session, now, next_due_at, worker, limit, lease_margin_ms, caps, written)
-        for revision, endpoint in written.values():
-            self._cache.keep({endpoint.id: revision}, (endpoint,), written=1)
-        return batch
+            now = await self._db.now_in(session)
+            self._offset_us = to_us(now) - time.monotonic_ns() // 1000
+            picked, more = await self._pick(session, now, limit, caps)
+            if picked:
+                revisions = _revisions(await session.rows("claim_revisions", picked, now))
+                endpoints = await self._endpoints(session, revisions)
+                held = await tenants(session, {endpoint.tenant_id for endpoint in endpoints}, now)
+                claims, rows, started = admit_all(endpoints, held, now, worker, lease_margin_ms, self._ids, self._cron)
+                await self._write_claims(session, rows, started, worker, now)
+            next_due_at = None if more else await session.value("upcoming", now)
+        self._cache.keep(revisions, rows.endpoints, written=1)
+        return ClaimBatch(now, tuple(claims), next_due_at, more)  # type: ignore[arg-type]  # timestamptz
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
         async with self._db.transaction() as session:
@@ -72,7 +77,7 @@ class PostgresSchedule:
                 "write_results",
                 *columns(rows.outcomes, len(OUTCOME_COLUMNS) + 1),
                 *columns(rows.results, len(RESULT_COLUMNS)),
-                *columns(rows.events, len(EVENT_COLUMNS)),
+                *columns(rows.event_rows(), len(EVENT_COLUMNS)),
             )
             if report.next_due_at is not None and report.next_due_at < now + NOTICE:
                 await self._db.notify(session, report.next_due_at)
@@ -95,7 +100,7 @@ class PostgresSchedule:
             if revisions:
                 rows = expire_all(await self._endpoints(session, revisions), now, self._cron)
                 await _write_states(session, rows)
-                await session.run("add_events", *columns(rows.events, len(EVENT_COLUMNS)))
+                await session.run("add_events", *columns(rows.event_rows(), len(EVENT_COLUMNS)))
                 await self._db.notify(session)
         return len(revisions)
 
@@ -124,54 +129,39 @@ class PostgresSchedule:
         if not moved_to or int(moved_to) < self._asleep_until_us:
             self._changed.set()
 
-    async def _look(self, session: Session) -> tuple[datetime, bool, datetime | None]:
-        now = await self._db.now_in(session)
-        self._offset_us = to_us(now) - time.monotonic_ns() // 1000
-        ((is_due, next_due_at),) = await session.rows("look", now)
-        return now, bool(is_due), next_due_at  # type: ignore[return-value]  # timestamptz
-
     async def _serialize(self, session: Session) -> None:
         for _ in range(CLAIM_LOCK_TRIES):
             if await session.value("serialize_claims", CLAIM_LOCK):
                 return
             await asyncio.sleep(CLAIM_LOCK_PAUSE_S)
 
-    async def _claim(
-        self,
-        session: Session,
-        now: datetime,
-        next_due_at: datetime | None,
-        worker: str,
-        limit: int,
-        lease_margin_ms: int,
-        caps: Caps,
-        written: dict[str, tuple[int, Endpoint]],
-    ) -> ClaimBatch:
-        busy = {(str(tenant), str(host)): int(str(count)) for tenant, host, count in await session.rows("busy", now)}
-        hosts: Counter[str] = Counter()
-        for (_, host), count in busy.items():
-            hosts[host] += count
-        full = [host for host, count in hosts.items() if count >= caps.per_host]
+    async def _pick(self, session: Session, now: datetime, limit: int, caps: Caps) -> tuple[list[str], bool]:
+        """Who gets the free places, and whether somebody due was left out."""
+        if limit <= 0:
+            return [], False
+        busy = {(tenant, host): count for tenant, host, count in await session.rows("busy", now)}
+        full = full_hosts(busy, caps.per_host)  # type: ignore[arg-type]  # columns
         candidates = [Candidate(*row) for row in await session.rows("due", now, full, limit)]  # type: ignore[arg-type]  # columns
-        picked = pick(candidates, busy, caps.per_tenant, caps.per_host, limit)
-        revisions = _revisions(await session.rows("claim_revisions", picked, now))
-        endpoints = await self._endpoints(session, revisions)
-        held = await tenants(session, {endpoint.tenant_id for endpoint in endpoints}, now)
-        claims, rows, started = admit_all(endpoints, held, now, worker, lease_margin_ms, self._ids, self._cron)
+        picked = pick(candidates, busy, caps.per_tenant, caps.per_host, limit)  # type: ignore[arg-type]  # columns
+        return picked, bool(picked) and (len(picked) == limit or len(picked) < len(candidates))
+
+    async def _write_claims(
+        self, session: Session, rows: Batch, started: Counter[str], worker: str, now: datetime
+    ) -> None:
         await _close(session, rows, now)
         await _write_states(session, rows)
+        if rows.runs:
+            await session.run("add_runs", *columns(rows.runs, len(RUN_COLUMNS)))
         await session.run(
             "write_claims",
-            *columns(rows.leases, len(LEASE_COLUMNS) + 1),
-            *columns(rows.runs, len(RUN_COLUMNS)),
-            month_of(now),
             worker,
+            *columns(rows.leases, len(LEASE_COLUMNS) + 1),
+            now,
+            month_of(now),
             list(started),
             list(started.values()),
-            *columns(rows.events, len(EVENT_COLUMNS)),
+            *columns(rows.event_rows(), len(EVENT_COLUMNS)),
         )
-        written.update({endpoint.id: (revisions[endpoint.id], endpoint) for endpoint in rows.endpoints})
-        return ClaimBatch(now, tuple(claims), next_due_at, more=len(claims) < min(limit, len(candidates)))
 
     async def _endpoints(self, session: Session, revisions: dict[str, int]) -> list[Endpoint]:
         endpoints, unknown = self._cache.known(revisions)

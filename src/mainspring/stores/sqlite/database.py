@@ -11,7 +11,7 @@ lock, COMMIT for the disk, and what reads or removes many rows. The simulator, i
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -40,6 +40,7 @@ T = TypeVar("T")
 BUSY_TIMEOUT_MS = 10_000
 WAL_SAFE_VERSION = 3_051_003  # before it, two writers in WAL mode could corrupt the file (sqlite.org/wal.html)
 PACKAGE = "mainspring.stores.sqlite"
+_MICROSECOND = timedelta(microseconds=1)
 AWAY = (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError, apsw.ReadOnlyError)
 
 
@@ -60,7 +61,8 @@ QUERIES = load_queries(
         "state_columns": ", ".join(STATE_COLUMNS),
         "state_parameters": _parameters(STATE_COLUMNS),
         "state_assignments": _assignments(STATE_COLUMNS),
-        "lease_assignments": _assignments(LEASE_COLUMNS),
+        "lease_assignments": ", ".join(f"{column} = new.{column}" for column in LEASE_COLUMNS),
+        "lease_values": ", ".join(f"value ->> {at} AS {column}" for at, column in enumerate((*LEASE_COLUMNS, "id"))),
         "outcome_assignments": _assignments(OUTCOME_COLUMNS),
         "config_assignments": _assignments(CONFIG_COLUMNS[1:]),
         "run_columns": ", ".join(RUN_COLUMNS),
@@ -76,12 +78,11 @@ QUERIES = load_queries(
 
 def bound(values: Iterable[object]) -> tuple[object, ...]:
     """Values as SQLite takes them: instants as exact microseconds."""
-    return tuple([_us(value) if type(value) is datetime else value for value in values])
+    return tuple([microseconds(value) if type(value) is datetime else value for value in values])
 
 
-def _us(instant: datetime) -> int:
-    span = instant - EPOCH
-    return (span.days * 86_400 + span.seconds) * 1_000_000 + span.microseconds
+def microseconds(instant: datetime | None) -> int | None:
+    return None if instant is None else (instant - EPOCH) // _MICROSECOND
 
 
 class Connection:
@@ -118,8 +119,9 @@ class Connection:
         return self._db.changes()
 
     def run_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
+        """Execute once for each row; instants in them are microseconds already."""
         if rows:
-            self._db.executemany(QUERIES[query], [bound(row) for row in rows])
+            self._db.executemany(QUERIES[query], rows)
 
     def script(self, sql: str) -> None:
         self._db.execute(sql)

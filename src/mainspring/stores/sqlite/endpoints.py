@@ -9,8 +9,8 @@ from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
 from mainspring.ports import EndpointFilter
-from mainspring.stores.rows import config_values, event_values, job_from, job_values, state_values
-from mainspring.stores.sqlite.database import Connection, Database, instant
+from mainspring.stores.rows import config_values, event_rows, job_from, job_values, state_values
+from mainspring.stores.sqlite.database import Connection, Database, instant, microseconds
 from mainspring.stores.sqlite.schedule import encoded, endpoint_row, tenant
 
 
@@ -26,7 +26,7 @@ class SqliteEndpoints:
                 db.run("add_schedule", endpoint.id, endpoint.tenant_id, endpoint.host, *state_values(endpoint))
             except apsw.ConstraintError as fault:
                 raise _taken("endpoint", endpoint.name, fault) from fault
-            db.run("add_event", *event_values(event))
+            add_events(db, [event])
 
         await self._db.write(work)
         self._wake()
@@ -50,8 +50,8 @@ class SqliteEndpoints:
                 change = act(old, now)
                 if change.endpoint != old:
                     self._write(db, old, change.endpoint)
-                db.run_many("add_event", [event_values(event) for event in change.events])
                 changes.append(change)
+            add_events(db, [event for change in changes for event in change.events])
             return changes
 
         changes = await self._db.write(work)
@@ -63,7 +63,7 @@ class SqliteEndpoints:
             if not db.run("delete_endpoint", tenant_id, endpoint_id):
                 return False
             db.run("delete_runs", endpoint_id)
-            db.run("add_event", *event_values(event))
+            add_events(db, [event])
             return True
 
         return await self._db.write_much(work)
@@ -74,7 +74,7 @@ class SqliteEndpoints:
                 db.run("add_job", *job_values(job))
             except apsw.ConstraintError as fault:
                 raise _taken("job", job.name, fault) from fault
-            db.run("add_event", *event_values(event))
+            add_events(db, [event])
 
         await self._db.write(work)
 
@@ -85,10 +85,10 @@ class SqliteEndpoints:
     async def put_job(self, job: Job, event: Event) -> None:
         def work(db: Connection) -> None:
             try:
-                db.run("put_job", job.name, job.description, job.status.value, job.updated_at, job.tenant_id, job.id)
+                db.run("put_job", job.name, job.description, job.status, job.updated_at, job.tenant_id, job.id)
             except apsw.ConstraintError as fault:
                 raise _taken("job", job.name, fault) from fault
-            db.run("add_event", *event_values(event))
+            add_events(db, [event])
 
         await self._db.write(work)
 
@@ -119,6 +119,10 @@ class SqliteEndpoints:
                 raise _taken("endpoint", new.name, fault) from fault
             db.run("write_host", new.host, old.id)
         db.run("write_state", *state_values(new), old.id)
+
+
+def add_events(db: Connection, events: Sequence[Event]) -> None:
+    db.run_many("add_event", event_rows(events, microseconds))
 
 
 def _taken(kind: str, name: str, fault: apsw.ConstraintError) -> Exception:

@@ -36,9 +36,18 @@ SELECT id, revision FROM schedule WHERE id IN (SELECT value FROM json_each(:ids)
 -- Whole endpoints, for those that are not known at their revision.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id) WHERE id IN (SELECT value FROM json_each(:ids));
 
--- name: write_lease
--- What an ordinary claim changes.
-UPDATE schedule SET revision = revision + 1, {{lease_assignments}} WHERE id = :id;
+-- name: write_leases
+-- What ordinary claims change, all of them in one statement.
+UPDATE schedule SET revision = revision + 1, claim_epoch = claim_epoch + 1, claimed_by = :worker, {{lease_assignments}}
+FROM (SELECT {{lease_values}} FROM json_each(:rows)) AS new WHERE schedule.id = new.id;
+
+-- name: open_runs
+-- The runs that leased rows start.
+INSERT INTO run (id, tenant_id, endpoint_id, slot_at, attempt, trigger, source, status, started_at, claim_epoch, worker,
+                 missed_count, trail, detail)
+SELECT run_id, tenant_id, id, slot_at, attempt, CASE WHEN attempt > 1 THEN 'retry' ELSE trigger END, source,
+       'running', :now, claim_epoch, claimed_by, 0, trail, '{}'
+FROM schedule WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: write_outcome
 -- What an ordinary finish changes.
@@ -130,17 +139,17 @@ ORDER BY id DESC LIMIT :limit;
 SELECT body, body_type, body_truncated, body_seen FROM run WHERE tenant_id = :tenant_id AND id = :id;
 
 -- name: add_event
--- One event; within the single writer, the order of numbers is the order of commits.
+-- What a transaction has to tell; within the single writer, the order of numbers is the order of commits.
 INSERT INTO event ({{event_columns}}) VALUES ({{event_parameters}});
 
 -- name: events_after
 -- Events in order, of one tenant or of all.
-SELECT seq, {{event_columns}} FROM event WHERE seq > :cursor AND (:tenant_id IS NULL OR tenant_id = :tenant_id)
+SELECT seq, events FROM event WHERE seq >= :cursor AND (:tenant_id IS NULL OR tenant_id = :tenant_id)
 ORDER BY seq LIMIT :limit;
 
 -- name: latest_events
 -- The newest events, newest first, of one tenant or of all.
-SELECT seq, {{event_columns}} FROM event WHERE :tenant_id IS NULL OR tenant_id = :tenant_id
+SELECT seq, events FROM event WHERE :tenant_id IS NULL OR tenant_id = :tenant_id
 ORDER BY seq DESC LIMIT :limit;
 
 -- name: add_job

@@ -7,8 +7,9 @@ from mainspring.domain.event import Event, StoredEvent
 from mainspring.domain.instant import from_us
 from mainspring.domain.run import Body, Outcome, Run
 from mainspring.ports import RunFilter
-from mainspring.stores.rows import RUN_COLUMNS, event_from, event_values, run_from, run_values
+from mainspring.stores.rows import RUN_COLUMNS, parse_cursor, run_from, run_values, stored_events
 from mainspring.stores.sqlite.database import Connection, Database, instant
+from mainspring.stores.sqlite.endpoints import add_events
 
 _INSTANTS = [index for index, column in enumerate(RUN_COLUMNS) if column.endswith("_at")]
 
@@ -46,25 +47,26 @@ class SqliteRuns:
             body = outcome.body
             if body is not None:
                 db.run("add_body", body.data, body.content_type, body.truncated, body.bytes_seen, run.tenant_id, run.id)
-            db.run_many("add_event", [event_values(event) for event in events])
+            add_events(db, events)
 
         await self._db.write(work)
 
     async def events_after(self, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
-        rows = await self._db.read(lambda db: db.rows("events_after", int(cursor or 0), tenant_id, limit))
-        return [StoredEvent(str(row[0]), event_from((row[1], instant(row[2]), *row[3:]))) for row in rows]
+        seq, after = parse_cursor(cursor, "0")
+        rows = await self._db.read(lambda db: db.rows("events_after", int(seq), tenant_id, limit))
+        return stored_events([(str(row[0]), str(row[1])) for row in rows], after)[:limit]
 
     async def latest_events(self, tenant_id: str | None, limit: int) -> list[StoredEvent]:
         rows = await self._db.read(lambda db: db.rows("latest_events", tenant_id, limit))
-        return [StoredEvent(str(row[0]), event_from((row[1], instant(row[2]), *row[3:]))) for row in reversed(rows)]
+        return stored_events([(str(row[0]), str(row[1])) for row in reversed(rows)], -1)[-limit:]
 
     async def add_events(self, events: Sequence[Event]) -> None:
-        await self._db.write(lambda db: db.run_many("add_event", [event_values(event) for event in events]))
+        await self._db.write(add_events, events)
 
     async def add_signing_key(self, tenant_id: str, key_id: str, sealed: str, event: Event) -> None:
         def work(db: Connection) -> None:
             db.run("add_signing_key", key_id, tenant_id, sealed, event.at)
-            db.run("add_event", *event_values(event))
+            add_events(db, [event])
 
         await self._db.write(work)
 
@@ -72,7 +74,7 @@ class SqliteRuns:
         def work(db: Connection) -> bool:
             if not db.run("revoke_signing_key", tenant_id, key_id):
                 return False
-            db.run("add_event", *event_values(event))
+            add_events(db, [event])
             return True
 
         return await self._db.write(work)

@@ -1,23 +1,21 @@
 """The scheduler's port on SQLite: claim, finish, release, expire, wait."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from itertools import chain
 
 import msgspec
 
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, Tenant
-from mainspring.domain.fairness import Candidate, pick
+from mainspring.domain.fairness import Candidate, full_hosts, pick
 from mainspring.domain.governor import CronReader
 from mainspring.domain.settling import Finished
 from mainspring.ports import Caps, ClaimBatch, FinishReport, Ids
 from mainspring.stores.batches import Batch, admit_all, expire_all, month_of, release_all, settle_all
 from mainspring.stores.cache import EndpointCache
 from mainspring.stores.rows import ENDPOINT_COLUMNS, endpoint_from
-from mainspring.stores.sqlite.database import Connection, Database, instant
+from mainspring.stores.sqlite.database import Connection, Database, instant, microseconds
 
 POLL_S = 0.1  # how often to look whether another process committed; a look costs some microseconds
 _INSTANTS = [
@@ -44,25 +42,41 @@ class SqliteSchedule:
         self._changed.set()
 
     async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
-        if limit > 0 and self._db.look(self._is_any_due):
-            revisions: dict[str, int] = {}
-            batch = Batch()
-            claimed = await self._db.write(self._claim, worker, limit, lease_margin_ms, caps, revisions, batch)
-            self._cache.keep(revisions, batch.endpoints, written=1)
-            return claimed
-        return ClaimBatch(self._db.clock.now(), next_due_at=self._db.look(self._next_due_at))
+        """One transaction, begun only when something is due. See `ScheduleStore.claim_due`."""
+
+        def work(db: Connection) -> ClaimBatch:
+            nonlocal revisions, rows
+            now = self._db.clock.now()
+            picked, more = self._pick(db, now, limit, caps)
+            revisions, endpoints = self._lock(db, picked)
+            held = {tenant_id: tenant(db, tenant_id, now) for tenant_id in {each.tenant_id for each in endpoints}}
+            claims, rows, started = admit_all(
+                endpoints, held, now, worker, lease_margin_ms, self._ids, self._cron, microseconds
+            )
+            for tenant_id, runs in started.items():
+                db.run("count_usage", tenant_id, month_of(now), worker, runs)
+            _write(db, rows, now, worker)
+            return ClaimBatch(now, tuple(claims), None if more else self._next_due_at(db), more)
+
+        if limit <= 0 or not self._db.look(self._is_any_due):
+            return ClaimBatch(self._db.clock.now(), next_due_at=self._db.look(self._next_due_at))
+        revisions: dict[str, int] = {}
+        rows = Batch(microseconds)
+        batch = await self._db.write(work)
+        self._cache.keep(revisions, rows.endpoints, written=1)
+        return batch
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
         def work(db: Connection) -> FinishReport:
             nonlocal revisions, rows
             revisions, locked = self._lock(db, [each.claim.endpoint.id for each in batch])
             now = self._db.clock.now()
-            rows, report = settle_all(batch, locked, now, self._cron)
+            rows, report = settle_all(batch, locked, now, self._cron, microseconds)
             _write(db, rows, now)
             return report
 
         revisions: dict[str, int] = {}
-        rows = Batch()
+        rows = Batch(microseconds)
         report = await self._db.write(work)
         self._cache.keep(revisions, rows.endpoints, written=1)
         return report
@@ -71,7 +85,7 @@ class SqliteSchedule:
         def work(db: Connection) -> None:
             now = self._db.clock.now()
             _, locked = self._lock(db, [claim.endpoint.id for claim in claims])
-            _write(db, release_all(claims, locked, now), now)
+            _write(db, release_all(claims, locked, now, microseconds), now)
 
         await self._db.write(work)
         self.wake()
@@ -80,7 +94,7 @@ class SqliteSchedule:
         def work(db: Connection) -> int:
             now = self._db.clock.now()
             _, locked = self._lock(db, [str(row[0]) for row in db.rows("expired_hints", now, limit)])
-            _write(db, expire_all(locked, now, self._cron), now)
+            _write(db, expire_all(locked, now, self._cron, microseconds), now)
             return len(locked)
 
         return await self._db.write(work)
@@ -117,37 +131,17 @@ class SqliteSchedule:
         times.append(db.value("next_hint_expiry"))
         return instant(min((at for at in times if at is not None), default=None))  # type: ignore[type-var]  # INTEGER
 
-    def _claim(
-        self,
-        db: Connection,
-        worker: str,
-        limit: int,
-        lease_margin_ms: int,
-        caps: Caps,
-        revisions: dict[str, int],
-        written: Batch,
-    ) -> ClaimBatch:
-        now = self._db.clock.now()
-        busy = {(str(tenant), str(host)): int(str(count)) for tenant, host, count in db.rows("busy", now)}
-        hosts: Counter[str] = Counter()
-        for (_, host), count in busy.items():
-            hosts[host] += count
-        full = msgspec.json.encode([host for host, count in hosts.items() if count >= caps.per_host]).decode()
-        tenant_ids = [row[0] for row in db.rows("tenants")]
+    def _pick(self, db: Connection, now: datetime, limit: int, caps: Caps) -> tuple[list[str], bool]:
+        """Who gets the free places, and whether somebody due was left out."""
+        busy = {(tenant, host): count for tenant, host, count in db.rows("busy", now)}
+        full = encoded(full_hosts(busy, caps.per_host))  # type: ignore[arg-type]  # columns
         candidates = [
             Candidate(*row)  # type: ignore[arg-type]  # columns; instants compare as well as integers
-            for row in chain.from_iterable(db.rows("due", tenant_id, now, full, limit) for tenant_id in tenant_ids)
+            for (tenant_id,) in db.rows("tenants")
+            for row in db.rows("due", tenant_id, now, full, limit)
         ]
-        picked = pick(candidates, busy, caps.per_tenant, caps.per_host, limit)
-        locked_at, endpoints = self._lock(db, picked)
-        revisions.update(locked_at)
-        tenants = {tenant_id: tenant(db, tenant_id, now) for tenant_id in {each.tenant_id for each in endpoints}}
-        claims, batch, started = admit_all(endpoints, tenants, now, worker, lease_margin_ms, self._ids, self._cron)
-        for tenant_id, runs in started.items():
-            db.run("count_usage", tenant_id, month_of(now), worker, runs)
-        _write(db, batch, now)
-        written.endpoints.extend(batch.endpoints)
-        return ClaimBatch(now, tuple(claims), self._next_due_at(db), more=len(claims) < min(limit, len(candidates)))
+        picked = pick(candidates, busy, caps.per_tenant, caps.per_host, limit)  # type: ignore[arg-type]  # columns
+        return picked, bool(picked) and (len(picked) == limit or len(picked) < len(candidates))
 
     def _lock(self, db: Connection, ids: Sequence[str]) -> tuple[dict[str, int], list[Endpoint]]:
         revisions = {str(row[0]): int(str(row[1])) for row in db.rows("revisions", encoded(ids))}
@@ -157,8 +151,9 @@ class SqliteSchedule:
         return revisions, endpoints
 
 
-def encoded(ids: Sequence[str]) -> str:
-    return msgspec.json.encode(ids).decode()
+def encoded(values: Sequence[object]) -> str:
+    """A list as JSON, which SQLite takes as one parameter and reads as a table."""
+    return msgspec.json.encode(values).decode()
 
 
 def endpoint_row(row: tuple[object, ...]) -> Endpoint:
@@ -174,11 +169,16 @@ def tenant(db: Connection, tenant_id: str, now: datetime) -> Tenant:
     return Tenant(*row, keys)  # type: ignore[arg-type, call-arg]  # columns
 
 
-def _write(db: Connection, batch: Batch, now: datetime) -> None:
-    db.run_many("close_run", [(status, error, now, tenant_id, run) for tenant_id, run, status, error in batch.closed])
-    db.run_many("write_lease", batch.leases)
-    db.run_many("write_outcome", batch.outcomes)
+def _write(db: Connection, batch: Batch, now: datetime, worker: str = "") -> None:
+    db.run_many(
+        "close_run",
+        [(status, error, microseconds(now), tenant_id, run) for tenant_id, run, status, error in batch.closed],
+    )
     db.run_many("write_state", batch.states)
     db.run_many("add_run", batch.runs)
+    if batch.leases:
+        db.run("write_leases", worker, encoded(batch.leases))
+        db.run("open_runs", now, encoded([row[-1] for row in batch.leases]))
+    db.run_many("write_outcome", batch.outcomes)
     db.run_many("write_result", [(*row[2:], row[1], row[0]) for row in batch.results])
-    db.run_many("add_event", batch.events)
+    db.run_many("add_event", batch.event_rows())

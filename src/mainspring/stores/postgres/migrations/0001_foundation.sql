@@ -150,21 +150,18 @@ CREATE TABLE run (
     body_seen      bigint NOT NULL DEFAULT 0,
     body           bytea,
     PRIMARY KEY (tenant_id, id)
-) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
+) WITH (fillfactor = 40, autovacuum_vacuum_scale_factor = 0.05);  -- room to end a run in the page it started in
 CREATE INDEX run_by_endpoint ON run (endpoint_id, id);
 
 -- Commit order is not the order in which a sequence hands out numbers. A reader that goes by (tx, seq) and stops
 -- before the oldest transaction still running never skips an event that is committed later under a lower number.
+-- There is one row for all that a transaction has to tell a tenant, in its order.
 CREATE TABLE event (
-    tx          xid8 NOT NULL DEFAULT pg_current_xact_id(),
-    seq         bigint GENERATED ALWAYS AS IDENTITY,
-    type        text COLLATE "C" NOT NULL,
-    at          timestamptz NOT NULL,
-    tenant_id   text COLLATE "C" NOT NULL,
-    endpoint_id text COLLATE "C" NOT NULL,
-    run_id      text COLLATE "C" NOT NULL,
-    actor       text COLLATE "C" NOT NULL,
-    data        text COLLATE "C" NOT NULL,
+    tx        xid8 NOT NULL DEFAULT pg_current_xact_id(),
+    seq       bigint GENERATED ALWAYS AS IDENTITY,
+    tenant_id text COLLATE "C" NOT NULL,
+    at        timestamptz NOT NULL,
+    events    text COLLATE "C" NOT NULL,
     PRIMARY KEY (tx, seq)
 );
 

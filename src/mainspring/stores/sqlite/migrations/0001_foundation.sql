@@ -154,15 +154,12 @@ CREATE TABLE run (
 ) STRICT;
 CREATE INDEX run_by_endpoint ON run (endpoint_id, id);
 
+-- One row for all that a transaction has to tell a tenant, in its order.
 CREATE TABLE event (
-    seq         INTEGER PRIMARY KEY AUTOINCREMENT,
-    type        TEXT NOT NULL,
-    at          INTEGER NOT NULL,
-    tenant_id   TEXT NOT NULL,
-    endpoint_id TEXT NOT NULL,
-    run_id      TEXT NOT NULL,
-    actor       TEXT NOT NULL,
-    data        TEXT NOT NULL
+    seq       INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant_id TEXT NOT NULL,
+    at        INTEGER NOT NULL,
+    events    TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE worker (

@@ -1,0 +1,70 @@
+"""`mainspring settings`: every setting, its value, its default and its meaning. No secret is ever among them."""
+
+import re
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from mainspring.cli.door import OutputOption, current_settings
+from mainspring.cli.screen import MASK, Output, show_json, show_table
+from mainspring.domain.duration import format_duration
+
+if TYPE_CHECKING:
+    from mainspring.settings import Settings
+
+SECRETS = ("secret_key",)
+_PASSWORD = re.compile(r"([a-z][a-z0-9+]*://[^:@/]*):.*@", re.IGNORECASE | re.DOTALL)
+_PASSWORD_PARAMETER = re.compile(r"((?:password|passwd|sslpassword|passfile)=)[^&\s]*", re.IGNORECASE)
+
+
+class SettingRow(NamedTuple):
+    name: str
+    value: str
+    default: str
+    meaning: str
+
+
+def settings(output: OutputOption = Output.TABLE) -> None:
+    """List every setting with its value, its default and its meaning; secrets are masked."""
+    rows = setting_rows(current_settings())
+    if output is Output.JSON:
+        show_json([row._asdict() for row in rows])
+        return
+    shown = [(row.name, row.value or "-", "" if row.value == row.default else row.default or "-") for row in rows]
+    show_table(("SETTING", "VALUE", "DEFAULT, IF OTHER"), shown, "")
+    print("\nWhat each means: mainspring settings -o json, or docs/reference/settings.md.")
+
+
+def setting_rows(current: "Settings") -> list[SettingRow]:
+    from mainspring.settings import PREFIX, Settings
+
+    rows = []
+    for name, field in Settings.model_fields.items():
+        default = field.get_default(call_default_factory=True, validated_data={})
+        value = getattr(current, name)
+        if name == "database_url":
+            value = current.url
+        if name in SECRETS and value:
+            value = MASK
+        rows.append(SettingRow(PREFIX + name.upper(), written(value), written(default), field.description or ""))
+    return rows
+
+
+def written(value: object) -> str:
+    """A setting as it is written in the environment; a password in it is masked."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, timedelta):
+        return format_duration(value // timedelta(milliseconds=1))
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, Iterable):
+        return ",".join(sorted(str(each) for each in value))
+    return str(value)
+
+
+def masked(url: str) -> str:
+    """A database URL without its password, wherever that stands."""
+    return _PASSWORD_PARAMETER.sub(rf"\1{MASK}", _PASSWORD.sub(rf"\1:{MASK}@", url))

@@ -1,0 +1,265 @@
+"""`mainspring doctor`: look at everything that is usually wrong, and say the way out of each.
+
+A finding is `ok`, a `warning` (it works, but somebody should know) or an `error` (it does not work); any error makes the
+exit code 1. Opening the database brings its schema up to date, as every command does.
+"""
+
+import asyncio
+import importlib.metadata
+import os
+import zoneinfo
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from mainspring import __version__
+from mainspring.cli.configuration import masked
+from mainspring.cli.door import OutputOption, current_settings, fail_unless
+from mainspring.cli.screen import Output, clock, relative, say, show_json
+from mainspring.cli.waiting import live_schedulers
+from mainspring.domain.errors import MainspringError, Misconfigured
+
+if TYPE_CHECKING:
+    from mainspring.ports import Stores
+    from mainspring.settings import Settings
+
+OK, WARNING, ERROR = "ok", "warning", "error"
+SKEW_WARNING, SKEW_ERROR = timedelta(seconds=2), timedelta(seconds=30)
+NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "glusterfs", "ceph", "lustre")
+BLOCKED_LOOKED_AT = 20
+DISK_BYTES_MIN = 100_000_000
+
+
+class Finding(NamedTuple):
+    check: str
+    level: str
+    message: str
+    way_out: str = ""
+
+
+def doctor(output: OutputOption = Output.TABLE) -> None:
+    """Check the installation: database, clock, key, workers, backlog, data folder. 1 when something is wrong."""
+    settings = current_settings()
+    findings = [*_program(), *_data_dir(settings), *asyncio.run(_database(settings))]
+    if output is Output.JSON:
+        show_json([finding._asdict() for finding in findings])
+    else:
+        _show(findings)
+    fail_unless(all(finding.level != ERROR for finding in findings))
+
+
+def _show(findings: list[Finding]) -> None:
+    width = max(len(finding.check) for finding in findings)
+    for finding in findings:
+        say(f"{finding.level:<7}  {finding.check:<{width}}  {finding.message}")
+        if finding.way_out:
+            say(f"{'':<7}  {'':<{width}}  -> {finding.way_out}")
+    errors = sum(finding.level == ERROR for finding in findings)
+    warnings = sum(finding.level == WARNING for finding in findings)
+    print()
+    if errors or warnings:
+        say(f"{errors} error{'' if errors == 1 else 's'}, {warnings} warning{'' if warnings == 1 else 's'}.")
+    else:
+        say("All is well.")
+
+
+def _program() -> Iterator[Finding]:
+    yield Finding("program", OK, f"mainspring {__version__}")
+    yield Finding("time zones", OK, f"tzdata {_tzdata_version()}, {len(zoneinfo.available_timezones())} zones")
+
+
+def _tzdata_version() -> str:
+    """The version of the zones in use: the system's come first, the package's fill the gaps."""
+    for folder in zoneinfo.TZPATH:
+        for name, prefix in (("tzdata.zi", "# version "), ("+VERSION", "")):
+            path = Path(folder) / name
+            if path.is_file():
+                with path.open(encoding="utf-8", errors="replace") as file:
+                    return f"{file.readline().strip().removeprefix(prefix)} of the system ({folder})"
+        if (Path(folder) / "UTC").is_file():
+            return f"of the system ({folder}), which does not tell its version"
+    return f"{importlib.metadata.version('tzdata')} of the package"
+
+
+def _data_dir(settings: "Settings") -> Iterator[Finding]:
+    """The folder of the SQLite file and of the key; with PostgreSQL and a key in the environment nobody uses it."""
+    is_sqlite = settings.url.startswith("sqlite://")
+    database = Path(settings.url.removeprefix("sqlite://")) if is_sqlite and ":memory:" not in settings.url else None
+    folder = database.parent if database is not None else settings.data_dir
+    if database is None and settings.secret_key:
+        return
+    there = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        yield Finding(
+            "data folder",
+            ERROR,
+            f"{folder} cannot be written",
+            "make it writable, or set MAINSPRING_DATA_DIR to another",
+        )
+        return
+    kind = file_system_of(there)
+    if database is not None and kind in NETWORK_FILE_SYSTEMS:
+        yield Finding(
+            "data folder",
+            ERROR,
+            f"{folder} is on a network file system ({kind}), where SQLite's locks do not hold",
+            "move MAINSPRING_DATA_DIR to a local disk, or use PostgreSQL",
+        )
+        return
+    free = os.statvfs(there).f_bavail * os.statvfs(there).f_frsize
+    if free < DISK_BYTES_MIN:
+        yield Finding(
+            "data folder", WARNING, f"{folder} has {free // 1_000_000:,} MB left", "free some space before it is full"
+        )
+        return
+    yield Finding("data folder", OK, f"{folder} is writable" + (f", on {kind}" if kind else ""))
+
+
+def file_system_of(path: Path, mounts: str = "/proc/self/mounts") -> str:
+    """The kind of file system a path is on; empty where the system does not tell."""
+    try:
+        lines = Path(mounts).read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    real = path.resolve()
+    best, kind = -1, ""
+    for line in lines:
+        parts = line.split(" ")
+        if len(parts) < 3:
+            continue
+        mount = Path(parts[1].replace("\\040", " "))
+        if (real == mount or mount in real.parents) and len(mount.parts) >= best:
+            best, kind = len(mount.parts), parts[2]
+    return kind
+
+
+async def _database(settings: "Settings") -> list[Finding]:
+    from mainspring.wiring import open_stores
+
+    shown = masked(settings.url)
+    try:
+        async with open_stores(settings.url, pool_size=2, behind_bouncer=settings.pgbouncer) as stores:
+            facts = await stores.upkeep.facts()
+            applied = f", {len(facts.migrated)} applied just now" if facts.migrated else ""
+            return [
+                Finding("database", OK, f"{shown} answers: {facts.kind} {facts.version}"),
+                Finding("schema", OK, f"version {facts.schema}, the newest{applied}"),
+                *await _clock(stores, facts.kind),
+                *await _key(stores, settings),
+                *await _workers(stores, facts.kind),
+                *await _backlog(stores, settings),
+                *await _blocked(stores, settings),
+            ]
+    except Misconfigured as fault:
+        return [Finding("database", ERROR, f"{shown}: {fault}")]
+    except MainspringError as fault:
+        way_out = "start it, or set MAINSPRING_DATABASE_URL to one that runs"
+        return [Finding("database", ERROR, f"{shown}: {fault}", way_out)]
+    except OSError as fault:
+        way_out = "make it readable and writable, or set MAINSPRING_DATA_DIR to another folder"
+        return [Finding("database", ERROR, f"{shown}: {fault}", way_out)]
+
+
+async def _clock(stores: "Stores", kind: str) -> list[Finding]:
+    from mainspring.wiring import SystemClock
+
+    if kind == "sqlite":
+        return [Finding("clock", OK, f"{clock(await stores.schedule.now())}; SQLite uses this machine's clock")]
+    here = SystemClock()
+    before = here.now()
+    there = await stores.schedule.now()
+    after = here.now()
+    return [skew(there - (before + (after - before) / 2))]
+
+
+def skew(distance: timedelta) -> Finding:
+    """How far the database's clock is from this machine's. Only the database's decides what is due."""
+    ms = distance / timedelta(milliseconds=1)
+    message = f"the database's clock is {abs(ms):,.0f} ms {'ahead of' if ms > 0 else 'behind'} this machine's"
+    way_out = "let both machines set their clocks by NTP"
+    if abs(distance) > SKEW_ERROR:
+        return Finding("clock", ERROR, message, way_out)
+    if abs(distance) > SKEW_WARNING:
+        return Finding("clock", WARNING, message, way_out)
+    return Finding("clock", OK, message)
+
+
+async def _key(stores: "Stores", settings: "Settings") -> list[Finding]:
+    from mainspring.wiring import open_keys
+
+    where = "MAINSPRING_SECRET_KEY" if settings.secret_key else str(settings.key_file)
+    way_out = "put the key back that this database was made with; without it no secret header can be read"
+    is_prepared = await stores.endpoints.tenant(settings.tenant) is not None
+    if not settings.secret_key and not settings.key_file.exists():
+        if is_prepared:
+            return [Finding("secret key", ERROR, f"the key file {where} does not exist", way_out)]
+        return [Finding("secret key", OK, f"{where} will be made at the first start")]
+    try:
+        key_id = open_keys(settings).primary_id
+    except Misconfigured as fault:
+        return [Finding("secret key", ERROR, str(fault))]
+    if is_prepared and (sealed_with := await stores.upkeep.installation("secret_key_id", key_id)) != key_id:
+        message = f"the key in {where} is {key_id}, but the secrets of this database are sealed with {sealed_with}"
+        return [Finding("secret key", ERROR, message, way_out)]
+    return [Finding("secret key", OK, f"{where} holds key {key_id}, the right one")]
+
+
+async def _workers(stores: "Stores", kind: str) -> list[Finding]:
+    alive = await live_schedulers(stores)
+    if not alive:
+        way_out = "start one: mainspring serve"
+        return [Finding("schedulers", WARNING, "no scheduler is alive, so nothing runs", way_out)]
+    names = ", ".join(row.id for row in alive)
+    if kind == "sqlite" and len(alive) > 1:
+        return [
+            Finding(
+                "schedulers",
+                WARNING,
+                f"{len(alive)} schedulers share one SQLite file: {names}",
+                "stop all but one, or set MAINSPRING_DATABASE_URL to a PostgreSQL",
+            )
+        ]
+    places = sum(row.places for row in alive)
+    return [Finding("schedulers", OK, f"{len(alive)} alive with {places:,} places: {names}")]
+
+
+async def _backlog(stores: "Stores", settings: "Settings") -> list[Finding]:
+    late_ms = settings.late_after // timedelta(milliseconds=1)
+    backlog = await stores.upkeep.backlog(late_ms)
+    if not backlog.due:
+        return [Finding("backlog", OK, f"nothing is late, {backlog.running} running")]
+    oldest = backlog.oldest_due_at
+    since = f", the oldest since {relative(backlog.now, oldest)}" if isinstance(oldest, datetime) else ""
+    return [
+        Finding(
+            "backlog",
+            ERROR,
+            f"{backlog.due:,} endpoint{'' if backlog.due == 1 else 's'} due and not started{since}; "
+            f"{backlog.running} running",
+            "start a scheduler if none is alive; else raise MAINSPRING_CONCURRENCY or MAINSPRING_CONCURRENCY_PER_HOST, "
+            "or start another one on PostgreSQL",
+        )
+    ]
+
+
+async def _blocked(stores: "Stores", settings: "Settings") -> list[Finding]:
+    """Calls that were never made because of where they led: most often a network nobody has allowed yet."""
+    from mainspring.domain.run import RunStatus
+    from mainspring.ports import RunFilter
+
+    runs = await stores.runs.runs(settings.tenant, RunFilter(status=RunStatus.BLOCKED, limit=BLOCKED_LOOKED_AT))
+    refused = [run for run in runs if run.error_code == "blocked_address"]
+    allowed = ",".join(map(str, settings.allow_cidrs)) or "no private network"
+    if not refused:
+        return [Finding("networks", OK, f"endpoints may call public addresses and {allowed}")]
+    endpoint = await stores.endpoints.endpoint(settings.tenant, refused[0].endpoint_id)
+    name = endpoint.name if endpoint is not None else refused[0].endpoint_id
+    return [
+        Finding(
+            "networks",
+            WARNING,
+            f"calls are being blocked, last {name!r}: {refused[0].error}",
+            f"if that is meant to be called, set MAINSPRING_ALLOW_CIDRS where the scheduler runs (now: {allowed})",
+        )
+    ]

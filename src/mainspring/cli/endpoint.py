@@ -1,0 +1,339 @@
+"""`mainspring endpoint ...`: add, look at, change, run and remove endpoints."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli import wishes
+from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_instant, read_span
+from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
+from mainspring.cli.screen import Output, note, relative, say, show_json, show_table, when
+from mainspring.cli.shapes import endpoint_shape, run_in_full, run_shape, state_of
+from mainspring.cli.sights import Sight, run_sentence, schedule_in_words, see, see_all, show_endpoint, show_outcome
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mainspring.domain.changes import Change
+    from mainspring.domain.endpoint import Endpoint
+    from mainspring.domain.run import Outcome, Run
+    from mainspring.operations.endpoints import Desk
+
+app = Door("Endpoints: one thing to call, and when.")
+
+Act = Callable[["Desk"], Awaitable["Change"]]
+
+
+@app.command("add")
+def add(
+    name: wishes.NewName,
+    url: wishes.NewUrl,
+    every: wishes.Every = None,
+    cron: wishes.Cron = None,
+    tz: wishes.Tz = None,
+    method: wishes.Method = None,
+    header: wishes.PlainHeaders = None,
+    secret_header: wishes.SecretHeaders = None,
+    body: wishes.BodyText = None,
+    timeout: wishes.Timeout = None,
+    least: wishes.Least = None,
+    most: wishes.Most = None,
+    jitter: wishes.Jitter = None,
+    backoff: wishes.Backoff = None,
+    job: wishes.InJob = None,
+    description: wishes.Description = None,
+    misfire: wishes.Misfire = None,
+    catch_up_max: wishes.CatchUpMax = None,
+    max_lateness: wishes.MaxLateness = None,
+    on_lost_worker: wishes.OnLostWorker = None,
+    body_cap: wishes.BodyCap = None,
+    redirects: wishes.Redirects = None,
+    accept: wishes.Accept = None,
+    condition: wishes.Condition = None,
+    spread: wishes.Spread = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Add an endpoint: a URL and either --every or --cron. Its first run is planned at once."""
+    given = dict(locals())
+    from mainspring.domain.definition import Definition
+    from mainspring.operations.endpoints import add_endpoint
+
+    definition = wishes.wished(Definition(name=name, url=url), given)
+
+    async def work(desk: "Desk") -> Sight:
+        return await see(desk, await add_endpoint(desk, definition))
+
+    sight = ask(work)
+    _show(sight, output, f"added {sight.endpoint.name!r}: {schedule_in_words(sight.endpoint)}; {_next(sight)}")
+    if output is Output.TABLE:
+        _note_what_is_missing(sight)
+
+
+@app.command("list")
+def list_endpoints(
+    job: Annotated[str | None, typer.Option("--job", help="Only those of this job.")] = None,
+    archived: Annotated[bool, typer.Option("--archived", help="Those that were archived instead.")] = False,
+    count: Annotated[
+        int | None, typer.Option("-n", "--limit", min=1, help="At most this many; all by default.")
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List endpoints by name, with what they do and when they run next."""
+    sights = ask(lambda desk: see_all(desk, job, archived, count))
+    if output is Output.JSON:
+        show_json([endpoint_shape(*sight.shaped) for sight in sights])
+        return
+    rows = [
+        (
+            sight.endpoint.name,
+            "running" if sight.endpoint.is_running else state_of(sight.endpoint, sight.now),
+            schedule_in_words(sight.endpoint),
+            relative(sight.now, sight.endpoint.next_run_at, none="never"),
+            _last(sight),
+            sight.job,
+        )
+        for sight in sights
+    ]
+    nothing = "No endpoint yet. Add one: mainspring endpoint add NAME --url URL --every 30s"
+    headings = ("NAME", "STATE", "SCHEDULE", "NEXT RUN", "LAST RUN", "JOB")
+    show_table(headings, rows, "No archived endpoint." if archived else nothing)
+
+
+@app.command("show")
+def show(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
+    """Show everything about one endpoint; secret header values are never shown."""
+    sight = ask(lambda desk: _find(desk, name))
+    if output is Output.JSON:
+        show_json(endpoint_shape(*sight.shaped))
+    else:
+        show_endpoint(sight)
+
+
+@app.command("edit")
+def edit(
+    name: EndpointName,
+    rename: wishes.Rename = None,
+    url: wishes.Url = None,
+    every: wishes.Every = None,
+    cron: wishes.Cron = None,
+    tz: wishes.Tz = None,
+    method: wishes.Method = None,
+    header: wishes.PlainHeaders = None,
+    secret_header: wishes.SecretHeaders = None,
+    remove_header: wishes.DropHeaders = None,
+    body: wishes.BodyText = None,
+    no_body: wishes.DropBody = False,
+    timeout: wishes.Timeout = None,
+    least: wishes.Least = None,
+    most: wishes.Most = None,
+    jitter: wishes.Jitter = None,
+    backoff: wishes.Backoff = None,
+    job: wishes.InJob = None,
+    description: wishes.Description = None,
+    misfire: wishes.Misfire = None,
+    catch_up_max: wishes.CatchUpMax = None,
+    max_lateness: wishes.MaxLateness = None,
+    on_lost_worker: wishes.OnLostWorker = None,
+    body_cap: wishes.BodyCap = None,
+    redirects: wishes.Redirects = None,
+    accept: wishes.Accept = None,
+    condition: wishes.Condition = None,
+    spread: wishes.Spread = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Change what is given and nothing else; --every takes the place of a cron, --cron that of an interval."""
+    given = dict(locals())
+    from mainspring.operations.endpoints import edit_endpoint
+
+    def said(sight: Sight, changed: bool) -> str:
+        if not changed:
+            return f"{sight.endpoint.name!r} is so already; nothing changed"
+        return f"edited {sight.endpoint.name!r}: {schedule_in_words(sight.endpoint)}; {_next(sight)}"
+
+    _act(lambda desk: edit_endpoint(desk, name, lambda before: wishes.wished(before, given)), said, output)
+
+
+@app.command("pause")
+def pause(
+    name: EndpointName,
+    until: Annotated[str | None, typer.Option("--until", metavar="RFC3339", help="Until this instant.")] = None,
+    span: Annotated[str | None, typer.Option("--for", metavar="DURATION", help="For this long: 1h.")] = None,
+    reason: Reason = "",
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Stop an endpoint from running: until an instant, for a while, or until it is resumed."""
+    from mainspring.operations.endpoints import pause_endpoint
+
+    one_of_two(until, span, "--until and --for", "until")
+    end = read_instant(until, "until") if until is not None else None
+    length = read_span(span, "for") if span is not None else None
+
+    def said(sight: Sight, changed: bool) -> str:
+        has_end = end is not None or length is not None
+        end_words = f"until {when(sight.now, sight.endpoint.paused_until)}" if has_end else "until it is resumed"
+        return f"paused {sight.endpoint.name!r} {end_words}"
+
+    _act(lambda desk: pause_endpoint(desk, name, lambda now: now + length if length else end, reason), said, output)
+
+
+@app.command("resume")
+def resume(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
+    """End a pause, or take a parked endpoint back into the schedule."""
+    from mainspring.operations.endpoints import resume_endpoint
+
+    def said(sight: Sight, changed: bool) -> str:
+        did = "resumed" if changed else "was neither paused nor parked:"
+        return f"{did} {sight.endpoint.name!r}; {_next(sight)}"
+
+    _act(lambda desk: resume_endpoint(desk, name), said, output)
+
+
+@app.command("run")
+def run(
+    name: EndpointName,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the run has ended; 1 unless it succeeded.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Run an endpoint now, by the scheduler; its own cadence is kept. While it runs, one more is queued."""
+    from mainspring.cli.waiting import has_scheduler, wait_for_requested_run
+    from mainspring.operations.endpoints import run_endpoint
+
+    async def work(desk: "Desk") -> tuple[Sight, "Run | None"]:
+        change = await run_endpoint(desk, name)
+        sight = await see(desk, change.endpoint)
+        if not await has_scheduler(desk.stores):
+            note("no scheduler is alive, so nothing runs; start one with `mainspring serve`")
+        return sight, await wait_for_requested_run(desk, change.endpoint) if wait else None
+
+    sight, ended = ask(work)
+    if ended is None:
+        waits = "it starts when the present run has ended" if sight.endpoint.is_running else "it starts at once"
+        _show(sight, output, f"requested a run of {sight.endpoint.name!r}; {waits}")
+        return
+    if output is Output.JSON:
+        show_json(run_shape(ended, sight.endpoint.name))
+    else:
+        say(run_sentence(ended, sight.endpoint.name))
+    fail_unless(ended.status == "success")
+
+
+@app.command("test")
+def test(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
+    """Call an endpoint once from here, and show what came back. Its schedule does not change; 1 unless it succeeded."""
+    from mainspring.operations.testing import test_endpoint
+    from mainspring.wiring import open_caller
+
+    settings = current_settings()
+
+    async def work(desk: "Desk") -> tuple["Run", "Outcome", "Endpoint"]:
+        caller = open_caller(settings, desk.vault)
+        try:
+            done, outcome = await test_endpoint(desk, caller, name)
+        finally:
+            await caller.aclose()
+        return done, outcome, (await _find(desk, done.endpoint_id)).endpoint
+
+    done, outcome, endpoint = ask(work)
+    if output is Output.JSON:
+        show_json(run_in_full(done, endpoint.name, outcome.body))
+    else:
+        show_outcome(endpoint, outcome)
+    fail_unless(outcome.status == "success")
+
+
+@app.command("archive")
+def archive(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
+    """Take an endpoint out of the schedule for good; it and its runs are kept, and its name is free again."""
+    from mainspring.operations.endpoints import archive_endpoint
+
+    def said(sight: Sight, changed: bool) -> str:
+        did = "archived" if changed else "archived before:"
+        return f"{did} {sight.endpoint.name!r}; it never runs again, its runs are kept (id {sight.endpoint.id})"
+
+    _act(lambda desk: archive_endpoint(desk, name), said, output)
+
+
+@app.command("delete")
+def delete(
+    name: EndpointName,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Remove an endpoint and all its runs. There is no way back; `archive` keeps them."""
+    from mainspring.operations.endpoints import delete_endpoint
+
+    sight = ask(lambda desk: _find(desk, name))
+    if not yes:
+        typer.confirm(f"Delete endpoint {sight.endpoint.name!r} and all its runs?", abort=True, err=True)
+    ask(lambda desk: delete_endpoint(desk, sight.endpoint.id))
+    if output is Output.JSON:
+        show_json({"id": sight.endpoint.id, "name": sight.endpoint.name, "deleted": True})
+    else:
+        say(f"deleted {sight.endpoint.name!r} and its runs")
+
+
+@app.command("reset")
+def reset(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
+    """Set the count of failures in a row back to 0, which ends a backoff at once."""
+    from mainspring.operations.endpoints import reset_failures
+
+    _act(
+        lambda desk: reset_failures(desk, name),
+        lambda sight, _: f"reset the failures of {sight.endpoint.name!r}; {_next(sight)}",
+        output,
+    )
+
+
+def _act(act: Act, said: Callable[[Sight, bool], str], output: Output) -> None:
+    """Do it, and tell: the endpoint as it now is, or a sentence."""
+
+    async def work(desk: "Desk") -> tuple[Sight, bool]:
+        change = await act(desk)
+        return await see(desk, change.endpoint), bool(change.events)
+
+    sight, changed = ask(work)
+    _show(sight, output, said(sight, changed))
+
+
+async def _find(desk: "Desk", name: str) -> Sight:
+    from mainspring.operations.endpoints import find_endpoint
+
+    return await see(desk, await find_endpoint(desk, name))
+
+
+def _show(sight: Sight, output: Output, sentence: str) -> None:
+    if output is Output.JSON:
+        show_json(endpoint_shape(*sight.shaped))
+    else:
+        say(sentence)
+
+
+def _next(sight: Sight) -> str:
+    at: datetime | None = sight.endpoint.next_run_at
+    state = state_of(sight.endpoint, sight.now)
+    if at is None:
+        return f"it does not run: {state}"
+    suffix = f" ({state})" if state != "active" else ""
+    return f"next run {when(sight.now, at)}{suffix}"
+
+
+def _last(sight: Sight) -> str:
+    if sight.endpoint.last_run_at is None:
+        return "-"
+    return f"{sight.endpoint.last_status} {relative(sight.now, sight.endpoint.last_run_at)}"
+
+
+def _note_what_is_missing(sight: Sight) -> None:
+    """What a newcomer would find out a minute later: the address is blocked, or nothing runs at all."""
+    from mainspring.wiring import judge_host
+
+    verdict = judge_host(current_settings(), sight.endpoint.host.rpartition(":")[0])
+    if verdict is not None:
+        note(
+            f"{verdict}, so every call will be blocked; "
+            "start `mainspring serve` with MAINSPRING_ALLOW_CIDRS set to networks that may be called, "
+            "such as 127.0.0.0/8"
+        )
+    if not sight.has_scheduler:
+        note("no scheduler is alive, so nothing runs; start one with `mainspring serve`")

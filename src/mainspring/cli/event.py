@@ -1,0 +1,73 @@
+"""`mainspring events`: what happened, in order."""
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.door import OutputOption, ask
+from mainspring.cli.screen import Output, as_json, clock, say, show_json, show_table
+from mainspring.cli.shapes import event_shape
+from mainspring.cli.sights import names_of
+
+if TYPE_CHECKING:
+    from mainspring.domain.event import StoredEvent
+    from mainspring.operations.endpoints import Desk
+
+FOLLOW_S = 0.3
+FOLLOW_BATCH = 1_000
+
+
+def events(
+    count: Annotated[int, typer.Option("-n", "--limit", min=0, max=100_000, help="The newest so many.")] = 50,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on printing events as they happen.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List events, oldest first; with --follow and -o json one object a line."""
+    if follow:
+        ask(lambda desk: _follow(desk, count, output))
+        return
+
+    async def work(desk: "Desk") -> tuple[list["StoredEvent"], dict[str, str]]:
+        found = await desk.stores.runs.latest_events(desk.tenant_id, count)
+        return found, await names_of(desk, {stored.event.endpoint_id for stored in found} - {""})
+
+    found, names = ask(work)
+    if output is Output.JSON:
+        show_json([event_shape(stored, names.get(stored.event.endpoint_id)) for stored in found])
+        return
+    rows = [
+        (clock(stored.event.at), stored.event.type.value, _subject(stored, names), stored.event.actor, _detail(stored))
+        for stored in found
+    ]
+    show_table(("AT", "EVENT", "ENDPOINT", "BY", "DETAIL"), rows, "No event yet.")
+
+
+async def _follow(desk: "Desk", count: int, output: Output) -> None:
+    """The newest, then whatever comes; ends with the process."""
+    names: dict[str, str] = {}
+    found = await desk.stores.runs.latest_events(desk.tenant_id, max(count, 1))
+    cursor = found[-1].cursor if found else ""
+    found = found[len(found) - count :] if count < len(found) else found
+    while True:
+        names |= await names_of(desk, {stored.event.endpoint_id for stored in found} - names.keys() - {""})
+        for stored in found:
+            if output is Output.JSON:
+                print(as_json(event_shape(stored, names.get(stored.event.endpoint_id)), indent=None), flush=True)
+            else:
+                subject = _subject(stored, names)
+                say(f"{clock(stored.event.at)}  {stored.event.type.value}  {subject}  {_detail(stored)}")
+            cursor = stored.cursor
+        if len(found) < FOLLOW_BATCH:
+            await asyncio.sleep(FOLLOW_S)
+        found = await desk.stores.runs.events_after(cursor, desk.tenant_id, FOLLOW_BATCH)
+
+
+def _subject(stored: "StoredEvent", names: dict[str, str]) -> str:
+    event = stored.event
+    return names.get(event.endpoint_id) or str(event.data.get("name") or event.endpoint_id or "-")
+
+
+def _detail(stored: "StoredEvent") -> str:
+    data = stored.event.data
+    return " ".join(f"{name}={value}" for name, value in data.items() if value not in (None, "", "name"))

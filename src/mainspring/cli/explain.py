@@ -1,0 +1,244 @@
+"""`mainspring explain`: states as JSON lines in, decisions as JSON lines out. No database, no clock: pure what-if.
+
+in   {"now": "2025-01-01T00:00:00Z", "endpoint": {"id": "e1", "baseline_interval_ms": 60000}}
+out  {"next_run_at": "2025-01-01T00:01:00Z", "source": "baseline-interval", "trail": [...]}
+
+One line out for each line in, written at once; a line that cannot be explained gets `{"error": "..."}` in its place and
+the rest goes on. Fields that are missing or null take their defaults; fields nobody knows are left alone.
+"""
+
+import re
+import sys
+from datetime import UTC, datetime
+from typing import BinaryIO
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.cli.arguments import read_instant
+from mainspring.cli.screen import harmless
+from mainspring.cli.shapes import decision_shape
+from mainspring.domain.duration import DURATION_MS_MAX, format_duration
+from mainspring.domain.endpoint import BackoffPolicy, Endpoint, LostWorkerPolicy, MisfirePolicy
+from mainspring.domain.errors import InvalidInput, did_you_mean
+from mainspring.domain.governor import plan_next_run
+from mainspring.domain.hint import IntervalHint, OneShotHint
+from mainspring.domain.name import shown
+from mainspring.domain.run import HttpAction, Trigger
+from mainspring.domain.schedule import CRON, check_cron, check_timezone
+from mainspring.domain.text import clean_text
+
+LINE_BYTES_MAX = 1_000_000
+NOW_MIN, NOW_MAX = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+FAILURES_MAX = 1_000_000_000
+REASON_CHARS_MAX = 1_000
+
+Number = int | float | None
+
+
+class IntervalHintState(Struct):
+    interval_ms: Number = None
+    expires_at: str | None = None
+    reason: str | None = None
+    author: str | None = None
+
+
+class OneShotHintState(Struct):
+    next_run_at: str | None = None
+    expires_at: str | None = None
+    reason: str | None = None
+    author: str | None = None
+
+
+class HintStates(Struct):
+    interval: IntervalHintState | None = None
+    one_shot: OneShotHintState | None = None
+
+
+class EndpointState(Struct):
+    id: str | None = None
+    baseline_interval_ms: Number = None
+    baseline_cron: str | None = None
+    timezone: str | None = None
+    min_interval_ms: Number = None
+    max_interval_ms: Number = None
+    paused_until: str | None = None
+    failure_count: Number = None
+    backoff: str | None = None
+    hints: HintStates | None = None
+
+
+class State(Struct):
+    now: str
+    endpoint: EndpointState
+
+
+_decode = msgspec.json.Decoder(State).decode
+_encode = msgspec.json.Encoder().encode
+_TYPE_FAULT = re.compile(r"Expected `(.+)`, got `(.+?)`(?: - at `\$\.?(.*)`)?")
+_BLANK = Endpoint(
+    id="", tenant_id="", job_id="", name="", description="", action=HttpAction(url=""), host="", cron=None,
+    interval_ms=None, timezone="UTC", min_interval_ms=None, max_interval_ms=None, backoff=BackoffPolicy.DEFAULT,
+    jitter_ms=0, spread=False, misfire=MisfirePolicy.RUN_ONCE, catch_up_max=1, max_lateness_ms=None,
+    on_lost_worker=LostWorkerPolicy.RETRY, created_at=NOW_MIN, updated_at=NOW_MIN, version=1, job_active=True,
+    archived_at=None, parked_at=None, parked_reason="", paused_until=None, pause_reason="", deferred_until=None,
+    failure_count=0, not_before=None, interval_hint=None, one_shot_hint=None, anchor_at=NOW_MIN, next_run_at=None,
+    source="", trail="[]", manual_at=None, slot_at=None, trigger=Trigger.SCHEDULE, attempt=0, claim_epoch=0,
+    lease_until=None, claimed_by="", run_id="", lost_count=0, last_run_at=None, last_status="",
+)  # fmt: skip
+
+
+def explain_lines(lines: BinaryIO, answers: BinaryIO) -> None:
+    while line := lines.readline(LINE_BYTES_MAX + 1):
+        if len(line) > LINE_BYTES_MAX and not line.endswith(b"\n"):
+            while rest := lines.readline(LINE_BYTES_MAX):
+                if rest.endswith(b"\n"):
+                    break
+        answers.write(explain_line(line))
+        answers.write(b"\n")
+        answers.flush()
+
+
+def explain_line(line: bytes) -> bytes:
+    try:
+        answer = _encode(_explained(line))
+    except InvalidInput as refusal:
+        answer = _encode({"error": str(refusal)})
+    except Exception as fault:  # the outermost loop: whatever one line does, the next one is read
+        answer = _encode({"error": f"this line cannot be explained: {type(fault).__name__}: {shown(str(fault))}"})
+    return answer if answer.isascii() else harmless(answer.decode()).encode()
+
+
+def _explained(line: bytes) -> dict[str, object]:
+    state = _read(line)
+    now = read_instant(state.now, "now")
+    if not NOW_MIN <= now < NOW_MAX:
+        raise InvalidInput(f"now '{state.now}' lies outside the years 1970 to 9998; give a nearer instant", field="now")
+    return decision_shape(plan_next_run(now, _endpoint(state.endpoint), CRON))
+
+
+def _read(line: bytes) -> State:
+    if len(line) > LINE_BYTES_MAX:
+        raise InvalidInput(f"the line is longer than {LINE_BYTES_MAX:,} bytes; shorten it", field="line")
+    if not line.strip():
+        raise InvalidInput('the line is empty; write {"now": ..., "endpoint": {...}} on it', field="line")
+    try:
+        return _decode(line.removeprefix(b"\xef\xbb\xbf"))
+    except msgspec.ValidationError as fault:
+        raise InvalidInput(_type_fault(str(fault)), field="line") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+        reason = str(fault).removeprefix("JSON is malformed: ")
+        raise InvalidInput(f"the line is not JSON: {reason}; write one JSON object a line", field="line") from None
+    except RecursionError:
+        raise InvalidInput("the line is nested too deeply; write one flat JSON object a line", field="line") from None
+
+
+def _endpoint(state: EndpointState) -> Endpoint:
+    endpoint_id, zone = state.id or "", state.timezone or "UTC"
+    interval_ms = _whole(state.baseline_interval_ms, "baseline_interval_ms", 1, DURATION_MS_MAX)
+    if (interval_ms is None) == (state.baseline_cron is None):
+        which = "neither baseline_interval_ms nor baseline_cron is" if interval_ms is None else "both are"
+        raise InvalidInput(
+            f"{which} given; an endpoint has exactly one schedule: give baseline_interval_ms or baseline_cron",
+            field="schedule",
+        )
+    check_timezone(zone)
+    if state.baseline_cron is not None:
+        check_cron(state.baseline_cron, zone, endpoint_id=endpoint_id)
+    least = _whole(state.min_interval_ms, "min_interval_ms", 0, DURATION_MS_MAX) or None
+    most = _whole(state.max_interval_ms, "max_interval_ms", 0, DURATION_MS_MAX) or None
+    if least is not None and most is not None and least > most:
+        raise InvalidInput(
+            f"min_interval_ms {least} is above max_interval_ms {most}; no run could satisfy both: "
+            "lower the one or raise the other",
+            field="min_interval_ms",
+        )
+    hints = state.hints or HintStates()
+    return replace(
+        _BLANK,
+        id=endpoint_id,
+        interval_ms=interval_ms,
+        cron=state.baseline_cron,
+        timezone=zone,
+        min_interval_ms=least,
+        max_interval_ms=most,
+        paused_until=_instant(state.paused_until, "paused_until"),
+        failure_count=_whole(state.failure_count, "failure_count", 0, FAILURES_MAX) or 0,
+        backoff=_backoff(state.backoff),
+        interval_hint=_interval_hint(hints.interval),
+        one_shot_hint=_one_shot_hint(hints.one_shot),
+    )
+
+
+def _interval_hint(state: IntervalHintState | None) -> IntervalHint | None:
+    """A hint whose every part is null is none. Whether its interval is within a hint's bounds is the governor's word."""
+    if state is None or (state.interval_ms is None and state.expires_at is None):
+        return None
+    interval_ms = _whole(state.interval_ms, "hints.interval.interval_ms", 1, DURATION_MS_MAX)
+    expires_at = _instant(state.expires_at, "hints.interval.expires_at")
+    if interval_ms is None or expires_at is None:
+        raise _half_a_hint("interval", "interval_ms")
+    return IntervalHint(interval_ms, expires_at, _words(state.reason), _words(state.author) or "a hint")
+
+
+def _one_shot_hint(state: OneShotHintState | None) -> OneShotHint | None:
+    if state is None or (state.next_run_at is None and state.expires_at is None):
+        return None
+    next_run_at = _instant(state.next_run_at, "hints.one_shot.next_run_at")
+    expires_at = _instant(state.expires_at, "hints.one_shot.expires_at")
+    if next_run_at is None or expires_at is None:
+        raise _half_a_hint("one_shot", "next_run_at")
+    return OneShotHint(next_run_at, expires_at, _words(state.reason), _words(state.author) or "a hint")
+
+
+def _half_a_hint(kind: str, what: str) -> InvalidInput:
+    return InvalidInput(
+        f"hints.{kind} is half a hint; it has {what} and expires_at: give both, or null for no hint", field="hints"
+    )
+
+
+def _whole(value: Number, field: str, low: int, high: int) -> int | None:
+    """A whole number within bounds; 60000.0 is one."""
+    if value is None:
+        return None
+    if not low <= value <= high or value != int(value):
+        unit = " ms" if field.endswith("_ms") else ""
+        most = f" ({format_duration(high)})" if unit else ""
+        raise InvalidInput(
+            f"{field} {shown(value)} is no whole number from {low} to {high}{unit}{most}; correct it", field=field
+        )
+    return int(value)
+
+
+def _instant(text: str | None, field: str) -> datetime | None:
+    return None if text is None else read_instant(text, field)
+
+
+def _words(text: str | None) -> str:
+    return clean_text(text or "", REASON_CHARS_MAX)
+
+
+def _backoff(text: str | None) -> BackoffPolicy:
+    if text is None:
+        return BackoffPolicy.DEFAULT
+    known = tuple(BackoffPolicy)
+    if text not in known:
+        raise InvalidInput(
+            f"unknown backoff '{shown(text)}'{did_you_mean(text, known)}; choose one of {', '.join(known)}",
+            field="backoff",
+        )
+    return BackoffPolicy(text)
+
+
+def _type_fault(message: str) -> str:
+    """msgspec's message with our words: `endpoint.timezone is int; it must be str or null`."""
+    found = _TYPE_FAULT.fullmatch(message)
+    if found is None:
+        return f"{message}; correct the line"
+    wanted, got, where = found.groups()
+    return f"{where or 'the line'} is {got}; it must be {wanted.replace(' | ', ' or ')}"
+
+
+def main() -> None:
+    explain_lines(sys.stdin.buffer, sys.stdout.buffer)

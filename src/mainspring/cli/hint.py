@@ -1,0 +1,90 @@
+"""`mainspring hint ...`: expiring advice on when an endpoint runs."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_instant, read_span
+from mainspring.cli.door import Door, OutputOption, ask
+from mainspring.cli.screen import Output, say, show_json, when
+from mainspring.cli.shapes import endpoint_shape
+from mainspring.cli.sights import Sight, hints_in_words, see
+from mainspring.domain.duration import parse_duration_ms
+from mainspring.domain.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from mainspring.domain.changes import Change
+    from mainspring.operations.endpoints import Desk
+
+app = Door("Hints: expiring advice that changes when an endpoint runs.")
+
+Ttl = Annotated[str | None, typer.Option("--ttl", metavar="DURATION", help="How long the hint is good, at most 24h.")]
+
+
+@app.command("interval")
+def interval(
+    name: EndpointName,
+    every: Annotated[str, typer.Argument(metavar="DURATION", help="The interval to run at meanwhile: 30s.")],
+    ttl: Ttl = None,
+    reason: Reason = "",
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Run at another interval for a while (1h unless --ttl says otherwise), whatever the schedule is."""
+    from mainspring.domain.hint import INTERVAL_TTL_DEFAULT
+    from mainspring.operations.endpoints import put_interval_hint
+
+    interval_ms = parse_duration_ms(every, field="interval")
+    good_for = _ttl(ttl, INTERVAL_TTL_DEFAULT)
+    _act(lambda desk: put_interval_hint(desk, name, interval_ms, good_for, reason), output)
+
+
+@app.command("oneshot")
+def oneshot(
+    name: EndpointName,
+    at: Annotated[str | None, typer.Option("--at", metavar="RFC3339", help="Run at this instant.")] = None,
+    span: Annotated[str | None, typer.Option("--in", metavar="DURATION", help="Run this long from now: 30s.")] = None,
+    ttl: Ttl = None,
+    reason: Reason = "",
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Run once at an instant, if that is earlier than the schedule (good for 30m unless --ttl says otherwise)."""
+    from mainspring.domain.hint import ONE_SHOT_TTL_DEFAULT
+    from mainspring.operations.endpoints import put_one_shot_hint
+
+    one_of_two(at, span, "--at and --in", "at")
+    if at is None and span is None:
+        raise InvalidInput("a one-shot hint needs its instant; give --at 2025-01-31T08:30:00Z or --in 30s", field="at")
+    instant = read_instant(at, "at") if at is not None else None
+    from_now = read_span(span, "in") if span is not None else timedelta(0)
+    good_for = _ttl(ttl, ONE_SHOT_TTL_DEFAULT)
+    _act(lambda desk: put_one_shot_hint(desk, name, lambda now: instant or now + from_now, good_for, reason), output)
+
+
+@app.command("clear")
+def clear(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
+    """Remove both hints; the schedule's own next run is back at once."""
+    from mainspring.operations.endpoints import clear_hints
+
+    _act(lambda desk: clear_hints(desk, name), output)
+
+
+def _ttl(text: str | None, default: timedelta) -> timedelta:
+    return default if text is None else read_span(text, "ttl")
+
+
+def _act(act: Callable[["Desk"], Awaitable["Change"]], output: Output) -> None:
+    async def work(desk: "Desk") -> Sight:
+        return await see(desk, (await act(desk)).endpoint)
+
+    sight = ask(work)
+    if output is Output.JSON:
+        show_json(endpoint_shape(*sight.shaped))
+        return
+    hints = hints_in_words(sight.endpoint, sight.now)
+    for kind, words in hints:
+        say(f"{sight.endpoint.name!r} has the {kind} {words}")
+    if not hints:
+        say(f"{sight.endpoint.name!r} has no hint")
+    say(f"next run {when(sight.now, sight.endpoint.next_run_at, none='never')}, {sight.endpoint.source}")

@@ -1,0 +1,126 @@
+"""`mainspring job ...`: named groups of endpoints."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.arguments import JobName
+from mainspring.cli.door import Door, OutputOption, ask
+from mainspring.cli.screen import Output, relative, say, show_fields, show_json, show_table, when
+from mainspring.cli.shapes import endpoint_shape, job_shape
+from mainspring.cli.sights import Sight, schedule_in_words, see_all
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mainspring.domain.endpoint import Job
+    from mainspring.operations.endpoints import Desk
+
+app = Door("Jobs: named groups of endpoints.")
+
+About = Annotated[str | None, typer.Option("--description", help="What its endpoints are for, in plain words.")]
+
+
+@app.command("add")
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new job, unique in the tenant.")],
+    description: About = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Add a job. `endpoint add --job NAME` also makes one."""
+    from mainspring.operations.jobs import add_job
+
+    job = ask(lambda desk: add_job(desk, name, description or ""))
+    _show(job, output, f"added job {job.name!r}")
+
+
+@app.command("list")
+def list_jobs(output: OutputOption = Output.TABLE) -> None:
+    """List jobs by name."""
+
+    async def work(desk: "Desk") -> list["Job"]:
+        return await desk.stores.endpoints.jobs(desk.tenant_id)
+
+    jobs = ask(work)
+    if output is Output.JSON:
+        show_json([job_shape(job) for job in jobs])
+        return
+    rows = [(job.name, job.status.value, job.description) for job in jobs]
+    show_table(("NAME", "STATE", "DESCRIPTION"), rows, "No job yet. Add one: mainspring job add NAME")
+
+
+@app.command("show")
+def show(name: JobName, output: OutputOption = Output.TABLE) -> None:
+    """Show a job and its endpoints."""
+    from mainspring.operations.jobs import find_job
+
+    async def work(desk: "Desk") -> tuple["Job", list[Sight], "datetime"]:
+        job = await find_job(desk, name)
+        return job, await see_all(desk, job.id, False, None), await desk.stores.schedule.now()
+
+    job, sights, now = ask(work)
+    if output is Output.JSON:
+        show_json(job_shape(job) | {"endpoints": [endpoint_shape(*sight.shaped) for sight in sights]})
+        return
+    show_fields(
+        [
+            ("name", job.name),
+            ("id", job.id),
+            ("state", job.status.value),
+            ("description", job.description or "-"),
+            ("changed", when(now, job.updated_at)),
+        ]
+    )
+    print()
+    rows = [
+        (sight.endpoint.name, schedule_in_words(sight.endpoint), relative(now, sight.endpoint.next_run_at, "never"))
+        for sight in sights
+    ]
+    show_table(("ENDPOINT", "SCHEDULE", "NEXT RUN"), rows, "It has no endpoint.")
+
+
+@app.command("edit")
+def edit(
+    name: JobName,
+    rename: Annotated[str | None, typer.Option("--name", help="A new name.")] = None,
+    description: About = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Change a job's name or description."""
+    from mainspring.operations.jobs import edit_job
+
+    job = ask(lambda desk: edit_job(desk, name, rename, description))
+    _show(job, output, f"edited job {job.name!r}")
+
+
+@app.command("pause")
+def pause(name: JobName, output: OutputOption = Output.TABLE) -> None:
+    """Stop every endpoint of a job from running until the job is resumed."""
+    _set_status(name, "paused", "paused job {name!r}; none of its endpoints runs", output)
+
+
+@app.command("resume")
+def resume(name: JobName, output: OutputOption = Output.TABLE) -> None:
+    """Let the endpoints of a job run again."""
+    _set_status(name, "active", "resumed job {name!r}", output)
+
+
+@app.command("archive")
+def archive(name: JobName, output: OutputOption = Output.TABLE) -> None:
+    """Archive a job and its endpoints for good; they and their runs are kept."""
+    _set_status(name, "archived", "archived job {name!r} and its endpoints; none of them runs again", output)
+
+
+def _set_status(name: str, status: str, sentence: str, output: Output) -> None:
+    from mainspring.domain.endpoint import JobStatus
+    from mainspring.operations.jobs import set_job_status
+
+    job = ask(lambda desk: set_job_status(desk, name, JobStatus(status)))
+    _show(job, output, sentence.format(name=job.name))
+
+
+def _show(job: "Job", output: Output, sentence: str) -> None:
+    if output is Output.JSON:
+        show_json(job_shape(job))
+    else:
+        say(sentence)

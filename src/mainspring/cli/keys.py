@@ -1,0 +1,70 @@
+"""`mainspring signing-key ...`: the keys that calls are signed with."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.door import Door, OutputOption, ask
+from mainspring.cli.screen import Output, note, say, show_json, show_table, when
+from mainspring.cli.shapes import instant
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mainspring.operations.endpoints import Desk
+
+app = Door("Signing keys: calls are signed with every live one (Standard Webhooks).")
+
+
+@app.command("create")
+def create(output: OutputOption = Output.TABLE) -> None:
+    """Make a signing key and show its secret, this once. Keys made before keep signing until they are revoked."""
+    from mainspring.operations.signing import add_signing_key
+    from mainspring.wiring import new_signing_secret
+
+    secret = new_signing_secret()
+    key_id = ask(lambda desk: add_signing_key(desk, secret))
+    if output is Output.JSON:
+        show_json({"id": key_id, "secret": secret})
+        return
+    say(f"signing key {key_id}: {secret}")
+    note("the secret is not shown again; give it to whoever verifies the webhook-signature header")
+
+
+@app.command("list")
+def list_keys(output: OutputOption = Output.TABLE) -> None:
+    """List the live signing keys, newest first; never their secrets."""
+    from mainspring.operations.signing import list_signing_keys
+
+    async def work(desk: "Desk") -> tuple[list[tuple[str, "datetime"]], "datetime"]:
+        return await list_signing_keys(desk), await desk.stores.schedule.now()
+
+    keys, now = ask(work)
+    if output is Output.JSON:
+        show_json([{"id": key_id, "created_at": instant(created_at)} for key_id, created_at in keys])
+        return
+    rows = [(key_id, when(now, created_at)) for key_id, created_at in keys]
+    show_table(
+        ("KEY", "CREATED"), rows, "No signing key; calls are not signed. Make one: mainspring signing-key create"
+    )
+
+
+@app.command("revoke")
+def revoke(
+    key_id: Annotated[str, typer.Argument(metavar="KEY", help="Id of the key, as `signing-key list` shows it.")],
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """End a signing key; calls that start from now on are not signed with it."""
+    from mainspring.operations.signing import list_signing_keys, revoke_signing_key
+
+    async def work(desk: "Desk") -> int:
+        await revoke_signing_key(desk, key_id)
+        return len(await list_signing_keys(desk))
+
+    left = ask(work)
+    if output is Output.JSON:
+        show_json({"id": key_id, "revoked": True, "live_keys": left})
+        return
+    say(f"revoked {key_id}; {left} live key{'' if left == 1 else 's'} left")
+    if left == 0:
+        note("calls are not signed any more; make a key with `mainspring signing-key create`")

@@ -1,0 +1,145 @@
+"""`mainspring runs` and `mainspring run show`: what happened."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.door import Door, OutputOption, ask
+from mainspring.cli.screen import Output, clock, relative, show_fields, show_json, show_table, when
+from mainspring.cli.shapes import run_in_full, run_shape
+from mainspring.cli.sights import body_in_words, body_view, names_of, phases_in_words
+from mainspring.domain.duration import format_duration
+from mainspring.domain.errors import InvalidInput, NotFound, did_you_mean
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mainspring.domain.run import Body, Run, RunStatus
+    from mainspring.operations.endpoints import Desk
+
+app = Door("One run: an attempt to execute one slot of an endpoint.")
+
+
+def runs(
+    name: Annotated[str | None, typer.Argument(metavar="[ENDPOINT]", help="Only those of this endpoint.")] = None,
+    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=10_000, help="At most this many.")] = 50,
+    status: Annotated[
+        str | None, typer.Option("--status", help="Only those that ended so: failure, timeout, ...")
+    ] = None,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="RUN", help="Only those older than this run.")
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List runs, newest first."""
+    from mainspring.operations.endpoints import find_endpoint
+    from mainspring.ports import RunFilter
+
+    wanted = _status(status)
+
+    async def work(desk: "Desk") -> tuple[list["Run"], dict[str, str], "datetime"]:
+        endpoint_id = (await find_endpoint(desk, name)).id if name is not None else None
+        found = await desk.stores.runs.runs(desk.tenant_id, RunFilter(endpoint_id, wanted, before, count))
+        names = await names_of(desk, {run.endpoint_id for run in found})
+        return found, names, await desk.stores.schedule.now()
+
+    found, names, now = ask(work)
+    if output is Output.JSON:
+        show_json([run_shape(run, names.get(run.endpoint_id, run.endpoint_id)) for run in found])
+        return
+    rows = [
+        (
+            relative(now, run.started_at),
+            names.get(run.endpoint_id, run.endpoint_id),
+            run.status.value,
+            str(run.status_code or "-"),
+            "-" if run.duration_ms is None else format_duration(run.duration_ms),
+            f"{run.trigger.value}{f' #{run.attempt}' if run.attempt > 1 else ''}",
+            run.id,
+            run.error or "",
+        )
+        for run in found
+    ]
+    headings = ("STARTED", "ENDPOINT", "STATUS", "CODE", "TOOK", "TRIGGER", "RUN", "ERROR")
+    show_table(headings, rows, "No run matches." if status or before else "No run yet.")
+
+
+@app.command("show")
+def show(
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run, as `mainspring runs` shows it.")],
+    body: Annotated[bool, typer.Option("--body", help="Print the response's body alone, as harmless text.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Print the body's bytes exactly as they were kept.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show one run: how it ended, where the time went, what came back, and why it ran when it did."""
+
+    async def work(desk: "Desk") -> tuple["Run", "Body | None", str, "datetime"]:
+        run = await desk.stores.runs.run(desk.tenant_id, run_id)
+        if run is None:
+            raise NotFound("run", run_id)
+        names = await names_of(desk, {run.endpoint_id})
+        kept = await desk.stores.runs.body(desk.tenant_id, run_id)
+        return run, kept, names.get(run.endpoint_id, run.endpoint_id), await desk.stores.schedule.now()
+
+    run, kept, name, now = ask(work)
+    if raw:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(kept.data if kept is not None else b"")
+        sys.stdout.buffer.flush()
+    elif body:
+        print(body_view(kept) if kept is not None else "", end="" if kept is None else "\n")
+    elif output is Output.JSON:
+        show_json(run_in_full(run, name, kept))
+    else:
+        _show(run, kept, name, now)
+
+
+def _show(run: "Run", kept: "Body | None", name: str, now: "datetime") -> None:
+    import msgspec
+
+    from mainspring.cli.why import step_sentence
+    from mainspring.domain.governor import decode_trail
+    from mainspring.domain.run import Phases
+
+    detail = msgspec.json.decode(run.detail, type=dict[str, object])
+    phases = detail.get("phases")
+    attempt = f", attempt {run.attempt}" if run.attempt > 1 else ""
+    source = f" ({run.source})" if run.source else ""
+    fields = [
+        ("run", run.id),
+        ("endpoint", name),
+        ("status", run.status.value),
+        ("response", f"HTTP {run.status_code}" if run.status_code is not None else "none"),
+        ("error", f"{run.error} [{run.error_code}]" if run.error else "-"),
+        ("slot", clock(run.slot_at)),
+        ("triggered by", f"{run.trigger.value}{source}{attempt}"),
+        ("started", when(now, run.started_at)),
+        ("ended", "-" if run.finished_at is None else clock(run.finished_at)),
+        ("took", "-" if run.duration_ms is None else format_duration(run.duration_ms)),
+        ("worker", run.worker or "-"),
+    ]
+    if detail.get("address"):
+        fields.append(("address", str(detail["address"])))
+    if isinstance(phases, list):
+        fields.extend(phases_in_words(Phases(*phases)))
+    if kept is not None:
+        fields.append(("body", f"{body_in_words(kept)}; see it with --body"))
+    steps = decode_trail(run.trail)
+    fields.extend(("why" if number == 0 else "", step_sentence(step, steps)) for number, step in enumerate(steps))
+    show_fields(fields)
+
+
+def _status(text: str | None) -> "RunStatus | None":
+    from mainspring.domain.run import RunStatus
+
+    if text is None:
+        return None
+    known = tuple(RunStatus)
+    if text not in known:
+        raise InvalidInput(
+            f"unknown status {text!r}{did_you_mean(text, known)}; choose one of {', '.join(known)}",
+            field="status",
+            value=text,
+        )
+    return RunStatus(text)

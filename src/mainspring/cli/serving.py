@@ -1,0 +1,121 @@
+"""`mainspring serve`, `scheduler` and `migrate`: the processes that do the work."""
+
+import asyncio
+import shutil
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring import __version__
+from mainspring.cli.configuration import masked
+from mainspring.cli.door import OutputOption, current_settings
+from mainspring.cli.screen import Output, say, show_json
+from mainspring.cli.waiting import live_schedulers
+
+if TYPE_CHECKING:
+    from mainspring.ports import StoreFacts, Stores
+    from mainspring.settings import Settings
+
+
+def serve(
+    host: Annotated[
+        str | None, typer.Option("--host", help="Address to listen on, instead of MAINSPRING_HOST.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65_535, help="Port to listen on, instead of MAINSPRING_PORT.")
+    ] = None,
+) -> None:
+    """Run everything in one process: scheduler, janitor and the web server. SIGTERM drains and ends it."""
+    given = {"host": host, "port": port}
+    settings = current_settings().model_copy(update={name: value for name, value in given.items() if value is not None})
+    asyncio.run(_serve(settings))
+
+
+def scheduler() -> None:
+    """Run the scheduler and the janitor alone, without a web server; any number of them share one PostgreSQL."""
+    asyncio.run(_schedule(current_settings()))
+
+
+def migrate(output: OutputOption = Output.TABLE) -> None:
+    """Bring the database's schema up to date, which every start does too; safe while others run."""
+    settings = current_settings()
+    facts = asyncio.run(_migrate(settings))
+    if output is Output.JSON:
+        show_json(
+            {
+                "database": masked(settings.url),
+                "kind": facts.kind,
+                "version": facts.version,
+                "schema": facts.schema,
+                "applied": list(facts.migrated),
+            }
+        )
+        return
+    for name in facts.migrated:
+        say(f"applied {name}")
+    state = f"is now at schema {facts.schema}" if facts.migrated else f"is up to date at schema {facts.schema}"
+    say(f"{masked(settings.url)} {state} ({facts.kind} {facts.version})")
+
+
+async def _serve(settings: "Settings") -> None:
+    from mainspring.observe import set_up_logging
+    from mainspring.ports import EndpointFilter
+    from mainspring.wiring import open_scheduler, open_web
+
+    set_up_logging(settings.log_format, settings.log_level)
+    async with open_scheduler(settings) as running:
+        await _warn_of_rivals(running.stores, settings)
+        one = await running.stores.endpoints.endpoints(settings.tenant, EndpointFilter(limit=1))
+
+        def greet(url: str) -> None:
+            say(f"Mainspring {__version__} listening on {url}")
+            say(f"Database: {masked(settings.url)}")
+            if not one:
+                say("Nothing to run yet. In another terminal, add a first endpoint:")
+                say(f"  {_command()} endpoint add hello --url https://example.com/ --every 30s")
+            sys.stdout.flush()
+
+        with open_web(settings, running, greet) as web:
+            await running.supervise(web)
+
+
+async def _schedule(settings: "Settings") -> None:
+    from mainspring.observe import set_up_logging
+    from mainspring.wiring import open_scheduler
+
+    set_up_logging(settings.log_format, settings.log_level)
+    async with open_scheduler(settings) as running:
+        await _warn_of_rivals(running.stores, settings)
+        say(f"Mainspring {__version__} scheduler, without a web server")
+        say(f"Database: {masked(settings.url)}")
+        sys.stdout.flush()
+        await running.supervise()
+
+
+async def _migrate(settings: "Settings") -> "StoreFacts":
+    from mainspring.wiring import open_stores
+
+    async with open_stores(settings.url, pool_size=2, behind_bouncer=settings.pgbouncer) as stores:
+        return await stores.upkeep.facts()
+
+
+async def _warn_of_rivals(stores: "Stores", settings: "Settings") -> None:
+    """Two schedulers on one SQLite file are correct, but wait for each other: that is what PostgreSQL is for."""
+    import structlog
+
+    if not settings.url.startswith("sqlite"):
+        return
+    rivals = [row.id for row in await live_schedulers(stores)]
+    if rivals:
+        structlog.get_logger().warning("second scheduler on sqlite", others=rivals)
+        print(
+            f"warning: another scheduler ({rivals[0]}) already works on this SQLite file; both will run, but one is "
+            "enough on one machine: stop it, or set MAINSPRING_DATABASE_URL to a PostgreSQL for more than one",
+            file=sys.stderr,
+        )
+
+
+def _command() -> str:
+    """How this program is called from the place where it was started."""
+    return "mainspring" if shutil.which("mainspring") else sys.argv[0]

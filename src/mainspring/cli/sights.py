@@ -1,0 +1,255 @@
+"""Endpoints and runs as people see them: read together with what belongs to them, and put into words."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from mainspring.cli.screen import MASK, clock, say, show_fields, when
+from mainspring.cli.shapes import state_of
+from mainspring.domain.duration import format_duration
+
+if TYPE_CHECKING:
+    from mainspring.domain.endpoint import Endpoint
+    from mainspring.domain.run import Body, Outcome, Phases, Run
+    from mainspring.operations.endpoints import Desk
+
+PAGE = 1_000
+PREVIEW_CHARS = 2_000
+
+
+class Sight(NamedTuple):
+    """An endpoint, its job's name, what time the store says it is, and whether anybody runs endpoints at all."""
+
+    endpoint: "Endpoint"
+    job: str
+    now: datetime
+    has_scheduler: bool = True
+
+    @property
+    def shaped(self) -> tuple["Endpoint", str, datetime]:
+        return self.endpoint, self.job, self.now
+
+
+async def see(desk: "Desk", endpoint: "Endpoint") -> Sight:
+    from mainspring.cli.waiting import has_scheduler
+    from mainspring.operations.endpoints import describe_endpoint
+
+    job = (await describe_endpoint(desk, endpoint)).job
+    return Sight(endpoint, job, await desk.stores.schedule.now(), await has_scheduler(desk.stores))
+
+
+async def see_all(desk: "Desk", job: str | None, archived: bool, count: int | None) -> list[Sight]:
+    """Every endpoint that is wanted, by name; read in pages, so that no single query is large."""
+    from mainspring.operations.jobs import find_job
+    from mainspring.ports import EndpointFilter
+
+    job_id = (await find_job(desk, job)).id if job is not None else None
+    jobs = {each.id: each.name for each in await desk.stores.endpoints.jobs(desk.tenant_id)}
+    now = await desk.stores.schedule.now()
+    sights: list[Sight] = []
+    after: str | None = None
+    while count is None or len(sights) < count:
+        limit = PAGE if count is None else min(PAGE, count - len(sights))
+        wanted = EndpointFilter(job_id=job_id, archived=archived, after_name=after, limit=limit)
+        page = await desk.stores.endpoints.endpoints(desk.tenant_id, wanted)
+        sights.extend(Sight(endpoint, jobs[endpoint.job_id], now) for endpoint in page)
+        if len(page) < limit:
+            break
+        after = page[-1].name
+    return sights
+
+
+async def names_of(desk: "Desk", endpoint_ids: set[str]) -> dict[str, str]:
+    """Names by id, archived ones included; what was deleted is left out."""
+    names: dict[str, str] = {}
+    for endpoint_id in endpoint_ids:
+        endpoint = await desk.stores.endpoints.endpoint(desk.tenant_id, endpoint_id)
+        if endpoint is not None:
+            names[endpoint_id] = endpoint.name
+    return names
+
+
+def schedule_in_words(endpoint: "Endpoint") -> str:
+    if endpoint.interval_ms is not None:
+        return f"every {format_duration(endpoint.interval_ms)}"
+    zone = "" if endpoint.timezone == "UTC" else f" {endpoint.timezone}"
+    return f"{endpoint.cron}{zone}"
+
+
+def run_sentence(run: "Run", endpoint: str) -> str:
+    took = "" if run.duration_ms is None else f" in {format_duration(run.duration_ms)}"
+    code = "" if run.status_code is None else f", HTTP {run.status_code}"
+    error = "" if run.error is None else f": {run.error}"
+    return f"{endpoint}: {run.status}{code}{took}{error} ({run.id})"
+
+
+def show_endpoint(sight: Sight) -> None:
+    endpoint, now = sight.endpoint, sight.now
+    show_fields(
+        [
+            ("name", endpoint.name),
+            ("id", endpoint.id),
+            ("job", sight.job),
+            *_if("description", endpoint.description),
+            ("state", state_of(endpoint, now)),
+            *_stops(endpoint, now),
+            *_plan(endpoint, now),
+            *_schedule(endpoint),
+            *_call(endpoint),
+            ("changed", f"{when(now, endpoint.updated_at)}, version {endpoint.version}"),
+        ]
+    )
+
+
+def _stops(endpoint: "Endpoint", now: datetime) -> list[tuple[str, str]]:
+    fields: list[tuple[str, str]] = []
+    if endpoint.is_paused(now):
+        reason = f": {endpoint.pause_reason}" if endpoint.pause_reason else ""
+        fields.append(("paused until", f"{when(now, endpoint.paused_until)}{reason}"))
+    if endpoint.parked_at is not None:
+        fields.append(("parked", f"{when(now, endpoint.parked_at)}: {endpoint.parked_reason}"))
+    if endpoint.archived_at is not None:
+        fields.append(("archived", when(now, endpoint.archived_at)))
+    if endpoint.deferred_until is not None:
+        fields.append(("over quota until", when(now, endpoint.deferred_until)))
+    return fields
+
+
+def _plan(endpoint: "Endpoint", now: datetime) -> list[tuple[str, str]]:
+    source = f", {endpoint.source}" if endpoint.next_run_at is not None else ""
+    fields = [("next run", when(now, endpoint.next_run_at, none="never") + source)]
+    if endpoint.is_running:
+        fields.append(("running", f"{endpoint.run_id}, attempt {endpoint.attempt}, by {endpoint.claimed_by}"))
+    if endpoint.manual_at is not None:
+        fields.append(("run requested", when(now, endpoint.manual_at)))
+    if endpoint.last_run_at is not None:
+        fields.append(("last run", f"{endpoint.last_status}, {when(now, endpoint.last_run_at)}"))
+    if endpoint.failure_count:
+        fields.append(("failures in a row", str(endpoint.failure_count)))
+    if endpoint.not_before is not None and endpoint.not_before > now:
+        fields.append(("not before", f"{when(now, endpoint.not_before)}, as the target asked"))
+    fields.extend(hints_in_words(endpoint, now))
+    return fields
+
+
+def hints_in_words(endpoint: "Endpoint", now: datetime) -> list[tuple[str, str]]:
+    fields: list[tuple[str, str]] = []
+    if (hint := endpoint.interval_hint) is not None:
+        reason = f": {hint.reason}" if hint.reason else ""
+        what = f"every {format_duration(hint.interval_ms)} until {when(now, hint.expires_at)}, by {hint.author}"
+        fields.append(("interval hint", what + reason))
+    if (once := endpoint.one_shot_hint) is not None:
+        reason = f": {once.reason}" if once.reason else ""
+        what = f"once at {when(now, once.next_run_at)}, good until {clock(once.expires_at)}, by {once.author}"
+        fields.append(("one-shot hint", what + reason))
+    return fields
+
+
+def _schedule(endpoint: "Endpoint") -> list[tuple[str, str]]:
+    from mainspring.domain.schedule import describe
+
+    words = schedule_in_words(endpoint)
+    if endpoint.cron is not None:
+        words += f" ({describe(endpoint.cron, endpoint.id)})"
+    if not endpoint.spread and endpoint.interval_ms is not None:
+        words += ", not spread"
+    fields = [("schedule", words)]
+    for name, ms in (("min interval", endpoint.min_interval_ms), ("max interval", endpoint.max_interval_ms)):
+        if ms:
+            fields.append((name, format_duration(ms)))
+    if endpoint.jitter_ms:
+        fields.append(("jitter", format_duration(endpoint.jitter_ms)))
+    catch_up = f", at most {endpoint.catch_up_max}" if endpoint.misfire == "catch_up" else ""
+    lateness = endpoint.max_lateness_ms
+    late = f", at most {format_duration(lateness)} late" if lateness is not None else ""
+    fields.append(("backoff", endpoint.backoff.value))
+    fields.append(("misfire", f"{endpoint.misfire.value}{catch_up}{late}"))
+    fields.append(("on lost worker", endpoint.on_lost_worker.value))
+    return fields
+
+
+def _call(endpoint: "Endpoint") -> list[tuple[str, str]]:
+    action = endpoint.action
+    fields = [("calls", f"{action.method} {action.url}")]
+    for header in action.headers:
+        fields.append(("header", f"{header.name}: {MASK if header.secret else header.value}"))
+    if action.body is not None:
+        fields.append(("body", action.body))
+    fields.append(("timeout", format_duration(action.timeout_ms)))
+    codes = ", ".join(map(str, action.accept_codes)) or "2xx"
+    condition = f" and {action.condition}" if action.condition else ""
+    fields.append(("success", f"{codes}{condition}"))
+    if action.redirects_max:
+        fields.append(("redirects", f"at most {action.redirects_max}"))
+    fields.append(("response kept", f"{action.body_cap:,} bytes"))
+    return fields
+
+
+def show_outcome(endpoint: "Endpoint", outcome: "Outcome") -> None:
+    """What a test call met: the verdict, the time line, the beginning of the body."""
+    code = f"HTTP {outcome.status_code}" if outcome.status_code is not None else "no response"
+    fields = [
+        ("called", f"{endpoint.action.method} {endpoint.action.url}"),
+        ("status", outcome.status.value),
+        ("response", f"{code} in {format_duration(outcome.duration_ms)}"),
+        ("address", _address_verdict(outcome)),
+        *_if("error", outcome.error or ""),
+    ]
+    if outcome.phases is not None:
+        fields.extend(phases_in_words(outcome.phases))
+    if outcome.retry_after_s is not None:
+        fields.append(("retry after", format_duration(outcome.retry_after_s * 1_000)))
+    if outcome.body is not None:
+        fields.append(("body", body_in_words(outcome.body)))
+    show_fields(fields)
+    if outcome.body is not None and outcome.body.data:
+        print()
+        print(body_view(outcome.body, PREVIEW_CHARS))
+
+
+def _address_verdict(outcome: "Outcome") -> str:
+    if outcome.error_code == "blocked_address":
+        return "blocked; the operator may allow a network with MAINSPRING_ALLOW_CIDRS"
+    return f"{outcome.address}, allowed" if outcome.address else "none reached"
+
+
+def phases_in_words(phases: "Phases") -> list[tuple[str, str]]:
+    """Each phase with what it took itself; those that did not happen are left out."""
+    fields: list[tuple[str, str]] = []
+    before_us = 0
+    for name, at_us in (
+        ("name lookup", phases.dns_us),
+        ("connect", phases.connect_us),
+        ("TLS", phases.tls_us),
+        ("first byte", phases.first_byte_us),
+        ("rest", phases.total_us),
+    ):
+        if at_us > before_us:
+            fields.append((name, f"{(at_us - before_us) / 1000:.1f} ms"))
+            before_us = at_us
+    return fields
+
+
+def body_in_words(body: "Body") -> str:
+    kept = f"{len(body.data):,} bytes"
+    if body.truncated:
+        kept += f" kept of {body.bytes_seen:,} or more"
+    return f"{kept}, {body.content_type or 'no content type'}"
+
+
+def body_view(body: "Body", chars_max: int | None = None) -> str:
+    """The body as harmless text; cut for a preview."""
+    from mainspring.domain.text import sanitised_view
+
+    text = sanitised_view(body.data, body.content_type)
+    if chars_max is None or len(text) <= chars_max:
+        return text
+    return f"{text[:chars_max]}\n… {len(text) - chars_max:,} more characters"
+
+
+def tell(sentences: list[str]) -> None:
+    for sentence in sentences:
+        say(sentence)
+
+
+def _if(name: str, value: str) -> list[tuple[str, str]]:
+    return [(name, value)] if value else []

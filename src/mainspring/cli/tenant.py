@@ -1,0 +1,84 @@
+"""`mainspring tenant ...`: what the tenant may use. Which tenant that is, MAINSPRING_TENANT says."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.arguments import NO_VALUE, read_quota
+from mainspring.cli.door import Door, OutputOption, ask
+from mainspring.cli.screen import Output, show_fields, show_json
+from mainspring.cli.shapes import tenant_shape
+from mainspring.domain.duration import format_duration, parse_duration_ms
+from mainspring.domain.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from mainspring.domain.endpoint import Tenant
+
+app = Door("The tenant (MAINSPRING_TENANT) and its quotas.")
+
+
+@app.command("show")
+def show(output: OutputOption = Output.TABLE) -> None:
+    """Show the tenant's quotas and what it used of them this month."""
+    from mainspring.operations.tenants import find_tenant
+
+    _show(ask(find_tenant), output)
+
+
+@app.command("set")
+def set_quotas(
+    runs_per_month: Annotated[
+        str | None, typer.Option("--runs-per-month", metavar="N", help="Runs a month; none for no limit.")
+    ] = None,
+    tokens_per_month: Annotated[
+        str | None, typer.Option("--tokens-per-month", metavar="N", help="Model tokens a month; none for no limit.")
+    ] = None,
+    endpoints_max: Annotated[
+        str | None, typer.Option("--endpoints-max", metavar="N", help="Endpoints at once; none for no limit.")
+    ] = None,
+    interval_min: Annotated[
+        str | None, typer.Option("--interval-min", metavar="DURATION", help="The least interval; none for no limit.")
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Change the quotas that are given. What waited for a quota runs again at once if the new one allows it."""
+    from msgspec.structs import replace
+
+    from mainspring.operations.tenants import set_quotas as change_quotas
+
+    given = {
+        "runs_per_month": runs_per_month,
+        "tokens_per_month": tokens_per_month,
+        "endpoints_max": endpoints_max,
+    }
+    wanted = {name: read_quota(text, name) for name, text in given.items() if text is not None}
+    if interval_min is not None:
+        wanted["interval_ms_min"] = _interval(interval_min)
+    if not wanted:
+        raise InvalidInput("no quota was given; name one, for example --runs-per-month 100000", field="quota")
+    _show(ask(lambda desk: change_quotas(desk, lambda tenant: replace(tenant, **wanted))), output)
+
+
+def _interval(text: str) -> int | None:
+    return None if text.strip().lower() in (*NO_VALUE, "0") else parse_duration_ms(text, field="interval_min")
+
+
+def _show(tenant: "Tenant", output: Output) -> None:
+    if output is Output.JSON:
+        show_json(tenant_shape(tenant))
+        return
+    least = tenant.interval_ms_min
+    show_fields(
+        [
+            ("tenant", tenant.id),
+            ("runs per month", f"{_quota(tenant.runs_per_month)}, {tenant.runs_this_month:,} used this month"),
+            ("tokens per month", _quota(tenant.tokens_per_month)),
+            ("endpoints at most", _quota(tenant.endpoints_max)),
+            ("interval at least", "no limit" if least is None else format_duration(least)),
+            ("signing keys", str(len(tenant.signing_keys))),
+        ]
+    )
+
+
+def _quota(value: int | None) -> str:
+    return "no limit" if value is None else f"{value:,}"

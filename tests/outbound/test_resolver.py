@@ -1,0 +1,143 @@
+"""Names are resolved without letting a slow one hold up the others, and no longer than the deadline."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from ipaddress import ip_network
+
+import pytest
+
+from mainspring.domain.run import RunStatus
+from mainspring.outbound.guard import AddressGuard
+from mainspring.outbound.http import HttpCaller
+from mainspring.outbound.resolver import LOOKUPS_PER_TENANT_MAX, NAMES_MAX, Resolver, system_lookup
+from mainspring.outbound.vault import Vault
+from tests.outbound.conftest import LOOPBACK, NOW, request_to
+from tests.peers.hostile import HostilePeer
+
+
+class NameServer:
+    """Answers 127.0.0.1, except that names with `hung` in them wait until released."""
+
+    def __init__(self) -> None:
+        self.released = threading.Event()
+        self.asked: list[str] = []
+
+    def lookup(self, name: str) -> tuple[str, ...]:
+        self.asked.append(name)
+        if "hung" in name:
+            self.released.wait()
+        if "missing" in name:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        return ("127.0.0.1",)
+
+
+@pytest.fixture
+def names() -> Iterator[NameServer]:
+    server = NameServer()
+    yield server
+    server.released.set()
+
+
+async def test_a_name_server_that_never_answers_ends_at_the_deadline(names: NameServer, vault: Vault) -> None:
+    caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW, lookup=names.lookup)
+
+    outcome = await caller.call(request_to("http://hung.example/", timeout_ms=100))
+    await caller.aclose()
+
+    assert (outcome.status, outcome.error_code) == (RunStatus.TIMEOUT, "deadline")
+    assert outcome.error == "hung.example was not resolved within 100 ms"
+    assert 90 <= outcome.duration_ms <= 1_000
+
+
+async def test_hung_names_do_not_hold_up_good_ones(peer: HostilePeer, names: NameServer, vault: Vault) -> None:
+    caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW, lookup=names.lookup)
+    hung = [
+        asyncio.create_task(caller.call(request_to(f"http://hung{number}.example/", timeout_ms=60_000)))
+        for number in range(LOOKUPS_PER_TENANT_MAX * 2)
+    ]
+    await asyncio.sleep(0)
+
+    outcome = await caller.call(request_to(f"http://good.example:{peer.port}/ok", tenant_id="tn_2", timeout_ms=5_000))
+    for task in hung:
+        task.cancel()
+    await asyncio.gather(*hung, return_exceptions=True)
+    await caller.aclose()
+
+    assert outcome.status is RunStatus.SUCCESS
+    assert len([name for name in names.asked if "hung" in name]) == LOOKUPS_PER_TENANT_MAX
+
+
+async def test_a_tenants_lookups_go_on_when_a_hung_one_ends(names: NameServer) -> None:
+    resolver = Resolver(LOOPBACK, names.lookup)
+    tasks = [
+        asyncio.create_task(resolver.route(f"hung{number}.example", 80, "tn_1"))
+        for number in range(LOOKUPS_PER_TENANT_MAX + 5)
+    ]
+    await asyncio.sleep(0)
+    names.released.set()
+
+    async with asyncio.timeout(5):
+        routes = await asyncio.gather(*tasks)
+
+    assert routes[-1].entry == f"hung{LOOKUPS_PER_TENANT_MAX + 4}.example:80:127.0.0.1"
+
+
+async def test_calls_for_one_name_share_one_lookup(peer: HostilePeer, names: NameServer, vault: Vault) -> None:
+    caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW, lookup=names.lookup)
+    url = f"http://good.example:{peer.port}/ok"
+
+    first = await asyncio.gather(*(caller.call(request_to(url)) for _ in range(20)))
+    again = await caller.call(request_to(url))
+    await caller.aclose()
+
+    assert {outcome.status for outcome in (*first, again)} == {RunStatus.SUCCESS}
+    assert names.asked == ["good.example"]
+
+
+async def test_an_unknown_name_is_a_dns_failure(names: NameServer, vault: Vault) -> None:
+    caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW, lookup=names.lookup)
+
+    outcome = await caller.call(request_to("http://missing.example/"))
+    await caller.aclose()
+
+    assert (outcome.status, outcome.error_code) == (RunStatus.FAILURE, "dns")
+    assert outcome.error == "missing.example could not be resolved: Name or service not known"
+
+
+async def test_a_cancelled_call_leaves_its_lookup_to_the_others(names: NameServer) -> None:
+    resolver = Resolver(LOOPBACK, names.lookup)
+    first = asyncio.create_task(resolver.route("hung.example", 80, "tn_1"))
+    second = asyncio.create_task(resolver.route("hung.example", 80, "tn_1"))
+    await asyncio.sleep(0)
+    first.cancel()
+    names.released.set()
+
+    async with asyncio.timeout(5):
+        route = await second
+
+    assert route.entry == "hung.example:80:127.0.0.1"
+    assert names.asked == ["hung.example"]
+
+
+async def test_refused_addresses_are_left_out_of_a_route() -> None:
+    guard = AddressGuard((ip_network("127.0.0.1/32"),))
+    resolver = Resolver(guard, lambda name: ("10.0.0.1", "127.0.0.1", "::1", "8.8.8.8"))
+
+    route = await resolver.route("mixed.example", 8080, "tn_1")
+
+    assert route.entry == "mixed.example:8080:127.0.0.1,8.8.8.8"
+
+
+async def test_answers_kept_in_memory_are_bounded() -> None:
+    resolver = Resolver(LOOPBACK, lambda name: ("127.0.0.1",))
+
+    for number in range(NAMES_MAX + 10):
+        await resolver.route(f"n{number}.example", 80, "tn_1")
+
+    assert (len(resolver._known), len(resolver._routes)) == (NAMES_MAX, NAMES_MAX)
+
+
+def test_the_system_knows_localhost() -> None:
+    assert set(system_lookup("localhost")) & {"127.0.0.1", "::1"}
