@@ -69,7 +69,9 @@ class Settings(BaseSettings):
     secret_key_file: Path | None = Field(
         default=None, description="File with that key; default: `secret.key` in data_dir, made at the first start."
     )
-    tenant: str = Field(default="default", description="The tenant that the command line works for.")
+    tenant: str = Field(
+        default="default", min_length=1, max_length=100, description="The tenant that the command line works for."
+    )
     allow_cidrs: Networks = Field(
         default=(), description="Private networks that endpoints may call, e.g. `127.0.0.0/8,10.1.0.0/16`."
     )
@@ -128,7 +130,8 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     for name in given:
         if name not in known and name not in OURS_BUT_NOT_SETTINGS:
             raise Misconfigured(
-                f"unknown setting {name}{did_you_mean(name, known)} `mainspring settings` lists them all", setting=name
+                f"unknown setting {name}{did_you_mean(name, known) or ';'} `mainspring settings` lists them all",
+                setting=name,
             )
     values = {name[len(PREFIX) :].lower(): value for name, value in given.items() if name in known}
     try:

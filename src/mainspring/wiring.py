@@ -7,7 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
-from ipaddress import ip_address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from itertools import count
 from secrets import randbits, token_hex
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from msgspec import Struct
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.instant import to_us
+from mainspring.domain.name import shown
 from mainspring.domain.schedule import CRON
 from mainspring.operations.endpoints import Desk
 from mainspring.ports import Clock, Ids, Stores, Vault
@@ -64,6 +65,10 @@ async def open_stores(
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite":
         path = rest.removeprefix("/") if rest.startswith("/:memory:") else rest
+        if not path.strip("/"):
+            raise Misconfigured(
+                "the database URL names no file; write sqlite:///path/to/file.db", setting="MAINSPRING_DATABASE_URL"
+            )
         from mainspring.stores.sqlite.database import Database as SqliteDatabase
         from mainspring.stores.sqlite.endpoints import SqliteEndpoints
         from mainspring.stores.sqlite.runs import SqliteRuns
@@ -94,7 +99,8 @@ async def open_stores(
             await postgres.aclose()
     else:
         raise Misconfigured(
-            f"unknown kind of database {scheme!r}; give sqlite:///path/to/file.db or postgresql://user@host/name",
+            f"unknown kind of database{f' {shown(scheme)!r}' if '://' in url else ''}; "
+            "give sqlite:///path/to/file.db or postgresql://user@host/name",
             setting="MAINSPRING_DATABASE_URL",
         )
 
@@ -134,7 +140,16 @@ async def open_desk(settings: Settings, actor: str = "cli") -> AsyncIterator[Des
     async with open_stores(settings.url, pool_size=settings.database_pool, behind_bouncer=settings.pgbouncer) as stores:
         keys = open_keys(settings)
         await _prepare(stores, settings, keys.primary_id)
-        yield Desk(stores, settings.tenant, actor, TimeOrderedIds(), SealingVault(keys), CRON, settings.allow_ports)
+        yield Desk(
+            stores,
+            settings.tenant,
+            actor,
+            TimeOrderedIds(),
+            SealingVault(keys),
+            CRON,
+            settings.allow_ports,
+            never_called,
+        )
 
 
 async def _prepare(stores: Stores, settings: Settings, key_id: str) -> None:
@@ -149,22 +164,25 @@ async def _prepare(stores: Stores, settings: Settings, key_id: str) -> None:
         await stores.endpoints.put_tenant(Tenant(settings.tenant, settings.tenant))
 
 
+def never_called(host: str) -> str | None:
+    """Why this host is never called, whatever an operator allows; None: it may be, or its name must be looked up."""
+    return _verdict(host, (ip_network("0.0.0.0/0"), ip_network("::/0")))
+
+
 def judge_host(settings: Settings, host: str) -> str | None:
     """Why calls to this host will be blocked, as far as its name tells before it is looked up; None: nothing seen."""
+    return _verdict(host, settings.allow_cidrs)
+
+
+def _verdict(host: str, allowed: tuple[IPv4Network | IPv6Network, ...]) -> str | None:
     from mainspring.outbound.guard import AddressGuard
 
     address = "127.0.0.1" if host == "localhost" or host.endswith(".localhost") else host.strip("[]")
-    if not _is_address(address):
-        return None
-    return AddressGuard(settings.allow_cidrs).verdict(address)
-
-
-def _is_address(text: str) -> bool:
     try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
+        ip_address(address)
+    except ValueError:  # a name: only whoever calls it learns where it leads
+        return None
+    return AddressGuard(allowed).verdict(address)
 
 
 def new_signing_secret() -> str:

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
+from tests.stores.world import an_outcome
 
 from mainspring.domain.claiming import Claim, Claimant, Transition, admit
 from mainspring.domain.endpoint import Endpoint
@@ -11,7 +12,6 @@ from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.run import Outcome, RunStatus
 from mainspring.domain.schedule import CRON
 from mainspring.domain.settling import Finished, Settlement, settle
-from tests.stores.world import an_outcome
 
 DAY = datetime(2025, 1, 1, tzinfo=UTC)
 LEASE_MARGIN_MS = 30_000

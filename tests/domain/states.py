@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from random import Random
 
+from tests.stores.world import an_endpoint
+
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint
 from mainspring.domain.governor import encode_trail, plan_next_run
 from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.schedule import CRON
-from tests.stores.world import an_endpoint
 
 CRONS = ("* * * * *", "*/15 * * * *", "30 2 * * *", "H H * * *", "0 0 29 2 *", "*/7 * * * * *", "0 9 * * MON-FRI")
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu")

@@ -4,14 +4,14 @@ from datetime import datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
+from tests.domain.stage import DAY, at, due, every, once, run
+from tests.stores.world import an_endpoint
 
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint
 from mainspring.domain.governor import SOURCES, Decision, Step, decode_trail, encode_trail, plan_next_run
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.run import RunStatus
 from mainspring.domain.schedule import CRON
-from tests.domain.stage import DAY, at, due, every, once, run
-from tests.stores.world import an_endpoint
 
 HOUR = at("01:00:00")
 

@@ -7,12 +7,12 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.domain.stage import DAY, at
+from tests.stores.world import an_endpoint
 
 from mainspring.domain.endpoint import INTERVAL_MS_MAX, INTERVAL_MS_MIN, BackoffPolicy, Endpoint
 from mainspring.domain.governor import plan_next_run
 from mainspring.domain.schedule import CRON
-from tests.domain.stage import DAY, at
-from tests.stores.world import an_endpoint
 
 HOUR_MS = 3_600_000
 ENDPOINTS = 4_000

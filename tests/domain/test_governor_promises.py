@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.domain.stage import DAY
+from tests.domain.states import CRONS, ZONES, states
+from tests.stores.world import an_endpoint
 
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint
 from mainspring.domain.governor import SOURCES, Decision, plan_next_run
 from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.instant import FOREVER, after_ms
 from mainspring.domain.schedule import CRON
-from tests.domain.stage import DAY
-from tests.domain.states import CRONS, ZONES, states
-from tests.stores.world import an_endpoint
 
 ROOT = Path(__file__).parents[2]
 DRAWN = 8_000

@@ -8,7 +8,7 @@ import pytest
 from mainspring.domain.run import Outcome, RunStatus
 from mainspring.outbound.http import HttpCaller
 from tests.outbound.conftest import request_to
-from tests.peers.hostile import OK_BODY, STATIC, HostilePeer
+from tests.peers.hostile import CLOSING, OK_BODY, STATIC, HostilePeer
 
 FAILURE, SUCCESS, TIMEOUT = RunStatus.FAILURE, RunStatus.SUCCESS, RunStatus.TIMEOUT
 
@@ -167,9 +167,9 @@ async def test_a_gzip_answer_is_kept_as_it_came_and_its_header_says_so(peer: Hos
 
 
 async def test_header_values_are_escaped_and_at_most_a_hundred_kept(peer: HostilePeer, caller: HttpCaller) -> None:
-    latin = await caller.call(request_to(peer.url("/header/latin-1")))
-    escape = await caller.call(request_to(peer.url("/header/escape")))
-    many = await caller.call(request_to(peer.url("/header/150")))
+    latin, escape, many = await asyncio.gather(
+        *(caller.call(request_to(peer.url(f"/header/{name}"))) for name in ("latin-1", "escape", "150"))
+    )
 
     assert ("x-name", r"caf\xe9 \x80") in latin.headers
     assert ("x-name", r"\x1b[31mred") in escape.headers
@@ -181,6 +181,9 @@ async def test_one_bad_answer_does_not_disturb_the_next_on_the_same_caller(
 ) -> None:
     for path in STATIC:
         await caller.call(request_to(peer.url(path)))
+        if path in CLOSING:
+            async with asyncio.timeout(5):
+                await peer.deserted.wait()
         outcome = await caller.call(request_to(peer.url("/ok")))
 
         assert (outcome.status, outcome.body and outcome.body.data) == (SUCCESS, OK_BODY), path

@@ -75,6 +75,8 @@ async def test_the_limit_ends_a_chain(
         ("/redirect/to?to=ftp://127.0.0.1/", "redirect_invalid"),
         ("/redirect/to?to=http://127.0.0.1:22/", "redirect_invalid"),
         ("/redirect/to?to=http://[::1/", "redirect_invalid"),
+        ("/redirect/to?to=/a%20b", "redirect_invalid"),
+        ("/redirect/to?to=/%E2%82%AC", "redirect_invalid"),
         ("/redirect/to?to=//127.0.0.2/x", "blocked_address"),
         ("/redirect/to?to=http://169.254.169.254/", "blocked_address"),
     ],

@@ -2,12 +2,14 @@
 
 import json
 from datetime import UTC, datetime
+from ipaddress import ip_network
 
 import pytest
 from standardwebhooks import Webhook
 
 from mainspring.domain.run import Header, RunStatus
-from mainspring.outbound.http import HttpCaller
+from mainspring.outbound.guard import AddressGuard
+from mainspring.outbound.http import PLANS_MAX, HttpCaller
 from mainspring.outbound.signing import generate_secret
 from mainspring.outbound.vault import KeyRing, Vault
 from tests.outbound.conftest import LOOPBACK, NOW, request_to
@@ -202,6 +204,19 @@ async def test_an_echoed_secret_is_taken_out_of_what_is_kept(
         assert json.loads(outcome.body.data)["headers"]["authorization"] == "[redacted]"
 
 
+async def test_a_secret_cut_in_half_by_the_cap_is_taken_out(
+    peer: HostilePeer, caller: HttpCaller, vault: Vault
+) -> None:
+    headers = (Header("X-Key", vault.seal("canary-token-123", "tn_1|ep_1|header:x-key"), secret=True),)
+
+    outcome = await caller.call(
+        request_to(peer.url("/answer?body=it+is+canary-token-123"), headers=headers, body_cap=14)
+    )
+
+    assert outcome.body is not None
+    assert outcome.body.data == b"it is [redacted]"
+
+
 async def test_a_secret_echoed_in_headers_is_taken_out(peer: HostilePeer, caller: HttpCaller, vault: Vault) -> None:
     sealed = vault.seal("canary-token-123", "tn_1|ep_1|header:x-key")
     url = peer.url("/answer?status=500&header=X-Echo:+is+canary-token-123+it")
@@ -279,6 +294,26 @@ async def test_an_outcome_says_where_the_time_went_and_who_answered(peer: Hostil
     assert 0 < outcome.phases.connect_us < outcome.phases.first_byte_us <= outcome.phases.total_us
     assert outcome.phases.first_byte_us >= 30_000
     assert outcome.duration_ms == round(outcome.phases.total_us / 1_000)
+
+
+async def test_plans_kept_in_memory_are_bounded(vault: Vault) -> None:
+    caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW)
+    for number in range(PLANS_MAX + 10):
+        caller._plan(request_to(f"http://127.0.0.1:8000/{number}").action)
+
+    assert len(caller._plans) == PLANS_MAX
+
+
+@pytest.mark.parametrize("host", ["[::1]", "six.example"])
+async def test_a_target_is_reached_over_ipv6(host: str, vault: Vault) -> None:
+    guard = AddressGuard((ip_network("::1/128"),))
+    caller = HttpCaller(guard, vault, clock=lambda: NOW, lookup=lambda name: ("127.0.0.1", "::1"))
+    async with HostilePeer(host="::1") as peer:
+        outcome = await caller.call(request_to(f"http://{host}:{peer.port}/ok"))
+        await caller.aclose()
+
+    assert (outcome.status, outcome.address) == (RunStatus.SUCCESS, "::1")
+    assert peer.seen[0].header("host") == f"{host}:{peer.port}"
 
 
 async def test_an_unreachable_port_is_a_connect_failure(caller: HttpCaller) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from mainspring.domain.run import RunStatus
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.sockets import EpollSockets, LoopSockets
 from mainspring.outbound.vault import Vault
-from mainspring.outbound.wire import Wire
+from mainspring.outbound.wire import ENTRIES_MAX, Transfer, Wire
 from tests.outbound.conftest import LOOPBACK, NOW, request_to
 from tests.peers.certificate import make_tls
 from tests.peers.hostile import OK_BODY, HostilePeer
@@ -112,6 +112,55 @@ async def test_a_kept_connection_the_peer_closed_is_replaced(vault: Vault) -> No
     assert second.accepted == 1
 
 
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+@pytest.mark.parametrize("path", ["/empty", "/reset"])
+async def test_a_request_lost_on_a_kept_connection_is_not_sent_again(
+    method: str, path: str, peer: HostilePeer, caller: HttpCaller
+) -> None:
+    await caller.call(request_to(peer.url("/ok"), method=method))
+
+    outcome = await caller.call(request_to(peer.url(path), method=method))
+
+    assert (outcome.status, outcome.error_code) == (RunStatus.FAILURE, "connect")
+    assert (outcome.error or "").endswith("before an answer: it is not known whether the request arrived")
+    assert [seen.path for seen in peer.seen] == ["/ok", path]
+
+
+async def test_names_told_to_libcurl_are_bounded(peer: HostilePeer) -> None:
+    wire = Wire(LOOPBACK, user_agent="test", connections_max=2)
+    wire._entries = {f"n{number}.example:80": "" for number in range(ENTRIES_MAX)}
+
+    for name in ("a", "b", "a"):
+        key = f"{name}.example:{peer.port}"
+        code, transfer = await wire.exchange(
+            "GET", f"http://{key}/ok", [], None, host_key=key, entry=f"{key}:127.0.0.1", timeout_ms=5_000, cap=100
+        )
+        wire.release(transfer)
+        assert code == 0
+    wire.close()
+
+    assert len(wire._entries) == ENTRIES_MAX
+    assert "n0.example:80" not in wire._entries
+
+
+async def test_a_name_told_by_a_call_that_was_cancelled_is_told_again(peer: HostilePeer) -> None:
+    wire = Wire(LOOPBACK, user_agent="test", connections_max=2)
+    key = f"a.example:{peer.port}"
+
+    def exchange() -> Coroutine[object, object, tuple[int, Transfer]]:
+        entry = f"{key}:127.0.0.1"
+        return wire.exchange("GET", f"http://{key}/ok", [], None, host_key=key, entry=entry, timeout_ms=5_000, cap=100)
+
+    first = asyncio.create_task(exchange())
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.gather(first, return_exceptions=True)
+    code, _ = await exchange()
+    wire.close()
+
+    assert code == 0
+
+
 async def test_calls_beyond_the_places_wait_and_their_deadline_with_them(peer: HostilePeer, vault: Vault) -> None:
     caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW, connections_max=2)
 
@@ -164,10 +213,14 @@ async def test_an_idle_socket_that_becomes_readable_is_watched_no_longer(watcher
     ours, theirs = socket.socketpair()
     acted: list[int] = []
     turns: list[None] = []
-    sockets = watcher(asyncio.get_running_loop(), lambda fd, bits: acted.append(bits), lambda: turns.append(None))
-    sockets.watch(POLL_OUT, ours.fileno(), None, None)
-    sockets.watch(POLL_IN, ours.fileno(), None, None)
-    sockets.watch(POLL_REMOVE, ours.fileno(), None, None)
+    lost: list[int] = []
+    sockets = watcher(
+        asyncio.get_running_loop(), lambda fd, bits: acted.append(bits), lambda: turns.append(None), lost.append
+    )
+    number = ours.fileno()
+    sockets.watch(POLL_OUT, number, None, None)
+    sockets.watch(POLL_IN, number, None, None)
+    sockets.watch(POLL_REMOVE, number, None, None)
 
     theirs.close()
     for _ in range(20):
@@ -177,6 +230,7 @@ async def test_an_idle_socket_that_becomes_readable_is_watched_no_longer(watcher
 
     assert acted == []
     assert len(turns) <= 2
+    assert lost == ([number] if watcher is EpollSockets else [])
 
 
 async def test_a_socket_closed_by_its_neighbour_in_one_batch_is_passed_over() -> None:
@@ -185,7 +239,7 @@ async def test_a_socket_closed_by_its_neighbour_in_one_batch_is_passed_over() ->
     loop.set_exception_handler(lambda loop, context: faults.append(context))
     turned = asyncio.Event()
     ours, theirs = zip(*(socket.socketpair() for _ in range(2)), strict=True)
-    sockets = EpollSockets(loop, lambda fd, bits: ours[1].close(), turned.set)
+    sockets = EpollSockets(loop, lambda fd, bits: ours[1].close(), turned.set, faults.append)
     for each in ours:
         sockets.watch(POLL_IN, each.fileno(), None, None)
     sockets.watch(POLL_REMOVE, ours[1].fileno(), None, None)
@@ -204,7 +258,7 @@ async def test_a_socket_closed_by_its_neighbour_in_one_batch_is_passed_over() ->
 @both_watchers
 async def test_a_socket_number_used_again_is_watched_again(watcher: Watcher) -> None:
     acted = asyncio.Event()
-    sockets = watcher(asyncio.get_running_loop(), lambda fd, bits: acted.set(), lambda: None)
+    sockets = watcher(asyncio.get_running_loop(), lambda fd, bits: acted.set(), lambda: None, lambda fd: None)
     first, other = socket.socketpair()
     number = first.fileno()
     sockets.watch(POLL_IN, number, None, None)

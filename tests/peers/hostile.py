@@ -14,6 +14,7 @@ import json
 import ssl
 import struct
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from socket import SO_LINGER, SOL_SOCKET
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -161,9 +162,7 @@ class HostilePeer:
 
     @property
     def port(self) -> int:
-        assert self._server is not None, "the peer is not open"
-        port: int = self._server.sockets[0].getsockname()[1]
-        return port
+        return self._port
 
     def url(self, path: str) -> str:
         host = f"[{self._host}]" if ":" in self._host else self._host
@@ -173,6 +172,7 @@ class HostilePeer:
         self._server = await asyncio.start_server(
             self._serve, self._host, self._port, ssl=self._tls, limit=HEAD_BYTES_MAX, backlog=1_024
         )
+        self._port = self._server.sockets[0].getsockname()[1]
         return self
 
     async def __aexit__(
@@ -205,8 +205,10 @@ class HostilePeer:
         except asyncio.CancelledError:
             writer.transport.abort()
         finally:
-            self.open_connections -= 1
             writer.close()
+            with suppress(ConnectionError, ssl.SSLError):
+                await writer.wait_closed()
+            self.open_connections -= 1
             if not self.open_connections:
                 self.deserted.set()
 

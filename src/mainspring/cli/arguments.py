@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.domain.duration import parse_duration_ms
+from mainspring.domain.duration import DURATION_MS_MAX, parse_duration_ms
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.name import shown
 
@@ -42,8 +42,9 @@ def read_instant(text: object, field: str) -> datetime:
     )
 
 
-def read_span(text: str, field: str) -> timedelta:
-    return timedelta(milliseconds=parse_duration_ms(text, field=field))
+def read_span(text: str, field: str, most: timedelta = timedelta(milliseconds=DURATION_MS_MAX)) -> timedelta:
+    most_ms = most // timedelta(milliseconds=1)
+    return timedelta(milliseconds=parse_duration_ms(text, field=field, max_ms=most_ms))
 
 
 def read_header(text: str, *, secret: bool) -> "Header":

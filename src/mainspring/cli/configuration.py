@@ -6,7 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from mainspring.cli.door import OutputOption, current_settings
-from mainspring.cli.screen import MASK, Output, show_json, show_table
+from mainspring.cli.screen import MASK, Output, show_json
+from mainspring.cli.table import Column, show_table
 from mainspring.domain.duration import format_duration
 
 if TYPE_CHECKING:
@@ -25,14 +26,21 @@ class SettingRow(NamedTuple):
 
 
 def settings(output: OutputOption = Output.TABLE) -> None:
-    """List every setting with its value, its default and its meaning; secrets are masked."""
+    """List every setting, its value, default and meaning.
+
+    Settings are environment variables; secrets are masked.
+    """
     rows = setting_rows(current_settings())
     if output is Output.JSON:
         show_json([row._asdict() for row in rows])
         return
-    shown = [(row.name, row.value or "-", "" if row.value == row.default else row.default or "-") for row in rows]
-    show_table(("SETTING", "VALUE", "DEFAULT, IF OTHER"), shown, "")
-    print("\nWhat each means: mainspring settings -o json, or docs/reference/settings.md.")
+    columns = (
+        Column("SETTING"),
+        Column("VALUE", can_cut=True),
+        Column("DEFAULT", can_cut=True),
+        Column("MEANING", tail=True),
+    )
+    show_table(columns, [(row.name, row.value or "-", row.default or "-", row.meaning) for row in rows], "")
 
 
 def setting_rows(current: "Settings") -> list[SettingRow]:

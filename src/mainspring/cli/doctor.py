@@ -1,7 +1,7 @@
 """`mainspring doctor`: look at everything that is usually wrong, and say the way out of each.
 
-A finding is `ok`, a `warning` (it works, but somebody should know) or an `error` (it does not work); any error makes the
-exit code 1. Opening the database brings its schema up to date, as every command does.
+A finding is `ok`, a `warning` (it works, but somebody should know) or an `error` (it does not work); any error makes
+the exit code 1. Opening the database brings its schema up to date, as every command does.
 """
 
 import asyncio
@@ -39,7 +39,11 @@ class Finding(NamedTuple):
 
 
 def doctor(output: OutputOption = Output.TABLE) -> None:
-    """Check the installation: database, clock, key, workers, backlog, data folder. 1 when something is wrong."""
+    """Check the installation and say what to do.
+
+    Looks at the database, its schema and clock, the secret key, the workers and their backlog, the data folder, and
+    the networks that may be called. Ends with 1 when something is wrong.
+    """
     settings = current_settings()
     findings = [*_program(), *_data_dir(settings), *asyncio.run(_database(settings))]
     if output is Output.JSON:

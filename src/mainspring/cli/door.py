@@ -56,10 +56,14 @@ OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Print a ta
 class Door(typer.Typer):
     """A Typer whose commands answer for what they raise."""
 
-    def __init__(self, help: str) -> None:
+    def __init__(self, summary: str) -> None:
         # Plain help: the rich one costs 0.15 s at every --help and every usage error.
         super().__init__(
-            help=help, no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+            help=summary,
+            no_args_is_help=True,
+            add_completion=False,
+            rich_markup_mode=None,
+            pretty_exceptions_enable=False,
         )
 
     def command(  # type: ignore[override]  # the other options of Typer's are not used here

@@ -8,9 +8,10 @@ import typer
 from mainspring.cli import wishes
 from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_instant, read_span
 from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
-from mainspring.cli.screen import Output, note, relative, say, show_json, show_table, when
+from mainspring.cli.screen import Output, note, relative, say, show_json, when
 from mainspring.cli.shapes import endpoint_shape, run_in_full, run_shape, state_of
 from mainspring.cli.sights import Sight, run_sentence, schedule_in_words, see, see_all, show_endpoint, show_outcome
+from mainspring.cli.table import Column, show_table
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -54,7 +55,7 @@ def add(
     spread: wishes.Spread = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Add an endpoint: a URL and either --every or --cron. Its first run is planned at once."""
+    """Add an endpoint: a URL, and either --every or --cron."""
     given = dict(locals())
     from mainspring.domain.definition import Definition
     from mainspring.operations.endpoints import add_endpoint
@@ -79,7 +80,7 @@ def list_endpoints(
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List endpoints by name, with what they do and when they run next."""
+    """List endpoints with their next and last run."""
     sights = ask(lambda desk: see_all(desk, job, archived, count))
     if output is Output.JSON:
         show_json([endpoint_shape(*sight.shaped) for sight in sights])
@@ -96,13 +97,20 @@ def list_endpoints(
         for sight in sights
     ]
     nothing = "No endpoint yet. Add one: mainspring endpoint add NAME --url URL --every 30s"
-    headings = ("NAME", "STATE", "SCHEDULE", "NEXT RUN", "LAST RUN", "JOB")
-    show_table(headings, rows, "No archived endpoint." if archived else nothing)
+    columns = (
+        Column("NAME", can_cut=True),
+        Column("STATE"),
+        Column("SCHEDULE", can_cut=True),
+        Column("NEXT RUN"),
+        Column("LAST RUN"),
+        Column("JOB", can_cut=True, spare=True),
+    )
+    show_table(columns, rows, "No archived endpoint." if archived else nothing)
 
 
 @app.command("show")
 def show(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
-    """Show everything about one endpoint; secret header values are never shown."""
+    """Show everything about one endpoint but its secrets."""
     sight = ask(lambda desk: _find(desk, name))
     if output is Output.JSON:
         show_json(endpoint_shape(*sight.shaped))
@@ -142,7 +150,11 @@ def edit(
     spread: wishes.Spread = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Change what is given and nothing else; --every takes the place of a cron, --cron that of an interval."""
+    """Change what is given, and nothing else.
+
+    --every takes the place of a cron expression, --cron that of an interval. A header that is given replaces the one
+    of the same name.
+    """
     given = dict(locals())
     from mainspring.operations.endpoints import edit_endpoint
 
@@ -162,7 +174,7 @@ def pause(
     reason: Reason = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Stop an endpoint from running: until an instant, for a while, or until it is resumed."""
+    """Stop an endpoint for a while, or until it is resumed."""
     from mainspring.operations.endpoints import pause_endpoint
 
     one_of_two(until, span, "--until and --for", "until")
@@ -179,12 +191,12 @@ def pause(
 
 @app.command("resume")
 def resume(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
-    """End a pause, or take a parked endpoint back into the schedule."""
+    """End a pause, or unpark a parked endpoint."""
     from mainspring.operations.endpoints import resume_endpoint
 
     def said(sight: Sight, changed: bool) -> str:
-        did = "resumed" if changed else "was neither paused nor parked:"
-        return f"{did} {sight.endpoint.name!r}; {_next(sight)}"
+        name = f"{sight.endpoint.name!r}"
+        return f"{f'resumed {name}' if changed else f'{name} was neither paused nor parked'}; {_next(sight)}"
 
     _act(lambda desk: resume_endpoint(desk, name), said, output)
 
@@ -195,7 +207,10 @@ def run(
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the run has ended; 1 unless it succeeded.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Run an endpoint now, by the scheduler; its own cadence is kept. While it runs, one more is queued."""
+    """Ask the scheduler to run an endpoint now.
+
+    The schedule keeps its own cadence. While the endpoint runs, one more run is queued; further requests join it.
+    """
     from mainspring.cli.waiting import has_scheduler, wait_for_requested_run
     from mainspring.operations.endpoints import run_endpoint
 
@@ -219,8 +234,11 @@ def run(
 
 
 @app.command("test")
-def test(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
-    """Call an endpoint once from here, and show what came back. Its schedule does not change; 1 unless it succeeded."""
+def call_once(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
+    """Call an endpoint once, from here, and show what came back.
+
+    The run is recorded with the trigger `test`; the schedule does not change. Ends with 1 unless it succeeded.
+    """
     from mainspring.operations.testing import test_endpoint
     from mainspring.wiring import open_caller
 
@@ -244,11 +262,14 @@ def test(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
 
 @app.command("archive")
 def archive(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
-    """Take an endpoint out of the schedule for good; it and its runs are kept, and its name is free again."""
+    """Take an endpoint out of the schedule for good.
+
+    It is kept with its runs, and its name is free again.
+    """
     from mainspring.operations.endpoints import archive_endpoint
 
     def said(sight: Sight, changed: bool) -> str:
-        did = "archived" if changed else "archived before:"
+        did = "archived" if changed else "had archived before:"
         return f"{did} {sight.endpoint.name!r}; it never runs again, its runs are kept (id {sight.endpoint.id})"
 
     _act(lambda desk: archive_endpoint(desk, name), said, output)
@@ -260,7 +281,10 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Remove an endpoint and all its runs. There is no way back; `archive` keeps them."""
+    """Remove an endpoint and all its runs.
+
+    There is no way back; `archive` keeps them.
+    """
     from mainspring.operations.endpoints import delete_endpoint
 
     sight = ask(lambda desk: _find(desk, name))
@@ -275,7 +299,7 @@ def delete(
 
 @app.command("reset")
 def reset(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
-    """Set the count of failures in a row back to 0, which ends a backoff at once."""
+    """Forget its failures, which ends a backoff at once."""
     from mainspring.operations.endpoints import reset_failures
 
     _act(

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring.cli.door import OutputOption, ask
-from mainspring.cli.screen import Output, as_json, clock, say, show_json, show_table
+from mainspring.cli.screen import Output, as_json, clock, say, show_json
 from mainspring.cli.shapes import event_shape
 from mainspring.cli.sights import names_of
+from mainspring.cli.table import Column, show_table
 
 if TYPE_CHECKING:
     from mainspring.domain.event import StoredEvent
@@ -23,7 +24,10 @@ def events(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on printing events as they happen.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List events, oldest first; with --follow and -o json one object a line."""
+    """List what happened, oldest first; --follow goes on.
+
+    With --follow, -o json prints one object a line.
+    """
     if follow:
         ask(lambda desk: _follow(desk, count, output))
         return
@@ -40,7 +44,14 @@ def events(
         (clock(stored.event.at), stored.event.type.value, _subject(stored, names), stored.event.actor, _detail(stored))
         for stored in found
     ]
-    show_table(("AT", "EVENT", "ENDPOINT", "BY", "DETAIL"), rows, "No event yet.")
+    columns = (
+        Column("AT"),
+        Column("EVENT"),
+        Column("ENDPOINT", can_cut=True),
+        Column("BY", spare=True),
+        Column("DETAIL", tail=True),
+    )
+    show_table(columns, rows, "No event yet.")
 
 
 async def _follow(desk: "Desk", count: int, output: Output) -> None:

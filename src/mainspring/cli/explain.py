@@ -172,7 +172,7 @@ def _endpoint(state: EndpointState) -> Endpoint:
 
 
 def _interval_hint(state: IntervalHintState | None) -> IntervalHint | None:
-    """A hint whose every part is null is none. Whether its interval is within a hint's bounds is the governor's word."""
+    """A hint whose parts are null is none. Whether its interval is within a hint's bounds is the governor's word."""
     if state is None or (state.interval_ms is None and state.expires_at is None):
         return None
     interval_ms = _whole(state.interval_ms, "hints.interval.interval_ms", 1, DURATION_MS_MAX)
@@ -225,7 +225,7 @@ def _backoff(text: str | None) -> BackoffPolicy:
     known = tuple(BackoffPolicy)
     if text not in known:
         raise InvalidInput(
-            f"unknown backoff '{shown(text)}'{did_you_mean(text, known)}; choose one of {', '.join(known)}",
+            f"unknown backoff '{shown(text)}'{did_you_mean(text, known) or ';'} choose one of {', '.join(known)}",
             field="backoff",
         )
     return BackoffPolicy(text)

@@ -31,11 +31,11 @@ def interval(
     reason: Reason = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Run at another interval for a while (1h unless --ttl says otherwise), whatever the schedule is."""
-    from mainspring.domain.hint import INTERVAL_TTL_DEFAULT
+    """Run at another interval for a while (1h, or --ttl)."""
+    from mainspring.domain.hint import HINT_INTERVAL_MS_MAX, HINT_INTERVAL_MS_MIN, INTERVAL_TTL_DEFAULT
     from mainspring.operations.endpoints import put_interval_hint
 
-    interval_ms = parse_duration_ms(every, field="interval")
+    interval_ms = parse_duration_ms(every, field="interval", min_ms=HINT_INTERVAL_MS_MIN, max_ms=HINT_INTERVAL_MS_MAX)
     good_for = _ttl(ttl, INTERVAL_TTL_DEFAULT)
     _act(lambda desk: put_interval_hint(desk, name, interval_ms, good_for, reason), output)
 
@@ -49,7 +49,10 @@ def oneshot(
     reason: Reason = "",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Run once at an instant, if that is earlier than the schedule (good for 30m unless --ttl says otherwise)."""
+    """Run once at an instant, if the schedule is not earlier.
+
+    The hint is good for 30m, or as long as --ttl says; its instant must lie within that.
+    """
     from mainspring.domain.hint import ONE_SHOT_TTL_DEFAULT
     from mainspring.operations.endpoints import put_one_shot_hint
 
@@ -64,14 +67,16 @@ def oneshot(
 
 @app.command("clear")
 def clear(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
-    """Remove both hints; the schedule's own next run is back at once."""
+    """Remove both hints; the schedule is back at once."""
     from mainspring.operations.endpoints import clear_hints
 
     _act(lambda desk: clear_hints(desk, name), output)
 
 
 def _ttl(text: str | None, default: timedelta) -> timedelta:
-    return default if text is None else read_span(text, "ttl")
+    from mainspring.domain.hint import HINT_TTL_MAX
+
+    return default if text is None else read_span(text, "ttl", HINT_TTL_MAX)
 
 
 def _act(act: Callable[["Desk"], Awaitable["Change"]], output: Output) -> None:

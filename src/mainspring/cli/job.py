@@ -6,9 +6,10 @@ import typer
 
 from mainspring.cli.arguments import JobName
 from mainspring.cli.door import Door, OutputOption, ask
-from mainspring.cli.screen import Output, relative, say, show_fields, show_json, show_table, when
+from mainspring.cli.screen import Output, relative, say, show_json, when
 from mainspring.cli.shapes import endpoint_shape, job_shape
 from mainspring.cli.sights import Sight, schedule_in_words, see_all
+from mainspring.cli.table import Column, show_fields, show_table
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -46,7 +47,8 @@ def list_jobs(output: OutputOption = Output.TABLE) -> None:
         show_json([job_shape(job) for job in jobs])
         return
     rows = [(job.name, job.status.value, job.description) for job in jobs]
-    show_table(("NAME", "STATE", "DESCRIPTION"), rows, "No job yet. Add one: mainspring job add NAME")
+    columns = (Column("NAME", can_cut=True), Column("STATE"), Column("DESCRIPTION", tail=True))
+    show_table(columns, rows, "No job yet. Add one: mainspring job add NAME")
 
 
 @app.command("show")
@@ -76,7 +78,8 @@ def show(name: JobName, output: OutputOption = Output.TABLE) -> None:
         (sight.endpoint.name, schedule_in_words(sight.endpoint), relative(now, sight.endpoint.next_run_at, "never"))
         for sight in sights
     ]
-    show_table(("ENDPOINT", "SCHEDULE", "NEXT RUN"), rows, "It has no endpoint.")
+    columns = (Column("ENDPOINT", can_cut=True), Column("SCHEDULE", can_cut=True), Column("NEXT RUN"))
+    show_table(columns, rows, "It has no endpoint.")
 
 
 @app.command("edit")
@@ -95,7 +98,7 @@ def edit(
 
 @app.command("pause")
 def pause(name: JobName, output: OutputOption = Output.TABLE) -> None:
-    """Stop every endpoint of a job from running until the job is resumed."""
+    """Stop every endpoint of a job until it is resumed."""
     _set_status(name, "paused", "paused job {name!r}; none of its endpoints runs", output)
 
 
@@ -107,7 +110,7 @@ def resume(name: JobName, output: OutputOption = Output.TABLE) -> None:
 
 @app.command("archive")
 def archive(name: JobName, output: OutputOption = Output.TABLE) -> None:
-    """Archive a job and its endpoints for good; they and their runs are kept."""
+    """Archive a job with its endpoints, for good."""
     _set_status(name, "archived", "archived job {name!r} and its endpoints; none of them runs again", output)
 
 

@@ -5,20 +5,24 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring.cli.door import Door, OutputOption, ask
-from mainspring.cli.screen import Output, note, say, show_json, show_table, when
+from mainspring.cli.screen import Output, note, say, show_json, when
 from mainspring.cli.shapes import instant
+from mainspring.cli.table import Column, show_table
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from mainspring.operations.endpoints import Desk
 
-app = Door("Signing keys: calls are signed with every live one (Standard Webhooks).")
+app = Door("Signing keys, by which targets know our calls.")
 
 
 @app.command("create")
 def create(output: OutputOption = Output.TABLE) -> None:
-    """Make a signing key and show its secret, this once. Keys made before keep signing until they are revoked."""
+    """Make a signing key and show its secret, once.
+
+    Keys made before keep signing beside it until they are revoked.
+    """
     from mainspring.operations.signing import add_signing_key
     from mainspring.wiring import new_signing_secret
 
@@ -33,7 +37,7 @@ def create(output: OutputOption = Output.TABLE) -> None:
 
 @app.command("list")
 def list_keys(output: OutputOption = Output.TABLE) -> None:
-    """List the live signing keys, newest first; never their secrets."""
+    """List the live signing keys, newest first."""
     from mainspring.operations.signing import list_signing_keys
 
     async def work(desk: "Desk") -> tuple[list[tuple[str, "datetime"]], "datetime"]:
@@ -44,9 +48,8 @@ def list_keys(output: OutputOption = Output.TABLE) -> None:
         show_json([{"id": key_id, "created_at": instant(created_at)} for key_id, created_at in keys])
         return
     rows = [(key_id, when(now, created_at)) for key_id, created_at in keys]
-    show_table(
-        ("KEY", "CREATED"), rows, "No signing key; calls are not signed. Make one: mainspring signing-key create"
-    )
+    nothing = "No signing key; calls are not signed. Make one: mainspring signing-key create"
+    show_table((Column("KEY"), Column("CREATED")), rows, nothing)
 
 
 @app.command("revoke")
@@ -54,7 +57,7 @@ def revoke(
     key_id: Annotated[str, typer.Argument(metavar="KEY", help="Id of the key, as `signing-key list` shows it.")],
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """End a signing key; calls that start from now on are not signed with it."""
+    """End a signing key; later calls are not signed with it."""
     from mainspring.operations.signing import list_signing_keys, revoke_signing_key
 
     async def work(desk: "Desk") -> int:

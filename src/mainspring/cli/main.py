@@ -58,7 +58,20 @@ app.add_typer(tenant.app, name="tenant")
 
 @app.command("explain")
 def explain() -> None:
-    """Read states as JSON lines on standard input, write decisions as JSON lines: what-ifs for scripts."""
+    """Answer what-ifs: states in, decisions out, as JSON lines.
+
+    Each line of standard input is a state, each line of standard output its decision:
+
+    {"now": "2025-01-01T00:00:00Z", "endpoint": {"id": "e1", "baseline_interval_ms": 60000}}
+
+    {"next_run_at": "2025-01-01T00:01:00Z", "source": "baseline-interval", "trail": [...]}
+
+    Further fields of an endpoint: baseline_cron (instead of the interval), timezone, min_interval_ms, max_interval_ms,
+    paused_until, failure_count, backoff (default or monitor), and hints: {"interval": {"interval_ms": 30000,
+    "expires_at": "...", "reason": "..."}, "one_shot": {"next_run_at": "...", "expires_at": "..."}}.
+
+    A line that cannot be explained gets {"error": "..."} in its place, and the rest goes on.
+    """
     from mainspring.cli import explain as explaining
 
     explaining.main()
@@ -68,7 +81,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that knows no • must not end a command
-    app()
+    app(prog_name="mainspring")
 
 
 if __name__ == "__main__":

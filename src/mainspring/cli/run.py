@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring.cli.door import Door, OutputOption, ask
-from mainspring.cli.screen import Output, clock, relative, show_fields, show_json, show_table, when
+from mainspring.cli.screen import Output, clock, relative, show_json, took, when
 from mainspring.cli.shapes import run_in_full, run_shape
 from mainspring.cli.sights import body_in_words, body_view, names_of, phases_in_words
-from mainspring.domain.duration import format_duration
+from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.domain.errors import InvalidInput, NotFound, did_you_mean
+from mainspring.domain.name import shown
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
     from mainspring.domain.run import Body, Run, RunStatus
     from mainspring.operations.endpoints import Desk
 
-app = Door("One run: an attempt to execute one slot of an endpoint.")
+app = Door("One run: an attempt at one slot of an endpoint.")
 
 
 def runs(
-    name: Annotated[str | None, typer.Argument(metavar="[ENDPOINT]", help="Only those of this endpoint.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="ENDPOINT", help="Only those of this endpoint.")] = None,
     count: Annotated[int, typer.Option("-n", "--limit", min=1, max=10_000, help="At most this many.")] = 50,
     status: Annotated[
         str | None, typer.Option("--status", help="Only those that ended so: failure, timeout, ...")
@@ -52,17 +53,24 @@ def runs(
         (
             relative(now, run.started_at),
             names.get(run.endpoint_id, run.endpoint_id),
-            run.status.value,
-            str(run.status_code or "-"),
-            "-" if run.duration_ms is None else format_duration(run.duration_ms),
+            f"{run.status.value} {run.status_code or ''}".strip(),
+            took(run.duration_ms),
             f"{run.trigger.value}{f' #{run.attempt}' if run.attempt > 1 else ''}",
             run.id,
             run.error or "",
         )
         for run in found
     ]
-    headings = ("STARTED", "ENDPOINT", "STATUS", "CODE", "TOOK", "TRIGGER", "RUN", "ERROR")
-    show_table(headings, rows, "No run matches." if status or before else "No run yet.")
+    columns = (
+        Column("STARTED"),
+        Column("ENDPOINT", can_cut=True),
+        Column("STATUS"),
+        Column("TOOK"),
+        Column("TRIGGER", spare=True),
+        Column("RUN"),
+        Column("ERROR", tail=True),
+    )
+    show_table(columns, rows, "No run matches." if status or before else "No run yet.")
 
 
 @app.command("show")
@@ -72,7 +80,7 @@ def show(
     raw: Annotated[bool, typer.Option("--raw", help="Print the body's bytes exactly as they were kept.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show one run: how it ended, where the time went, what came back, and why it ran when it did."""
+    """Show one run: how it ended, what came back, why it ran."""
 
     async def work(desk: "Desk") -> tuple["Run", "Body | None", str, "datetime"]:
         run = await desk.stores.runs.run(desk.tenant_id, run_id)
@@ -116,7 +124,7 @@ def _show(run: "Run", kept: "Body | None", name: str, now: "datetime") -> None:
         ("triggered by", f"{run.trigger.value}{source}{attempt}"),
         ("started", when(now, run.started_at)),
         ("ended", "-" if run.finished_at is None else clock(run.finished_at)),
-        ("took", "-" if run.duration_ms is None else format_duration(run.duration_ms)),
+        ("took", took(run.duration_ms)),
         ("worker", run.worker or "-"),
     ]
     if detail.get("address"):
@@ -138,8 +146,8 @@ def _status(text: str | None) -> "RunStatus | None":
     known = tuple(RunStatus)
     if text not in known:
         raise InvalidInput(
-            f"unknown status {text!r}{did_you_mean(text, known)}; choose one of {', '.join(known)}",
+            f"unknown status '{shown(text)}'{did_you_mean(text, known) or ';'} choose one of {', '.join(known)}",
             field="status",
-            value=text,
+            value=shown(text),
         )
     return RunStatus(text)

@@ -1,4 +1,4 @@
-"""What a person or a program gets to see: tables, sentences, JSON, errors.
+"""What a person or a program gets to see: sentences, times, JSON, errors. Tables are in `table`.
 
 Text from outside (names, reasons, errors, bodies) never acts on a terminal: what would is spelled out, and nothing is
 read as markup. Output goes to standard output; notes and errors go to standard error, so that output stays output.
@@ -7,42 +7,17 @@ read as markup. Output goes to standard output; notes and errors go to standard 
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from mainspring.domain.duration import format_duration
 from mainspring.domain.errors import MainspringError
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.text import spelled_out
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-PIPE_WIDTH = 10_000  # nobody folds a pipe: every row is one line, cut nowhere
 MASK = "••••"
 
 _NOT_PLAIN = re.compile(r"[^\x20-\x7e\n]")
-STYLES = {
-    "success": "green",
-    "failure": "red",
-    "timeout": "red",
-    "blocked": "red",
-    "abandoned": "yellow",
-    "superseded": "yellow",
-    "unknown": "yellow",
-    "missed": "yellow",
-    "running": "cyan",
-    "paused": "yellow",
-    "job-paused": "yellow",
-    "deferred": "yellow",
-    "parked": "red",
-    "archived": "dim",
-    "ok": "green",
-    "warning": "yellow",
-    "error": "red",
-}
 
 
 class Output(StrEnum):
@@ -82,37 +57,6 @@ def show_error(fault: MainspringError, output: Output) -> None:
         print(as_json({"error": error}), file=sys.stderr)
     else:
         print(f"error: {spelled_out(str(fault))}", file=sys.stderr)
-
-
-def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]], nothing: str) -> None:
-    """Rows under headings, each cell one line; words that name a state are coloured on a terminal."""
-    cells = [[spelled_out(cell) for cell in row] for row in rows]
-    if not cells:
-        print(nothing)
-        return
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for heading in headings:
-        table.add_column(heading, no_wrap=True, overflow="ellipsis")
-    for row in cells:
-        table.add_row(*(Text(cell, STYLES.get(cell, "")) for cell in row))
-    _print(table)
-
-
-def show_fields(pairs: Iterable[tuple[str, str]]) -> None:
-    """Names and values, one pair a line; a long value goes on below itself."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in pairs:
-        shown = spelled_out(value)
-        table.add_row(name, Text(shown, STYLES.get(shown, "")))
-    _print(table)
 
 
 def clock(at: datetime | None, none: str = "-") -> str:
@@ -156,24 +100,8 @@ def span_in_words(span: timedelta) -> str:
     raise AssertionError("the last bound is beyond every timedelta")
 
 
-def _print(renderable: object) -> None:
-    console = _console()
-    if sys.stdout.isatty():
-        console.print(renderable)
-        return
-    with console.capture() as captured:
-        console.print(renderable)
-    print("\n".join(line.rstrip() for line in captured.get().rstrip("\n").split("\n")))
-
-
-def _console() -> "Console":
-    import os
-
-    from rich.console import Console
-
-    is_free = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    width = PIPE_WIDTH if is_free else None
-    return Console(file=sys.stdout, width=width, markup=False, highlight=False, emoji=False)
+def took(ms: int | None) -> str:
+    return "-" if ms is None else format_duration(ms) if ms else "<1ms"
 
 
 def _escaped(character: str) -> str:

@@ -23,22 +23,32 @@ def serve(
         str | None, typer.Option("--host", help="Address to listen on, instead of MAINSPRING_HOST.")
     ] = None,
     port: Annotated[
-        int | None, typer.Option("--port", min=0, max=65_535, help="Port to listen on, instead of MAINSPRING_PORT.")
+        int | None, typer.Option("--port", min=0, max=65_535, help="Port to listen on, over MAINSPRING_PORT.")
     ] = None,
 ) -> None:
-    """Run everything in one process: scheduler, janitor and the web server. SIGTERM drains and ends it."""
+    """Run everything in one process, until it is stopped.
+
+    Scheduler, janitor and the web server with /healthz, /readyz and /metrics. SIGTERM or Ctrl-C lets runs in flight
+    end (MAINSPRING_SHUTDOWN_GRACE) and gives back what did not; a second one ends at once.
+    """
     given = {"host": host, "port": port}
     settings = current_settings().model_copy(update={name: value for name, value in given.items() if value is not None})
     asyncio.run(_serve(settings))
 
 
 def scheduler() -> None:
-    """Run the scheduler and the janitor alone, without a web server; any number of them share one PostgreSQL."""
+    """Run the scheduler and the janitor, without a web server.
+
+    Any number of them may share one PostgreSQL.
+    """
     asyncio.run(_schedule(current_settings()))
 
 
 def migrate(output: OutputOption = Output.TABLE) -> None:
-    """Bring the database's schema up to date, which every start does too; safe while others run."""
+    """Bring the database's schema up to date.
+
+    Every start does so too; it is safe while others run.
+    """
     settings = current_settings()
     facts = asyncio.run(_migrate(settings))
     if output is Output.JSON:
@@ -118,4 +128,6 @@ async def _warn_of_rivals(stores: "Stores", settings: "Settings") -> None:
 
 def _command() -> str:
     """How this program is called from the place where it was started."""
-    return "mainspring" if shutil.which("mainspring") else sys.argv[0]
+    if shutil.which("mainspring"):
+        return "mainspring"
+    return f"{sys.executable} -m mainspring" if sys.argv[0].endswith(".py") else sys.argv[0]

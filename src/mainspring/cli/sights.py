@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from mainspring.cli.screen import MASK, clock, say, show_fields, when
+from mainspring.cli.screen import MASK, clock, say, took, when
 from mainspring.cli.shapes import state_of
+from mainspring.cli.table import show_fields
 from mainspring.domain.duration import format_duration
 
 if TYPE_CHECKING:
@@ -76,10 +77,10 @@ def schedule_in_words(endpoint: "Endpoint") -> str:
 
 
 def run_sentence(run: "Run", endpoint: str) -> str:
-    took = "" if run.duration_ms is None else f" in {format_duration(run.duration_ms)}"
+    span = "" if run.duration_ms is None else f" in {took(run.duration_ms)}"
     code = "" if run.status_code is None else f", HTTP {run.status_code}"
     error = "" if run.error is None else f": {run.error}"
-    return f"{endpoint}: {run.status}{code}{took}{error} ({run.id})"
+    return f"{endpoint}: {run.status}{code}{span}{error} ({run.id})"
 
 
 def show_endpoint(sight: Sight) -> None:
@@ -190,7 +191,7 @@ def show_outcome(endpoint: "Endpoint", outcome: "Outcome") -> None:
     fields = [
         ("called", f"{endpoint.action.method} {endpoint.action.url}"),
         ("status", outcome.status.value),
-        ("response", f"{code} in {format_duration(outcome.duration_ms)}"),
+        ("response", f"{code} in {took(outcome.duration_ms)}"),
         ("address", _address_verdict(outcome)),
         *_if("error", outcome.error or ""),
     ]

@@ -6,8 +6,9 @@ import typer
 
 from mainspring.cli.arguments import NO_VALUE, read_quota
 from mainspring.cli.door import Door, OutputOption, ask
-from mainspring.cli.screen import Output, show_fields, show_json
+from mainspring.cli.screen import Output, show_json
 from mainspring.cli.shapes import tenant_shape
+from mainspring.cli.table import show_fields
 from mainspring.domain.duration import format_duration, parse_duration_ms
 from mainspring.domain.errors import InvalidInput
 
@@ -19,7 +20,7 @@ app = Door("The tenant (MAINSPRING_TENANT) and its quotas.")
 
 @app.command("show")
 def show(output: OutputOption = Output.TABLE) -> None:
-    """Show the tenant's quotas and what it used of them this month."""
+    """Show the quotas and what was used this month."""
     from mainspring.operations.tenants import find_tenant
 
     _show(ask(find_tenant), output)
@@ -41,7 +42,10 @@ def set_quotas(
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Change the quotas that are given. What waited for a quota runs again at once if the new one allows it."""
+    """Change the quotas that are given.
+
+    What waited for a quota runs again at once, if the new one allows it.
+    """
     from msgspec.structs import replace
 
     from mainspring.operations.tenants import set_quotas as change_quotas

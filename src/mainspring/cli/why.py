@@ -8,9 +8,10 @@ import typer
 
 from mainspring.cli.arguments import EndpointName, read_assumption
 from mainspring.cli.door import OutputOption, ask
-from mainspring.cli.screen import Output, clock, relative, say, show_json, show_table, when
+from mainspring.cli.screen import Output, clock, relative, say, show_json, when
 from mainspring.cli.shapes import decision_shape, instant, run_shape, state_of, step_shape
 from mainspring.cli.sights import Sight, hints_in_words, see
+from mainspring.cli.table import Column, show_table
 from mainspring.domain.instant import FOREVER
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ RULES = {
 
 
 def why(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
-    """Explain when an endpoint runs next and why: every candidate, and what won."""
+    """Explain when an endpoint runs next, and why.
+
+    Every candidate of the decision is named, with what it asked for and why it won or lost.
+    """
     from mainspring.domain.governor import decode_trail
     from mainspring.operations.endpoints import find_endpoint
 
@@ -72,7 +76,10 @@ def next_runs(
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show the next runs of an endpoint, as planned or under an assumption."""
+    """Show the next runs of an endpoint, or what would be.
+
+    Each run is taken to start on its slot and to succeed; with --if failures=N, to fail.
+    """
     from mainspring.operations.endpoints import find_endpoint
     from mainspring.operations.preview import preview
 
@@ -97,8 +104,8 @@ def next_runs(
         )
         for decision in decisions
     ]
-    headings = ("RUN", "FROM NOW", *([zone] if has_zone else []), "SOURCE")
-    show_table(headings, rows, _never(sight))
+    columns = (Column("RUN"), Column("FROM NOW"), *([Column(zone)] if has_zone else []), Column("SOURCE"))
+    show_table(columns, rows, _never(sight))
 
 
 def step_sentence(step: "Step", steps: tuple["Step", ...]) -> str:
@@ -167,8 +174,8 @@ def _running(sight: Sight, run: "Run | None") -> list[str]:
     if endpoint.is_running:
         since = f"since {when(now, run.started_at)} " if run is not None else ""
         sentences.append(
-            f"It is running now, {since}by worker {endpoint.claimed_by} (attempt {endpoint.attempt}, {endpoint.run_id}); "
-            f"unless it ends before {clock(endpoint.lease_until)}, another worker takes it over."
+            f"It is running now, {since}by worker {endpoint.claimed_by} (attempt {endpoint.attempt}, "
+            f"{endpoint.run_id}); unless it ends before {clock(endpoint.lease_until)}, another worker takes it over."
         )
         sentences.append("What follows is the plan as it was made before this run; its end makes the next one.")
     if endpoint.manual_at is not None:

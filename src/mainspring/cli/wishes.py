@@ -111,9 +111,9 @@ def wished(definition: "Definition", given: Mapping[str, object]) -> "Definition
     for option, field in _AS_GIVEN.items():
         if given.get(option) is not None:
             wishes[field] = given[option]
-    for option, (field, word, least_ms) in _DURATIONS.items():
+    for option, (field, word) in _DURATIONS.items():
         if (text := _text(given, option)) is not None:
-            wishes[field] = _milliseconds(text, word, least_ms)
+            wishes[field] = _milliseconds(text, word)
     if "interval_ms" in wishes and "cron" not in wishes:
         wishes["cron"] = None
     if "cron" in wishes and "interval_ms" not in wishes:
@@ -146,21 +146,25 @@ _AS_GIVEN = {
     "condition": "condition",
     "spread": "spread",
 }
-# Option -> field, what refusals call it, and the least that is a duration here: 0 takes a limit away.
-_DURATIONS = {
-    "every": ("interval_ms", "interval", 1),
-    "timeout": ("timeout_ms", "timeout", 1),
-    "least": ("min_interval_ms", "min_interval", 0),
-    "most": ("max_interval_ms", "max_interval", 0),
-    "jitter": ("jitter_ms", "jitter", 0),
-    "max_lateness": ("max_lateness_ms", "max_lateness", 0),
+_DURATIONS = {  # option -> field, and what refusals call it
+    "every": ("interval_ms", "interval"),
+    "timeout": ("timeout_ms", "timeout"),
+    "least": ("min_interval_ms", "min_interval"),
+    "most": ("max_interval_ms", "max_interval"),
+    "jitter": ("jitter_ms", "jitter"),
+    "max_lateness": ("max_lateness_ms", "max_lateness"),
 }
 
 
-def _milliseconds(text: str, field: str, least_ms: int) -> int | None:
-    if field == "max_lateness" and text.strip().lower() in NO_VALUE:
+def _milliseconds(text: str, word: str) -> int | None:
+    """A duration within the bounds of its kind, so that a refusal shows it as it was typed; 0 takes a limit away."""
+    from mainspring.domain.endpoint import INTERVAL_MS_MAX, INTERVAL_MS_MIN, TIMEOUT_MS_MAX
+
+    if word == "max_lateness" and text.strip().lower() in NO_VALUE:
         return None
-    return parse_duration_ms(text, field=field, min_ms=least_ms)
+    bounds = {"interval": (INTERVAL_MS_MIN, INTERVAL_MS_MAX), "timeout": (1, TIMEOUT_MS_MAX)}
+    least_ms, most_ms = bounds.get(word, (0, INTERVAL_MS_MAX))
+    return parse_duration_ms(text, field=word, min_ms=least_ms, max_ms=most_ms)
 
 
 def _headers(definition: "Definition", given: Mapping[str, object]) -> tuple["Header", ...]:

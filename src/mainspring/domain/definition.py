@@ -91,8 +91,11 @@ def check_definition(
     return checked, target.host_key
 
 
-def check_text(text: str, field: str, most: int) -> str:
-    """Free text, NFC: at most `most` characters, no NUL and no lone surrogate (PostgreSQL stores neither)."""
+def check_text(text: str, field: str, most: int, *, is_payload: bool = False) -> str:
+    """Free text, NFC: at most `most` characters, no NUL and no lone surrogate (PostgreSQL stores neither).
+
+    Text for people has line breaks and tabs but no other control characters; a payload goes out as it is.
+    """
     if len(text) > most:
         raise InvalidInput(
             f"{field} has {len(text):,} characters; at most {most:,} are kept, shorten it", field=field, value=len(text)
@@ -101,6 +104,14 @@ def check_text(text: str, field: str, most: int) -> str:
         raise InvalidInput(
             f"{field} contains a NUL or half a surrogate pair; these are not text, remove them", field=field
         )
+    if is_payload:
+        return text
+    for character in text:
+        if character not in "\n\r\t" and unicodedata.category(character) == "Cc":
+            raise InvalidInput(
+                f"{field} contains a control character (U+{ord(character):04X}); it is text for people: remove it",
+                field=field,
+            )
     return unicodedata.normalize("NFC", text)
 
 
@@ -200,7 +211,7 @@ def _check_call(given: Definition) -> None:
     _count_in_bounds(given.body_cap, 0, BODY_CAP_MAX, "body_cap")
     _count_in_bounds(len(given.headers), 0, HEADERS_MAX, "headers")
     if given.body is not None:
-        check_text(given.body, "body", BODY_MAX)
+        check_text(given.body, "body", BODY_MAX, is_payload=True)
     for code in given.accept_codes:
         _count_in_bounds(code, 100, 999, "accept_codes")
     if given.condition is not None:

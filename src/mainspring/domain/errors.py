@@ -71,4 +71,4 @@ class Misconfigured(MainspringError):
 def did_you_mean(name: str, known: tuple[str, ...]) -> str:
     """The tail of a message about an unknown name: the nearest known one, if any is near."""
     near = get_close_matches(name, known, n=1, cutoff=0.6)
-    return f", did you mean {near[0]!r}?" if near else ""
+    return f", did you mean {str(near[0])!r}?" if near else ""

@@ -13,7 +13,7 @@ from mainspring.domain import changes
 from mainspring.domain.changes import Change
 from mainspring.domain.definition import Definition, action_of, check_definition, check_text, definition_of
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy, Tenant
-from mainspring.domain.errors import Conflict, NotFound, QuotaExceeded
+from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.governor import CronReader
 from mainspring.domain.hint import (
@@ -40,6 +40,7 @@ class Desk(Struct, frozen=True):
     vault: Vault
     cron: CronReader
     allow_ports: frozenset[int] = frozenset()
+    never_called: Callable[[str], str | None] = lambda host: None  # why no setting could ever allow this host
 
 
 async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:
@@ -47,7 +48,7 @@ async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:
     tenant = await _tenant(desk)
     now = await desk.stores.schedule.now()
     endpoint_id = desk.ids.new("ep", now)
-    checked, host = check_definition(definition, tenant, endpoint_id, desk.allow_ports)
+    checked, host = _checked(desk, definition, tenant, endpoint_id)
     await _check_count(desk, tenant)
     job = await _job(desk, checked.job, now)
     endpoint = plan_first(_new_endpoint(desk, endpoint_id, checked, host, job, now), now, desk.cron)
@@ -77,11 +78,11 @@ async def edit_endpoint(desk: Desk, name_or_id: str, edit: Callable[[Definition]
     before = await describe_endpoint(desk, found)
     wanted = edit(before)
     plain = replace(wanted, headers=tuple(header for header in wanted.headers if header not in before.headers))
-    checked, host = check_definition(plain, tenant, found.id, desk.allow_ports)
+    checked, host = _checked(desk, plain, tenant, found.id)
     now = await desk.stores.schedule.now()
     job = await _job(desk, checked.job, now)
-    sealed = {header.name.lower(): header for header in _sealed(desk, found.id, checked.headers)}
-    headers = tuple(sealed.pop(header.name.lower(), header) for header in wanted.headers)
+    new = iter(_sealed(desk, found.id, checked.headers))
+    headers = tuple(header if header in before.headers else next(new) for header in wanted.headers)
 
     def act(old: Endpoint, at: datetime) -> Change:
         return changes.edit(old, _configured(old, checked, headers, host, job), at, desk.actor, desk.cron)
@@ -163,6 +164,15 @@ async def delete_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
     if not await desk.stores.endpoints.delete_endpoint(desk.tenant_id, endpoint.id, event):
         raise NotFound("endpoint", name_or_id)
     return endpoint
+
+
+def _checked(desk: Desk, definition: Definition, tenant: Tenant, endpoint_id: str) -> tuple[Definition, str]:
+    checked, host = check_definition(definition, tenant, endpoint_id, desk.allow_ports)
+    if why := desk.never_called(host.rpartition(":")[0]):
+        raise InvalidInput(
+            f"url {checked.url[:100]!r} is never called: {why}; choose another target", field="url", value=checked.url
+        )
+    return checked, host
 
 
 async def _change(desk: Desk, endpoint: Endpoint, act: changes.Act) -> Change:

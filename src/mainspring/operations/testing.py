@@ -34,5 +34,11 @@ def _record(desk: Desk, endpoint: Endpoint, request: Request, outcome: Outcome) 
         outcome.status, started_at, None, desk.actor,
         finished_at=started_at + timedelta(milliseconds=outcome.duration_ms), duration_ms=outcome.duration_ms,
         status_code=outcome.status_code, error_code=outcome.error_code, error=outcome.error,
-        detail=msgspec.json.encode({"headers": outcome.headers, "address": outcome.address}).decode(),
+        detail=msgspec.json.encode(_detail(outcome)).decode(),
     )  # fmt: skip
+
+
+def _detail(outcome: Outcome) -> dict[str, object]:
+    phases = outcome.phases
+    timed = None if phases is None else [phases.dns_us, phases.connect_us, phases.tls_us, phases.first_byte_us]
+    return {"phases": timed, "headers": outcome.headers, "address": outcome.address}

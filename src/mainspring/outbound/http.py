@@ -35,8 +35,8 @@ from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.letter import REDIRECTS, Letter, Line, Plan, header_line, plan_for, redirected, write_letter
 from mainspring.outbound.reply import HEAD_BYTES_MAX, Headers, fault_of, read_headers, retry_after_s, value_of
 from mainspring.outbound.resolver import Answer, Lookup, Resolver, Route, system_lookup
-from mainspring.outbound.vault import Vault
 from mainspring.outbound.wire import Transfer, Wire
+from mainspring.ports import Vault
 
 REDIRECTS_MAX = 5
 CONNECTIONS_MAX = 512  # sockets, in use and kept; below the usual limit of 1,024 files
@@ -63,7 +63,7 @@ CODES = {
     pycurl.E_SSL_ISSUER_ERROR: "tls",
     CURL_TOO_LARGE: "headers_too_large",
 }
-BROKEN_OFF = frozenset({pycurl.E_GOT_NOTHING, pycurl.E_SEND_ERROR, pycurl.E_RECV_ERROR})
+BROKEN_OFF = frozenset({pycurl.E_GOT_NOTHING, pycurl.E_SEND_ERROR, pycurl.E_RECV_ERROR, pycurl.E_ABORTED_BY_CALLBACK})
 
 Judge = Callable[[str, int, Headers, bytes, int], bool | str]
 
@@ -292,7 +292,8 @@ def _failure(code: int, transfer: Transfer, action: HttpAction) -> tuple[str, st
     if error_code == "deadline":
         return error_code, f"no complete response within {action.timeout_ms} ms: {words}"
     if code in BROKEN_OFF and not transfer.head:
-        return "connect", f"the connection was broken off before an answer: {words}"
+        rest = "it is not known whether the request arrived" if code == pycurl.E_ABORTED_BY_CALLBACK else words
+        return "connect", f"the connection was broken off before an answer: {rest}"
     return error_code, words
 
 

@@ -23,16 +23,19 @@ class EpollSockets:
     """Sockets in an epoll of their own.
 
     A socket libcurl no longer asks about stays registered, because it will most likely carry the next request. The
-    kernel forgets it when it is closed; should it become readable while idle (the peer closed it), it is dropped here.
+    kernel forgets it when it is closed; should it become readable while idle, the peer has closed it: it is dropped.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, act: Act, after: Callable[[], None]) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, act: Act, after: Callable[[], None], on_lost: Callable[[int], None]
+    ) -> None:
         self._loop = loop
         self._act = act
         self._after = after
+        self._on_lost = on_lost
         self._epoll = select.epoll()
         self._wanted: dict[int, int] = {}  # 0: idle
-        loop.add_reader(self._epoll.fileno(), self._on_ready)
+        loop.add_reader(self._epoll.fileno(), self.look)
 
     def watch(self, what: int, fd: int, multi: object, data: object) -> None:
         """libcurl's socket callback: from now on it waits for `what` on `fd`."""
@@ -49,7 +52,8 @@ class EpollSockets:
             self._epoll.register(fd, events)
         self._wanted[fd] = events
 
-    def _on_ready(self) -> None:
+    def look(self) -> None:
+        """Serve every socket that is ready now. `act` for those libcurl waits for, `on_lost` for the idle ones."""
         for fd, events in self._epoll.poll(0):
             if self._wanted.get(fd):
                 bits = CSELECT_IN if events & _READABLE else 0
@@ -57,6 +61,7 @@ class EpollSockets:
             else:
                 with suppress(OSError):  # closed by what was done for a socket before it in this very batch
                     self._epoll.unregister(fd)
+                    self._on_lost(fd)
                 self._wanted.pop(fd, None)
         self._after()
 
@@ -68,7 +73,9 @@ class EpollSockets:
 class LoopSockets:
     """Sockets watched by the loop one by one, for systems without epoll."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, act: Act, after: Callable[[], None]) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, act: Act, after: Callable[[], None], on_lost: Callable[[int], None]
+    ) -> None:
         self._loop = loop
         self._act = act
         self._after = after
@@ -87,6 +94,9 @@ class LoopSockets:
             self._loop.remove_writer(fd)
         if new:
             self._wanted[fd] = new
+
+    def look(self) -> None:
+        """Nothing to do: idle sockets are not watched here, so none is known to be lost."""
 
     def _on_ready(self, fd: int, bits: int) -> None:
         if self._wanted.get(fd):

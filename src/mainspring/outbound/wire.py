@@ -2,7 +2,8 @@
 
 One multi handle drives every transfer; easy handles are pooled by method, so that an exchange sets five options
 and no more. A transfer ends in one of four ways: complete, failed with libcurl's code, cut off at the body's cap, or
-aborted because its call was cancelled. In the last three its connection is closed at once.
+aborted because its call was cancelled. In the last three its connection is closed at once. No request is sent twice:
+libcurl would repeat one that a kept connection lost, and nobody can tell whether the target had acted on it.
 
 The rule that must not break: no socket is opened to an address the guard has not passed. libcurl asks
 `Transfer.open_socket` for each connection it wants, after resolving and for each address it tries.
@@ -15,6 +16,7 @@ import os
 import socket
 import ssl
 from collections import deque
+from contextlib import suppress
 
 import pycurl
 
@@ -22,6 +24,11 @@ from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.sockets import DefaultSockets, EpollSockets, LoopSockets
 
 CONNECTION_LIFE_S = 600  # then a new one is opened, so that a moved name is noticed
+# A request is sent once, so it must not meet a connection that its server is about to close for idleness:
+# the shortest such time in common use is 2 s (gunicorn), then 5 s (Node, Apache, uvicorn).
+CONNECTION_IDLE_S = 1
+SEND: int = pycurl.PREREQFUNC_OK
+DO_NOT_SEND: int = pycurl.PREREQFUNC_ABORT
 NO_SOCKET: int = pycurl.SOCKET_BAD
 SOCKET_OK: int = pycurl.SOCKOPT_OK
 SPURIOUS_S = 0.0005  # libcurl counts whole milliseconds; half of one early is on time
@@ -41,17 +48,21 @@ class Transfer:
         "future",
         "guard",
         "head",
+        "is_fresh",
         "is_large",
+        "lost_ports",
         "opened",
         "pool",
+        "sent",
         "timeout_ms",
         "told",
         "truncated",
         "url",
     )
 
-    def __init__(self, guard: AddressGuard, pool: "list[Transfer]") -> None:
+    def __init__(self, guard: AddressGuard, pool: "list[Transfer]", lost_ports: set[int]) -> None:
         self.guard = guard
+        self.lost_ports = lost_ports
         self.pool = pool
         self.curl = pycurl.Curl()
         self.curl.transfer = self
@@ -63,6 +74,8 @@ class Transfer:
         self.blocked: str | None = None  # why the guard refused the last address it refused
         self.future: asyncio.Future[int] | None = None
         self.opened: socket.socket | None = None
+        self.sent = 0
+        self.is_fresh = False  # this exchange has opened a connection of its own
         self.url = ""
         self.timeout_ms = 0
         self.is_large = False
@@ -77,6 +90,18 @@ class Transfer:
             self.truncated = True
             return 0
         return None
+
+    def allow_sending(self, address: str, own_address: str, port: int, own_port: int) -> int:
+        """Let one request go and no second: libcurl repeats one whose kept connection broke before an answer.
+
+        A connection that the peer had closed before does not count: what is sent there, nobody reads.
+        """
+        if own_port in self.lost_ports:
+            self.lost_ports.discard(own_port)
+            if not self.is_fresh:
+                return SEND
+        self.sent += 1
+        return SEND if self.sent == 1 else DO_NOT_SEND
 
     def open_socket(self, purpose: int, address: tuple[int, int, int, tuple[str, int]]) -> socket.socket | int:
         family, kind, protocol, place = address
@@ -93,6 +118,7 @@ class Transfer:
     def prepare_socket(self, fd: int, purpose: int) -> int:
         """pycurl has given libcurl a copy of the socket, `fd`, that child processes would inherit."""
         os.set_inheritable(fd, False)
+        self.is_fresh = True
         if self.opened is not None:
             self.opened.close()
             self.opened = None
@@ -117,10 +143,11 @@ class Wire:
         self._ca_file = ca_file or ssl.get_default_verify_paths().cafile
         self._loop = asyncio.get_running_loop()
         self._multi = pycurl.CurlMulti()
-        self._sockets = sockets(self._loop, self._multi.socket_action, self._collect)
+        self._sockets = sockets(self._loop, self._multi.socket_action, self._collect, self._on_lost)
         self._multi.setopt(pycurl.M_MAXCONNECTS, connections_max)
         self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._sockets.watch)
         self._multi.setopt(pycurl.M_TIMERFUNCTION, self._on_timer)
+        self._lost_ports: set[int] = set()  # local ports of kept connections that their peers have closed
         self._pools: dict[tuple[str, bool], list[Transfer]] = {}
         self._transfers: list[Transfer] = []
         self._entries: dict[str, str] = {}  # where libcurl was told that a host:port leads
@@ -187,6 +214,8 @@ class Wire:
         transfer.bytes_seen = 0
         transfer.truncated = False
         transfer.blocked = None
+        transfer.sent = 0
+        transfer.is_fresh = False
         transfer.told = ""
         if transfer.is_large:
             transfer.curl.setopt(pycurl.POSTFIELDS, b"")
@@ -214,13 +243,14 @@ class Wire:
 
     def _new_transfer(self, method: str, has_body: bool) -> Transfer:
         """A handle with everything set that no exchange of this method changes."""
-        transfer = Transfer(self._guard, self._pools.setdefault((method, has_body), []))
+        transfer = Transfer(self._guard, self._pools.setdefault((method, has_body), []), self._lost_ports)
         self._transfers.append(transfer)
         setopt = transfer.curl.setopt
         setopt(pycurl.HEADERFUNCTION, transfer.head.append)
         setopt(pycurl.WRITEFUNCTION, transfer.receive)
         setopt(pycurl.OPENSOCKETFUNCTION, transfer.open_socket)
         setopt(pycurl.SOCKOPTFUNCTION, transfer.prepare_socket)
+        setopt(pycurl.PREREQFUNCTION, transfer.allow_sending)
         setopt(pycurl.NOSIGNAL, 1)
         setopt(pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
         setopt(pycurl.FOLLOWLOCATION, 0)
@@ -232,6 +262,7 @@ class Wire:
         setopt(pycurl.SSLVERSION, pycurl.SSLVERSION_TLSv1_2)
         setopt(pycurl.PATH_AS_IS, 1)
         setopt(pycurl.MAXLIFETIME_CONN, CONNECTION_LIFE_S)
+        setopt(pycurl.MAXAGE_CONN, CONNECTION_IDLE_S)
         setopt(pycurl.USERAGENT, self._user_agent)
         if self._ca_file is not None:  # the wheel's own default is a path few systems have
             setopt(pycurl.CAINFO, self._ca_file)
@@ -308,8 +339,13 @@ class Wire:
             self._expires_at = None
             self._kick()
 
+    def _on_lost(self, fd: int) -> None:
+        with suppress(OSError), socket.socket(fileno=os.dup(fd)) as lost:
+            self._lost_ports.add(lost.getsockname()[1])
+
     def _kick(self) -> None:
         self._kick_is_due = False
+        self._sockets.look()  # which kept connections are lost must be known before anything is sent on them
         self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         self._collect()
 

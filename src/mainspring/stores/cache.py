@@ -1,7 +1,7 @@
 """Endpoints as this process last wrote or read them, each with the revision it had then.
 
-A revision grows with every write of an endpoint, by whomever. A value is only ever used where the row, just locked, still
-has its revision: so the cache saves reading and decoding, and can never be stale.
+A revision grows with every write of an endpoint, by whomever. A value is only ever used where the row, just locked,
+still has its revision: so the cache saves reading and decoding, and can never be stale.
 """
 
 from collections.abc import Iterable, Mapping

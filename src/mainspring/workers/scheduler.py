@@ -33,7 +33,10 @@ from mainspring.ports import Caller, Caps, ClaimBatch, ScheduleStore
 
 TICK_S = 5.0  # the longest sleep; a lost notification costs no more than this
 EARLY_S = 0.0002  # timers may fire a little before their time; the claim would find nothing and sleep again
-FINISH_BATCH_MAX = 500
+# Small enough that some slots are claimed while others are called and others recorded; large enough that the cost of a
+# transaction is shared by many.
+CLAIM_BATCH_MAX = 100
+FINISH_BATCH_MAX = 100
 RETRY_S_MIN, RETRY_S_MAX = 0.5, 5.0
 HEARTBEAT_S = 10.0
 HINTS_PER_ROUND = 500
@@ -134,7 +137,7 @@ class Scheduler:
 
     async def _claim(self) -> ClaimBatch:
         options = self._options
-        free = options.places - self.in_flight
+        free = min(options.places - self.in_flight, CLAIM_BATCH_MAX)
         batch = await self._store.claim_due(options.worker, free, options.lease_margin_ms, self._caps)
         failpoint("after_claim")
         # What is past and not claimable is a hint whose time ran out; a full house looks for those now and then.

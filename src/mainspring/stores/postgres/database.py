@@ -60,6 +60,13 @@ AWAY = (
     asyncpg.InsufficientResourcesError,  # disk full, out of memory
     asyncpg.ReadOnlySQLTransactionError,
 )
+# What no waiting mends: a URL that is none, a user or database that is not there, a right that is missing.
+REFUSED = (
+    ValueError,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.InsufficientPrivilegeError,
+)
 _BOOLEANS = {"spread", "job_active", "body_truncated"}
 _INTEGERS = {
     "interval_ms", "min_interval_ms", "max_interval_ms", "jitter_ms", "catch_up_max", "max_lateness_ms", "version",
@@ -170,6 +177,15 @@ class Database:
         database = cls(url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer)
         try:
             await database._migrate()
+        except REFUSED as fault:
+            await database.aclose()
+            # What is wrong with a URL may be a piece of its password.
+            what = "the URL cannot be read" if isinstance(fault, ValueError) else f"PostgreSQL refused: {fault}"
+            raise Misconfigured(
+                f"{what}; MAINSPRING_DATABASE_URL is postgresql://user:password@host:port/name, special characters "
+                "percent-encoded, and the user and the database must exist",
+                setting="MAINSPRING_DATABASE_URL",
+            ) from None
         except BaseException:
             await database.aclose()
             raise
@@ -290,4 +306,4 @@ class Database:
 
 def _unavailable(fault: BaseException) -> StoreUnavailable:
     what = str(fault) or type(fault).__name__
-    return StoreUnavailable(f"the database does not answer: {what}; it is tried again")
+    return StoreUnavailable(f"the database does not answer: {what}; try again when it is back")

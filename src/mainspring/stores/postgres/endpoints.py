@@ -132,4 +132,4 @@ async def add_events(session: Session, events: Sequence[Event]) -> None:
 
 
 def _taken(kind: str, name: str) -> Conflict:
-    return Conflict(f"there is already a {kind} named {name!r}; names are unique, choose another", kind=kind, name=name)
+    return Conflict(f"another {kind} is named {name!r} already; names are unique, choose another", kind=kind, name=name)

@@ -176,7 +176,7 @@ async def lock(session: Session, ids: Sequence[str]) -> dict[str, int]:
 
 async def tenants(session: Session, ids: set[str], now: datetime) -> dict[str, Tenant]:
     rows = await session.rows("tenants", month_of(now), list(ids))
-    return {str(row[0]): Tenant(*row[:7], tuple(row[7])) for row in rows}  # type: ignore[arg-type, call-arg, call-overload]  # columns
+    return {str(row[0]): Tenant(*row[:7], tuple(row[7])) for row in rows}  # type: ignore[arg-type, call-arg]  # columns
 
 
 def _revisions(rows: Sequence[Sequence[object]]) -> dict[str, int]:

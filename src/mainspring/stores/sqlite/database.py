@@ -3,9 +3,10 @@
 A single writer with BEGIN IMMEDIATE (a deferred transaction that turns into a writer fails at once, whatever the
 timeout), WAL so that readers never wait for it, synchronous=FULL so that what was acknowledged survives a power cut.
 
-Short statements run where they are called: handing each one to a thread costs more than it takes, and a thread that
-needs the interpreter back after every row waits for it. Only what can wait goes to a thread: BEGIN for another process's
-lock, COMMIT for the disk, and what reads or removes many rows. The simulator, inline, has no threads at all.
+A transaction reads and decides where it is called; what it writes is queued and executed in a thread together with
+COMMIT, each batch as one statement over a JSON array, so that SQLite works beside the interpreter and not in turns with
+it: a thread that needs the interpreter back after every row waits for it every time. BEGIN goes to the thread too, for
+another process's lock. The simulator, inline, has no threads at all.
 """
 
 import asyncio
@@ -40,12 +41,22 @@ T = TypeVar("T")
 BUSY_TIMEOUT_MS = 10_000
 WAL_SAFE_VERSION = 3_051_003  # before it, two writers in WAL mode could corrupt the file (sqlite.org/wal.html)
 PACKAGE = "mainspring.stores.sqlite"
+UNUSABLE = (apsw.CantOpenError, apsw.NotADBError, apsw.CorruptError, apsw.ReadOnlyError, apsw.PermissionsError)
 _MICROSECOND = timedelta(microseconds=1)
 AWAY = (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError, apsw.ReadOnlyError)
 
 
 def _assignments(columns: Iterable[str]) -> str:
     return ", ".join(f"{column} = :{column}" for column in columns)
+
+
+def _from_new(columns: Iterable[str]) -> str:
+    return ", ".join(f"{column} = new.{column}" for column in columns)
+
+
+def _from_json(columns: Iterable[str]) -> str:
+    """The columns of a row that came as a JSON array."""
+    return ", ".join(f"value ->> {at} AS {column}" for at, column in enumerate(columns))
 
 
 def _parameters(columns: Iterable[str]) -> str:
@@ -61,13 +72,15 @@ QUERIES = load_queries(
         "state_columns": ", ".join(STATE_COLUMNS),
         "state_parameters": _parameters(STATE_COLUMNS),
         "state_assignments": _assignments(STATE_COLUMNS),
-        "lease_assignments": ", ".join(f"{column} = new.{column}" for column in LEASE_COLUMNS),
-        "lease_values": ", ".join(f"value ->> {at} AS {column}" for at, column in enumerate((*LEASE_COLUMNS, "id"))),
-        "outcome_assignments": _assignments(OUTCOME_COLUMNS),
+        "lease_assignments": _from_new(LEASE_COLUMNS),
+        "lease_values": _from_json((*LEASE_COLUMNS, "id")),
+        "outcome_values": _from_json((*OUTCOME_COLUMNS, "id")),
+        "result_values": _from_json(RESULT_COLUMNS),
+        "outcome_assignments": _from_new(OUTCOME_COLUMNS),
         "config_assignments": _assignments(CONFIG_COLUMNS[1:]),
         "run_columns": ", ".join(RUN_COLUMNS),
         "run_parameters": _parameters(RUN_COLUMNS),
-        "result_assignments": _assignments(RESULT_COLUMNS[2:]),
+        "result_assignments": _from_new(RESULT_COLUMNS[2:]).replace("new.body,", "unhex(new.body),"),
         "event_columns": ", ".join(EVENT_COLUMNS),
         "event_parameters": _parameters(EVENT_COLUMNS),
         "job_columns": ", ".join(JOB_COLUMNS),
@@ -92,16 +105,17 @@ class Connection:
         try:
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
             self._db = apsw.Connection(path, flags=flags)
-        except apsw.CantOpenError as fault:
+            self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
+            journal = "wal" if apsw.SQLITE_VERSION_NUMBER >= WAL_SAFE_VERSION else "delete"
+            for pragma in (f"journal_mode={journal}", "synchronous=full", "foreign_keys=on", "temp_store=memory"):
+                self._db.pragma(*pragma.split("="))
+        except UNUSABLE as fault:
             raise Misconfigured(
-                f"cannot open the database file {path}: {fault}; the folder must exist and be writable, "
-                "or name another file with MAINSPRING_DATABASE_URL",
+                f"cannot open the database file {path}: {fault}; it must be an SQLite file, in a folder that exists "
+                "and is writable: name another one with MAINSPRING_DATABASE_URL",
                 setting="MAINSPRING_DATABASE_URL",
             ) from fault
-        self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
-        journal = "wal" if apsw.SQLITE_VERSION_NUMBER >= WAL_SAFE_VERSION else "delete"
-        for pragma in (f"journal_mode={journal}", "synchronous=full", "foreign_keys=on", "temp_store=memory"):
-            self._db.pragma(*pragma.split("="))
+        self._queue: list[tuple[str, tuple[object, ...]]] = []
         if readonly:
             self._db.pragma("query_only", 1)
 
@@ -123,10 +137,22 @@ class Connection:
         if rows:
             self._db.executemany(QUERIES[query], rows)
 
+    def later(self, query: str, *values: object) -> None:
+        """Queue a statement for the end of the transaction."""
+        self._queue.append((QUERIES[query], bound(values)))
+
+    def commit(self) -> None:
+        """Execute what is queued, then make it last."""
+        queue, self._queue = self._queue, []
+        for sql, values in queue:
+            self._db.execute(sql, values)
+        self._db.execute("COMMIT")
+
     def script(self, sql: str) -> None:
         self._db.execute(sql)
 
     def rollback(self) -> None:
+        self._queue = []
         if self._db.in_transaction:
             self._db.execute("ROLLBACK")
 
@@ -153,7 +179,7 @@ class Database:
         self._looker = self._writer if in_memory else Connection(path, readonly=True)  # where it is called
         self._writing = asyncio.Lock()
         self._threads = (ThreadPoolExecutor(1, "sqlite-writer"), ThreadPoolExecutor(1, "sqlite-reader"))
-        self._transact("BEGIN IMMEDIATE", self._writer, self._migrate)
+        self.migrated = self._transact("BEGIN IMMEDIATE", self._writer, self._migrate)
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run short `work` in one write transaction: commits where it returns, leaves nothing where it raises."""
@@ -164,7 +190,7 @@ class Database:
                 await self._in_thread(0, self._writer.script, "BEGIN IMMEDIATE")
                 try:
                     result = work(self._writer, *args, **kwargs)
-                    await self._in_thread(0, self._writer.script, "COMMIT")
+                    await self._in_thread(0, self._writer.commit)
                 except BaseException:
                     self._writer.rollback()
                     raise
@@ -219,7 +245,7 @@ class Database:
             connection.script(begin)
             try:
                 result = work(connection, *args, **kwargs)
-                connection.script("COMMIT")
+                connection.commit()
             except BaseException:
                 connection.rollback()
                 raise
@@ -228,10 +254,10 @@ class Database:
         return result
 
     def _unavailable(self, fault: Exception) -> StoreUnavailable:
-        return StoreUnavailable(f"the database {self.path} cannot be used now: {fault}; it is tried again")
+        return StoreUnavailable(f"the database {self.path} cannot be used now: {fault}; try again when it can")
 
-    def _migrate(self, connection: Connection) -> None:
-        """Bring the schema up to date; the write lock keeps two migrators apart."""
+    def _migrate(self, connection: Connection) -> tuple[str, ...]:
+        """Bring the schema up to date, and say what that took; the write lock keeps two migrators apart."""
         connection.run("create_migration_table")
         applied = {row[0] for row in connection.rows("applied_migrations")}
         known = migrations(PACKAGE)
@@ -241,10 +267,11 @@ class Database:
                 "run the newer version, or restore a backup made with this one",
                 setting="MAINSPRING_DATABASE_URL",
             )
-        for number, name, text in known:
-            if number not in applied:
-                connection.script(text)
-                connection.run("add_migration", number, name, self.clock.now())
+        missing = [migration for migration in known if migration[0] not in applied]
+        for number, name, text in missing:
+            connection.script(text)
+            connection.run("add_migration", number, name, self.clock.now())
+        return tuple(name for _, name, _ in missing)
 
 
 def instant(value: object) -> datetime | None:

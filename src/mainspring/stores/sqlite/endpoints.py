@@ -127,6 +127,6 @@ def add_events(db: Connection, events: Sequence[Event]) -> None:
 
 def _taken(kind: str, name: str, fault: apsw.ConstraintError) -> Exception:
     """A unique index said no: the name is taken. Any other constraint is our own mistake and stays one."""
-    if fault.extendedresult not in (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY):
+    if fault.extendedresult not in (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY):  # type: ignore[attr-defined]  # in apsw, not in its stubs
         return fault
-    return Conflict(f"there is already a {kind} named {name!r}; names are unique, choose another", kind=kind, name=name)
+    return Conflict(f"another {kind} is named {name!r} already; names are unique, choose another", kind=kind, name=name)

@@ -49,9 +49,10 @@ SELECT run_id, tenant_id, id, slot_at, attempt, CASE WHEN attempt > 1 THEN 'retr
        'running', :now, claim_epoch, claimed_by, 0, trail, '{}'
 FROM schedule WHERE id IN (SELECT value FROM json_each(:ids));
 
--- name: write_outcome
--- What an ordinary finish changes.
-UPDATE schedule SET revision = revision + 1, {{outcome_assignments}} WHERE id = :id;
+-- name: write_outcomes
+-- What ordinary finishes change.
+UPDATE schedule SET revision = revision + 1, {{outcome_assignments}}
+FROM (SELECT {{outcome_values}} FROM json_each(:rows)) AS new WHERE schedule.id = new.id;
 
 -- name: write_state
 -- An endpoint's whole state.
@@ -106,14 +107,16 @@ INSERT INTO run ({{run_columns}}) VALUES ({{run_parameters}});
 UPDATE run SET status = :status, error_code = 'lost_worker', error = :error, finished_at = :now
 WHERE tenant_id = :tenant_id AND id = :id AND status = 'running';
 
--- name: write_result
--- How a run ended; written once, also where it was given up for lost in the meantime.
+-- name: write_results
+-- How runs ended; written once, also where a run was given up for lost in the meantime. JSON has no bytes: bodies come in
+-- hexadecimal, long ones by `add_body`.
 UPDATE run SET {{result_assignments}}
-WHERE tenant_id = :tenant_id AND id = :id
-  AND (status IN ('running', 'abandoned', 'unknown') OR error_code = 'zombie');
+FROM (SELECT {{result_values}} FROM json_each(:rows)) AS new
+WHERE run.tenant_id = new.tenant_id AND run.id = new.id
+  AND (run.status IN ('running', 'abandoned', 'unknown') OR run.error_code = 'zombie');
 
 -- name: add_body
--- The body of a test run.
+-- The body of a run, where it does not come with its result.
 UPDATE run SET body = :body, body_type = :body_type, body_truncated = :truncated, body_seen = :seen
 WHERE tenant_id = :tenant_id AND id = :id;
 

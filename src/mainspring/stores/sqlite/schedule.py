@@ -14,10 +14,12 @@ from mainspring.domain.settling import Finished
 from mainspring.ports import Caps, ClaimBatch, FinishReport, Ids
 from mainspring.stores.batches import Batch, admit_all, expire_all, month_of, release_all, settle_all
 from mainspring.stores.cache import EndpointCache
-from mainspring.stores.rows import ENDPOINT_COLUMNS, endpoint_from
+from mainspring.stores.rows import ENDPOINT_COLUMNS, RESULT_COLUMNS, endpoint_from
 from mainspring.stores.sqlite.database import Connection, Database, instant, microseconds
 
 POLL_S = 0.1  # how often to look whether another process committed; a look costs some microseconds
+BODY_IN_JSON_MAX = 4_096
+_BODY = RESULT_COLUMNS.index("body")
 _INSTANTS = [
     index
     for index, column in enumerate(ENDPOINT_COLUMNS)
@@ -44,8 +46,7 @@ class SqliteSchedule:
     async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
         """One transaction, begun only when something is due. See `ScheduleStore.claim_due`."""
 
-        def work(db: Connection) -> ClaimBatch:
-            nonlocal revisions, rows
+        def work(db: Connection) -> tuple[ClaimBatch, dict[str, int], list[Endpoint]]:
             now = self._db.clock.now()
             picked, more = self._pick(db, now, limit, caps)
             revisions, endpoints = self._lock(db, picked)
@@ -56,29 +57,25 @@ class SqliteSchedule:
             for tenant_id, runs in started.items():
                 db.run("count_usage", tenant_id, month_of(now), worker, runs)
             _write(db, rows, now, worker)
-            return ClaimBatch(now, tuple(claims), None if more else self._next_due_at(db), more)
+            batch = ClaimBatch(now, tuple(claims), None if more else self._next_due_at(db), more)
+            return batch, revisions, rows.endpoints
 
         if limit <= 0 or not self._db.look(self._is_any_due):
             return ClaimBatch(self._db.clock.now(), next_due_at=self._db.look(self._next_due_at))
-        revisions: dict[str, int] = {}
-        rows = Batch(microseconds)
-        batch = await self._db.write(work)
-        self._cache.keep(revisions, rows.endpoints, written=1)
+        batch, revisions, endpoints = await self._db.write(work)
+        self._cache.keep(revisions, endpoints, written=1)
         return batch
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
-        def work(db: Connection) -> FinishReport:
-            nonlocal revisions, rows
+        def work(db: Connection) -> tuple[FinishReport, dict[str, int], list[Endpoint]]:
             revisions, locked = self._lock(db, [each.claim.endpoint.id for each in batch])
             now = self._db.clock.now()
             rows, report = settle_all(batch, locked, now, self._cron, microseconds)
             _write(db, rows, now)
-            return report
+            return report, revisions, rows.endpoints
 
-        revisions: dict[str, int] = {}
-        rows = Batch(microseconds)
-        report = await self._db.write(work)
-        self._cache.keep(revisions, rows.endpoints, written=1)
+        report, revisions, endpoints = await self._db.write(work)
+        self._cache.keep(revisions, endpoints, written=1)
         return report
 
     async def release(self, claims: Sequence[Claim]) -> None:
@@ -170,15 +167,32 @@ def tenant(db: Connection, tenant_id: str, now: datetime) -> Tenant:
 
 
 def _write(db: Connection, batch: Batch, now: datetime, worker: str = "") -> None:
-    db.run_many(
-        "close_run",
-        [(status, error, microseconds(now), tenant_id, run) for tenant_id, run, status, error in batch.closed],
-    )
-    db.run_many("write_state", batch.states)
-    db.run_many("add_run", batch.runs)
+    for tenant_id, run_id, status, error in batch.closed:
+        db.later("close_run", status, error, now, tenant_id, run_id)
+    for state in batch.states:
+        db.later("write_state", *state)
+    for run in batch.runs:
+        db.later("add_run", *run)
     if batch.leases:
-        db.run("write_leases", worker, encoded(batch.leases))
-        db.run("open_runs", now, encoded([row[-1] for row in batch.leases]))
-    db.run_many("write_outcome", batch.outcomes)
-    db.run_many("write_result", [(*row[2:], row[1], row[0]) for row in batch.results])
-    db.run_many("add_event", batch.event_rows())
+        db.later("write_leases", worker, encoded(batch.leases))
+        db.later("open_runs", now, encoded([row[-1] for row in batch.leases]))
+    if batch.outcomes:
+        db.later("write_outcomes", encoded(batch.outcomes))
+    if batch.results:
+        _write_results(db, batch.results)
+    for row in batch.event_rows():
+        db.later("add_event", *row)
+
+
+def _write_results(db: Connection, results: Sequence[tuple[object, ...]]) -> None:
+    rows = []
+    long_bodies = []
+    for row in results:
+        body = row[_BODY]
+        if isinstance(body, bytes) and len(body) > BODY_IN_JSON_MAX:
+            long_bodies.append((body, *row[_BODY + 1 :], row[1], row[0]))
+            body = None
+        rows.append((*row[:_BODY], body.hex() if isinstance(body, bytes) else None, *row[_BODY + 1 :]))
+    db.later("write_results", encoded(rows))
+    for long_body in long_bodies:
+        db.later("add_body", *long_body)

@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import apsw
+
 from mainspring.ports import Backlog, Retention, StoreFacts, Swept, WorkerRow
 from mainspring.stores.rows import id_floor
 from mainspring.stores.sqlite.database import Connection, Database, instant
@@ -43,7 +45,7 @@ class SqliteUpkeep:
     async def workers(self, seen_within_ms: int) -> list[WorkerRow]:
         since = self._db.clock.now() - timedelta(milliseconds=seen_within_ms)
         rows = await self._db.read(lambda db: db.rows("workers", since))
-        return [WorkerRow(*row[:3], instant(row[3]), instant(row[4])) for row in rows]  # type: ignore[arg-type]  # columns
+        return [WorkerRow(*row[:3], instant(row[3]), instant(row[4])) for row in rows]  # type: ignore[arg-type, call-arg]  # columns
 
     async def installation(self, key: str, value_if_new: str) -> str:
         def work(db: Connection) -> str:
@@ -54,7 +56,8 @@ class SqliteUpkeep:
 
     async def facts(self) -> StoreFacts:
         applied = await self._db.read(lambda db: db.rows("applied_migrations"))
-        return StoreFacts("sqlite", self._db.version, max(int(str(number)) for (number,) in applied), self._db.migrated)
+        schema = max(int(str(number)) for (number,) in applied)
+        return StoreFacts("sqlite", apsw.sqlite_lib_version(), schema, self._db.migrated)
 
     async def ping(self) -> None:
         await self._db.read(lambda db: db.value("installation", "id"))

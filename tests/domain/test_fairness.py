@@ -1,0 +1,132 @@
+"""Which of the due endpoints get the free places: caps hold, tenants take turns, the oldest goes first."""
+
+from collections import Counter
+from datetime import timedelta
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.domain.stage import DAY
+
+from mainspring.domain.fairness import Busy, Candidate, full_hosts, pick
+
+MANY = 10**6
+tenants = st.sampled_from("abcd")
+hosts = st.sampled_from("xyz")
+ages = st.integers(0, 20).map(lambda seconds: DAY + timedelta(seconds=seconds))
+floods = st.lists(st.tuples(tenants, hosts, ages), max_size=40).map(
+    lambda rows: [Candidate(f"ep_{number:02d}", *row) for number, row in enumerate(rows)]
+)
+loads = st.dictionaries(st.tuples(tenants, hosts), st.integers(0, 6))
+caps = st.integers(0, 8)
+
+
+def candidate(name: str, second: int, tenant: str = "a", host: str = "x") -> Candidate:
+    return Candidate(name, tenant, host, DAY + timedelta(seconds=second))
+
+
+def in_flight(busy: Busy, candidates: list[Candidate], picked: list[str]) -> tuple[Counter[str], Counter[str]]:
+    """Runs by tenant and by host once the picked ones have started."""
+    by_tenant: Counter[str] = Counter()
+    by_host: Counter[str] = Counter()
+    for (tenant, host), count in busy.items():
+        by_tenant[tenant] += count
+        by_host[host] += count
+    for each in candidates:
+        by_tenant[each.tenant_id] += each.id in picked
+        by_host[each.host] += each.id in picked
+    return by_tenant, by_host
+
+
+@given(floods, loads, caps, caps, caps)
+def test_caps_are_never_exceeded_and_no_place_is_left_free_without_need(
+    candidates: list[Candidate], busy: Busy, per_tenant: int, per_host: int, limit: int
+) -> None:
+    picked = pick(candidates, busy, per_tenant, per_host, limit)
+
+    by_tenant, by_host = in_flight(busy, candidates, picked)
+    assert len(picked) == len(set(picked)) <= limit
+    for each in candidates:
+        full = by_host[each.host] >= per_host or by_tenant[each.tenant_id] >= per_tenant
+        assert each.id in picked or full or len(picked) == limit
+        assert each.id not in picked or (by_host[each.host] <= per_host and by_tenant[each.tenant_id] <= per_tenant)
+
+
+@given(floods, loads, st.integers(1, 12))
+def test_no_tenant_gets_ahead_of_one_that_waits_by_more_than_its_turn(
+    candidates: list[Candidate], busy: Busy, limit: int
+) -> None:
+    picked = pick(candidates, busy, MANY, MANY, limit)
+
+    by_tenant, _ = in_flight(busy, candidates, picked)
+    got = {each.tenant_id for each in candidates if each.id in picked}
+    waiting = {each.tenant_id for each in candidates if each.id not in picked}
+    assert all(by_tenant[lucky] <= by_tenant[patient] + 1 for lucky in got for patient in waiting)
+
+
+@given(floods, loads, caps, caps, caps)
+def test_within_a_tenant_and_a_host_the_oldest_goes_first(
+    candidates: list[Candidate], busy: Busy, per_tenant: int, per_host: int, limit: int
+) -> None:
+    picked = pick(candidates, busy, per_tenant, per_host, limit)
+
+    for one in candidates:
+        for other in candidates:
+            same = (one.tenant_id, one.host) == (other.tenant_id, other.host)
+            if same and one.claimable_at < other.claimable_at:
+                assert one.id in picked or other.id not in picked
+
+
+@given(floods, st.integers(1, 3), st.integers(1, 3), st.integers(1, 5))
+def test_every_candidate_has_its_turn_as_places_become_free(
+    candidates: list[Candidate], per_tenant: int, per_host: int, limit: int
+) -> None:
+    left = list(candidates)
+    for _ in range(len(candidates)):
+        picked = pick(left, {}, per_tenant, per_host, limit)
+        left = [each for each in left if each.id not in picked]
+
+    assert left == []
+
+
+@given(floods, loads, caps, caps, caps, st.randoms(use_true_random=False))
+def test_the_order_in_which_candidates_are_read_does_not_matter(
+    candidates: list[Candidate], busy: Busy, per_tenant: int, per_host: int, limit: int, random: Random
+) -> None:
+    shuffled = random.sample(candidates, len(candidates))
+
+    assert set(pick(candidates, busy, per_tenant, per_host, limit)) == set(
+        pick(shuffled, busy, per_tenant, per_host, limit)
+    )
+
+
+def test_a_flood_of_one_tenant_delays_no_other() -> None:
+    flood = [candidate(f"flood_{number}", 0) for number in range(50)]
+    late = [candidate(f"late_{number}", 9, tenant="b", host="y") for number in range(3)]
+
+    picked = pick([*flood, *late], {}, MANY, MANY, 6)
+
+    assert picked == ["flood_0", "late_0", "flood_1", "late_1", "flood_2", "late_2"]
+
+
+def test_the_first_place_goes_to_the_tenant_with_the_fewest_runs_in_flight() -> None:
+    waiting = [candidate("old", 0, tenant="a"), candidate("young", 5, tenant="b")]
+
+    assert pick(waiting, {("a", "z"): 3}, MANY, MANY, 1) == ["young"]
+    assert pick(waiting, {}, MANY, MANY, 1) == ["old"]
+
+
+def test_a_hanging_host_takes_only_its_own_places() -> None:
+    hanging = [candidate(f"hanging_{number}", 0) for number in range(5)]
+    healthy = [candidate(f"healthy_{number}", 9, host="y") for number in range(2)]
+
+    picked = pick([*hanging, *healthy], {("b", "x"): 2}, MANY, 3, 10)
+
+    assert picked == ["hanging_0", "healthy_0", "healthy_1"]
+
+
+def test_full_hosts_are_those_without_a_place() -> None:
+    busy = {("a", "x"): 2, ("b", "x"): 1, ("a", "y"): 2, ("a", "z"): 4}
+
+    assert sorted(full_hosts(busy, 3)) == ["x", "z"]
+    assert full_hosts({}, 1) == []

@@ -1,0 +1,172 @@
+"""What really happened, put together from the journal (the truth) and the database (the suspect).
+
+A slot is decided once: by the result that counted (`run.finished` says where the schedule went), or, for an endpoint
+that runs a slot at most once, by the takeover that gave it up. So the slots of an endpoint are a chain: every decision
+names the next slot, and that slot must be there. A break in the chain is a lost slot; two decisions for one slot are a
+schedule that moved twice.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tests.peers.journal import Entry
+
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.instant import to_us
+from mainspring.domain.run import ENDED_BY_CALL, Run, RunStatus, slot_id
+from mainspring.ports import EndpointFilter, RunFilter, Stores
+
+PAGE = 10_000
+Slot = tuple[str, datetime]  # endpoint, instant
+
+
+@dataclass(frozen=True)
+class Ledger:
+    endpoints: dict[str, Endpoint]
+    runs: Sequence[Run]
+    events: Sequence[Event]
+    entries: Sequence[Entry]
+
+    def by_slot(self) -> dict[Slot, list[Run]]:
+        slots: dict[Slot, list[Run]] = defaultdict(list)
+        for run in sorted(self.runs, key=lambda each: each.id):
+            if run.status is not RunStatus.MISSED:
+                slots[run.endpoint_id, run.slot_at].append(run)
+        return slots
+
+    def count(self, status: RunStatus) -> int:
+        return sum(run.status is status for run in self.runs)
+
+    def recorded_twice(self) -> list[Slot]:
+        """Slots with two results that counted: what a fence is there to prevent."""
+        ended = Counter((run.endpoint_id, run.slot_at) for run in self.runs if run.status in ENDED_BY_CALL)
+        return [slot for slot, times in ended.items() if times > 1]
+
+    def decisions(self) -> dict[Slot, list[datetime | None]]:
+        """Where each decision about a slot moved the schedule to."""
+        slot_of = {run.id: (run.endpoint_id, run.slot_at) for run in self.runs}
+        made: dict[Slot, list[datetime | None]] = defaultdict(list)
+        for event in self.events:
+            if event.run_id not in slot_of:
+                continue
+            if event.type is EventType.RUN_FINISHED:
+                made[slot_of[event.run_id]].append(_instant(event.data["next_run_at"]))
+            elif event.type is EventType.RUN_ABANDONED and event.data["status"] == RunStatus.UNKNOWN:
+                interval_ms = self.endpoints[event.endpoint_id].interval_ms
+                assert interval_ms is not None
+                made[slot_of[event.run_id]].append(event.at + timedelta(milliseconds=interval_ms))
+        return made
+
+    def moved_twice(self) -> list[Slot]:
+        return [slot for slot, moves in self.decisions().items() if len(moves) > 1]
+
+    def lost(self) -> list[str]:
+        """Slots that nobody decided, and slots that a decision named and that never came to be."""
+        slots, made = self.by_slot(), self.decisions()
+        found = [f"{slot} was never decided: {[run.status for run in slots[slot]]}" for slot in slots.keys() - made]
+        for (endpoint_id, slot_at), moves in made.items():
+            for next_run_at in moves:
+                is_there = next_run_at is not None and (endpoint_id, next_run_at) in slots
+                if not is_there and self.endpoints[endpoint_id].next_run_at != next_run_at:
+                    found.append(f"({endpoint_id}, {slot_at}) led to {next_run_at}, which never came")
+        return found
+
+    def strangers(self) -> list[Entry]:
+        """Deliveries that the database knows nothing of: no run of that slot and attempt."""
+        known = {(slot_id(run.endpoint_id, run.slot_at), run.attempt) for run in self.runs}
+        return [entry for entry in self.entries if (entry.webhook_id, entry.attempt) not in known]
+
+    def undelivered(self) -> list[Run]:
+        """Successes that the target knows nothing of."""
+        delivered = {(entry.webhook_id, entry.attempt) for entry in self.entries}
+        return [
+            run
+            for run in self.runs
+            if run.status is RunStatus.SUCCESS
+            and (slot_id(run.endpoint_id, run.slot_at), run.attempt) not in delivered
+        ]
+
+    def ids_that_differ(self) -> list[tuple[str, str]]:
+        """Slots that were called under more than one id."""
+        ids: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for entry in self.entries:
+            ids[entry.path, entry.slot].add(entry.webhook_id)
+        return [slot for slot, found in ids.items() if len(found) > 1]
+
+    def deliveries_per_slot(self) -> Counter[str]:
+        return Counter(entry.webhook_id for entry in self.entries)
+
+    def early(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.at < _slot_s(entry)]
+
+    def lateness_s(self) -> list[float]:
+        """How long after its slot each first attempt arrived, sorted."""
+        return sorted(entry.at - _slot_s(entry) for entry in self.entries if entry.attempt == 1)
+
+    def takeovers_s(self) -> list[float]:
+        """How long after an attempt started the next one of the same slot did, sorted."""
+        waits = []
+        for runs in self.by_slot().values():
+            waits += [(after.started_at - before.started_at).total_seconds() for before, after in _pairs(runs)]
+        return sorted(waits)
+
+    def figures(self) -> dict[str, object]:
+        late = self.lateness_s()
+        takeovers = self.takeovers_s()
+        deliveries = self.deliveries_per_slot()
+        return {
+            "slots": len(self.by_slot()),
+            "deliveries": len(self.entries),
+            "duplicates": len(self.entries) - len(deliveries),
+            "abandoned": self.count(RunStatus.ABANDONED),
+            "unknown": self.count(RunStatus.UNKNOWN),
+            "superseded": self.count(RunStatus.SUPERSEDED),
+            "lost": len(self.lost()),
+            "recorded_twice": len(self.recorded_twice()),
+            "max_takeover_s": round(takeovers[-1], 2) if takeovers else None,
+            "lateness_ms": {name: round(1_000 * percentile(late, share), 1) for name, share in PERCENTILES.items()},
+        }
+
+
+PERCENTILES = {"p50": 0.5, "p99": 0.99, "max": 1.0}
+
+
+def percentile(ordered: Sequence[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+
+async def read_ledger(stores: Stores, entries: Sequence[Entry], tenant_ids: Iterable[str] = ("default",)) -> Ledger:
+    endpoints: dict[str, Endpoint] = {}
+    runs: list[Run] = []
+    events: list[Event] = []
+    for tenant_id in tenant_ids:
+        for endpoint in await stores.endpoints.endpoints(tenant_id, EndpointFilter(limit=PAGE)):
+            endpoints[endpoint.id] = endpoint
+        runs += await all_runs(stores, tenant_id)
+    cursor = ""
+    while page := await stores.runs.events_after(cursor, None, PAGE):
+        events += [each.event for each in page]
+        cursor = page[-1].cursor
+    return Ledger(endpoints, runs, events, entries)
+
+
+async def all_runs(stores: Stores, tenant_id: str = "default") -> list[Run]:
+    runs: list[Run] = []
+    while page := await stores.runs.runs(tenant_id, RunFilter(before_id=runs[-1].id if runs else None, limit=PAGE)):
+        runs += page
+    return runs
+
+
+def _instant(value: object) -> datetime | None:
+    return None if value is None else datetime.fromisoformat(str(value))
+
+
+def _slot_s(entry: Entry) -> float:
+    return to_us(datetime.fromisoformat(entry.slot)) / 1_000_000
+
+
+def _pairs(runs: Sequence[Run]) -> Iterable[tuple[Run, Run]]:
+    return zip(runs, runs[1:], strict=False)

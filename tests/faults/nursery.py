@@ -1,0 +1,279 @@
+"""Workers that start in milliseconds, so that a test can kill a thousand of them.
+
+A nursery is a process that has imported Mainspring and waits. For every worker it forks, and the child becomes
+`mainspring scheduler`, by the same `main()` that users run: a process of its own, with a pid that takes any signal.
+Importing costs a second, forking nothing. All workers of a nursery have its environment and write into one log.
+
+    with Nursery(env, tmp_path / "log") as nursery:
+        worker = nursery.start()
+        worker.wait_for("scheduler started")
+        worker.kill()
+
+When the tests are gone, however they went, the nursery reads the end of its input, kills its children and ends.
+"""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import NoReturn, Self
+
+from tests.harness.processes import DEADLINE_S, clean_environment
+from tests.harness.undertaker import undertaker
+
+ROOT = Path(__file__).parents[2]
+POLL_S = 0.005  # a log grows and a process stops without telling anybody
+
+
+class Worker:
+    """One scheduler process. Its exit code comes from the nursery, which is its parent."""
+
+    def __init__(self, nursery: "Nursery", pid: int) -> None:
+        self.pid = pid
+        self._nursery = nursery
+
+    @property
+    def is_running(self) -> bool:
+        return self.pid not in self._nursery.exit_codes
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether SIGSTOP holds it."""
+        return _state(self.pid) == "T"
+
+    @property
+    def lines(self) -> list[dict[str, object]]:
+        """What it has logged under its own name."""
+        return [line for line in self._nursery.log() if f"-{self.pid}-" in str(line.get("worker", ""))]
+
+    def wait_for(self, event: str, deadline_s: float = DEADLINE_S) -> None:
+        """Wait until it has logged `event` under its own name."""
+        deadline = time.monotonic() + deadline_s
+        while not any(line.get("event") == event for line in self.lines):
+            assert self.is_running, f"worker {self.pid} ended before {event!r}:\n{self._nursery.log_text()[-3000:]}"
+            assert time.monotonic() < deadline, f"worker {self.pid} did not say {event!r} within {deadline_s} s"
+            time.sleep(POLL_S)
+
+    def send(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """SIGKILL; returns when it is gone."""
+        self.send(signal.SIGKILL)
+        self.wait()
+
+    def terminate(self) -> None:
+        """SIGTERM; `wait` says how it then ended."""
+        self.send(signal.SIGTERM)
+
+    def freeze(self) -> None:
+        """SIGSTOP; returns when it stands still."""
+        self.send(signal.SIGSTOP)
+        while not self.is_stopped:
+            time.sleep(POLL_S)
+
+    def thaw(self) -> None:
+        self.send(signal.SIGCONT)
+
+    def wait(self, deadline_s: float = DEADLINE_S) -> int:
+        """Its exit code once it has ended; negative for a signal."""
+        return self._nursery.wait(self.pid, deadline_s)
+
+
+class Nursery:
+    def __init__(self, env: Mapping[str, str], log_file: Path) -> None:
+        self.exit_codes: dict[int, int] = {}
+        self.started: list[Worker] = []
+        self._log_file = log_file
+        self._log_file.touch()
+        self._read_up_to = 0
+        self._log: list[dict[str, object]] = []
+        self._changed = threading.Condition()
+        self._births: list[int] = []
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.nursery", str(log_file)],
+            cwd=ROOT,
+            env=clean_environment() | dict(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the tests; they end what they started
+        )
+        undertaker.watch(self._process.pid)
+        self._reader = threading.Thread(target=self._read, name="nursery", daemon=True)
+        self._reader.start()
+
+    @property
+    def running(self) -> list[Worker]:
+        return [worker for worker in self.started if worker.is_running]
+
+    def start(self) -> Worker:
+        assert self._process.stdin is not None
+        known = len(self._births)
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self._births) > known, DEADLINE_S), "the nursery does not answer"
+            pid = self._births[known]
+        undertaker.watch(pid)
+        worker = Worker(self, pid)
+        self.started.append(worker)
+        return worker
+
+    def wait(self, pid: int, deadline_s: float) -> int:
+        with self._changed:
+            assert self._changed.wait_for(lambda: pid in self.exit_codes, deadline_s), (
+                f"worker {pid} did not end within {deadline_s} s:\n{self.log_text()[-3000:]}"
+            )
+            return self.exit_codes[pid]
+
+    def log(self) -> list[dict[str, object]]:
+        """Every structured line so far; what is no JSON (tracebacks, failpoints) is under "text"."""
+        with self._log_file.open("rb") as file:
+            file.seek(self._read_up_to)
+            fresh = file.read()
+        whole = fresh[: fresh.rfind(b"\n") + 1]
+        self._read_up_to += len(whole)
+        for line in whole.decode(errors="replace").splitlines():
+            self._log.append(json.loads(line) if line.startswith("{") else {"event": "", "text": line})
+        return self._log
+
+    def log_text(self) -> str:
+        return self._log_file.read_text(errors="replace")
+
+    def count(self, event: str) -> int:
+        return sum(line.get("event") == event for line in self.log())
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(DEADLINE_S)
+        self._reader.join(DEADLINE_S)
+        self._process.stdout.close()
+        undertaker.forget(self._process.pid)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            verb, *numbers = line.split()
+            with self._changed:
+                if verb == "started":
+                    self._births.append(int(numbers[0]))
+                else:
+                    pid, code = map(int, numbers)
+                    undertaker.forget(pid)
+                    self.exit_codes[pid] = code
+                self._changed.notify_all()
+
+
+def _state(pid: int) -> str:
+    """The letter of /proc: R, S, T (stopped), Z; nothing for a process that is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return ""
+
+
+def _serve(log_file: str) -> None:
+    """Fork for every line that comes in, tell of every child that ends."""
+    from mainspring.cli.main import main
+    from mainspring.wiring import open_scheduler, open_stores  # noqa: F401  # so that no child imports it
+
+    _preload()
+    wake, waker = os.pipe()
+    os.set_blocking(waker, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(waker)
+    children: set[int] = set()
+    poll = select.poll()
+    poll.register(0, select.POLLIN)
+    poll.register(wake, select.POLLIN)
+    while True:
+        ready = {fd for fd, _ in poll.poll()}
+        if wake in ready:
+            os.read(wake, 4096)
+            _reap(children)
+        if 0 in ready:
+            lines = os.read(0, 4096)
+            if not lines:
+                break
+            for _ in range(lines.count(b"\n")):
+                pid = os.fork()
+                if pid == 0:
+                    _become_a_worker(main, log_file, (wake, waker))
+                children.add(pid)
+                print("started", pid, flush=True)
+    for pid in children:
+        os.kill(pid, signal.SIGKILL)
+    while children:
+        _reap(children)
+
+
+def _preload() -> None:
+    """What a worker imports late, imported once."""
+    import mainspring.cli.waiting
+    import mainspring.outbound.http
+    import mainspring.outbound.vault
+    import mainspring.stores.postgres.endpoints
+    import mainspring.stores.postgres.runs
+    import mainspring.stores.postgres.upkeep
+    import mainspring.stores.sqlite.endpoints
+    import mainspring.stores.sqlite.runs
+    import mainspring.stores.sqlite.upkeep
+    import mainspring.workers.janitor
+    import mainspring.workers.scheduler
+    import mainspring.workers.supervisor  # noqa: F401  # each is imported for the copy in memory
+
+
+def _reap(children: set[int]) -> None:
+    while children:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            return
+        children.discard(pid)
+        print("ended", pid, os.waitstatus_to_exitcode(status), flush=True)
+
+
+def _become_a_worker(main: object, log_file: str, fds: tuple[int, int]) -> NoReturn:
+    code = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for fd in fds:
+            os.close(fd)
+        log = os.open(log_file, os.O_WRONLY | os.O_APPEND)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        sys.argv = ["mainspring", "scheduler"]
+        assert callable(main)
+        main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])

@@ -1,0 +1,83 @@
+"""A database, a journal and the environment of the workers between them: what every fault test plays on."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from tests.faults.nursery import Nursery
+from tests.stores.world import START, an_endpoint
+
+from mainspring.domain.endpoint import Endpoint, Job, JobStatus, Tenant
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.run import HttpAction
+from mainspring.operations.endpoints import Desk
+from mainspring.ports import Stores
+from mainspring.settings import load_settings
+from mainspring.wiring import open_desk, open_stores
+
+JOB = "job_default"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """`settings` are those of every worker, by their names in lower case: lease_margin="1s"."""
+
+    url: str
+    folder: Path
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.url.startswith("sqlite")
+
+    def env(self, failpoints: str = "", **settings: object) -> dict[str, str]:
+        given: dict[str, object] = {
+            "database_url": self.url,
+            "data_dir": self.folder,
+            "allow_cidrs": "127.0.0.0/8",
+            "lease_margin": "1s",
+            "concurrency_per_host": 1_000,
+            "log_format": "json",
+        }
+        env = {f"MAINSPRING_{name.upper()}": str(value) for name, value in (given | settings).items()}
+        return env | ({"MAINSPRING_FAILPOINTS": failpoints} if failpoints else {})
+
+    def nursery(self, failpoints: str = "", **settings: object) -> Nursery:
+        number = len(list(self.folder.glob("log.*")))
+        return Nursery(self.env(failpoints, **settings), self.folder / f"log.{number}")
+
+    @asynccontextmanager
+    async def desk(self, **settings: object) -> AsyncIterator[Desk]:
+        """Operations from another process than the workers': this one."""
+        env = self.env(**settings)
+        async with open_desk(load_settings(env)) as desk:
+            yield desk
+
+    @asynccontextmanager
+    async def stores(self) -> AsyncIterator[Stores]:
+        async with open_stores(self.url) as stores:
+            yield stores
+
+    async def fill(self, stores: Stores, endpoints: Iterable[Endpoint]) -> None:
+        """Store endpoints, and the tenants and jobs they name."""
+        tenants: set[str] = set()
+        for endpoint in endpoints:
+            if endpoint.tenant_id not in tenants:
+                tenants.add(endpoint.tenant_id)
+                await stores.endpoints.put_tenant(Tenant(endpoint.tenant_id, endpoint.tenant_id))
+                job = Job(endpoint.job_id, endpoint.tenant_id, "default", "", JobStatus.ACTIVE, START, START)
+                await stores.endpoints.add_job(job, Event(EventType.JOB_CREATED, START, endpoint.tenant_id))
+            event = Event(EventType.ENDPOINT_CREATED, START, endpoint.tenant_id, endpoint.id)
+            await stores.endpoints.add_endpoint(endpoint, event)
+
+
+def calling(
+    url: str, due_at: datetime, interval_ms: int = 500, timeout_ms: int = 1_000, **fields: object
+) -> Endpoint:
+    """An endpoint that calls `url`, first at `due_at`, then at its interval."""
+    action = HttpAction(url=url, timeout_ms=timeout_ms)
+    anchor_at = due_at - timedelta(milliseconds=interval_ms)
+    host = url.split("/")[2]
+    given = {"action": action, "host": host, "interval_ms": interval_ms, "next_run_at": due_at, "anchor_at": anchor_at}
+    return an_endpoint(**given | fields)

@@ -1,0 +1,78 @@
+"""Kill workers at random while they work, and keep their number: the weather of the crash tests.
+
+A kill comes after a random number of further deliveries, not after a time: so it strikes workers that work, however
+busy the machine is, and a run with N kills has at least a known number of slots.
+"""
+
+import asyncio
+import random
+
+from tests.faults.nursery import Nursery, Worker
+from tests.harness.waiting import until, until_true
+from tests.peers.journal import Journal
+
+from mainspring.ports import EndpointFilter, Stores
+
+DELIVERIES_PER_KILL = 10  # at most; about five on average, as many slots as the promise wants per kill
+MOMENT_S = 0.1  # at most this much later: else every kill would strike just when a burst of deliveries is in flight
+
+
+class Tail:
+    """How far a journal has grown, without reading it all again."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._file = journal.file
+        self._offset = 0
+        self.lines = 0
+
+    def grown(self) -> int:
+        if self._file.exists():
+            with self._file.open("rb") as file:
+                file.seek(self._offset)
+                fresh = file.read()
+            self._offset += len(fresh)
+            self.lines += fresh.count(b"\n")
+        return self.lines
+
+
+async def kill_workers(nursery: Nursery, journal: Journal, workers: int, kills: int, seed: int) -> None:
+    """Kill and replace `kills` workers, one at a time; all are alive at the end."""
+    draw = random.Random(seed)
+    tail = Tail(journal)
+    alive = await start_workers(nursery, workers)
+    for _ in range(kills):
+        wanted = tail.grown() + draw.randint(0, DELIVERIES_PER_KILL)
+        await until(lambda wanted=wanted: tail.grown() >= wanted, "deliveries go on between kills", 30)  # type: ignore[misc]  # bound now
+        await asyncio.sleep(draw.uniform(0, MOMENT_S))
+        victim = alive.pop(draw.randrange(len(alive)))
+        victim.kill()
+        alive.append(nursery.start())
+
+
+async def start_workers(nursery: Nursery, workers: int) -> list[Worker]:
+    started = [nursery.start() for _ in range(workers)]
+    for worker in started:
+        await until(lambda worker=worker: said(worker, "scheduler started"), "a worker starts")  # type: ignore[misc]  # bound now
+    return started
+
+
+def said(worker: Worker, event: str) -> bool:
+    assert worker.is_running, "a worker ended by itself"
+    return any(line.get("event") == event for line in worker.lines)
+
+
+async def drain(nursery: Nursery, stores: Stores, deadline_s: float = 30.0) -> None:
+    """Wait until the survivors hold every slot of the dead, then end them with SIGTERM: what is left is settled."""
+    workers = nursery.running
+
+    async def nobody_waits_for_the_dead() -> bool:
+        endpoints = await stores.endpoints.endpoints("default", EndpointFilter(limit=10_000))
+        holders = {each.claimed_by for each in endpoints if each.is_running}
+        return all(any(f"-{worker.pid}-" in holder for worker in workers) for holder in holders)
+
+    await until_true(nobody_waits_for_the_dead, "the survivors take over", deadline_s)
+    for worker in workers:
+        worker.terminate()
+    for worker in workers:
+        await until(lambda worker=worker: not worker.is_running, "a worker drains", deadline_s)  # type: ignore[misc]  # bound now
+        assert worker.wait() == 0, nursery.log_text()[-3000:]
