@@ -73,7 +73,7 @@ bench: $(VENV)/.bench ## Run every benchmark, one after the other
 .PHONY: web
 web: ## Build the web UI
 	@if test -f web/package.json; then echo "web/ is built with the package; see web/README.md"; \
-	else echo "There is no web/ yet: the UI comes with its own issue."; fi
+	else echo "There is no web UI in this tree yet."; fi
 
 .PHONY: docs
 docs: $(VENV)/.test ## Regenerate docs/reference from the code

@@ -1,6 +1,6 @@
 """The whole loop: claim, HTTP call, record with a 200-byte body, plan, persist, in one process, against the bare client.
 
-    python benchmarks/whole_loop.py [--stores sqlite postgres] [--endpoints 10000] [--seconds 10] [--places 500] [--profile]
+    python -m benchmarks.whole_loop [--stores sqlite postgres] [--endpoints 10000] [--seconds 10] [--places 500] [--profile]
 
 More endpoints are due every second than can run, so the loop is never idle. The bare client makes the same calls with
 nothing around them, in the same run and with as many in flight; the ratio is what counts on a noisy machine.
@@ -14,8 +14,8 @@ import resource
 import time
 from datetime import timedelta
 
-from target import running_target
-from world import database_url, filled, make_caller
+from benchmarks.target import running_target
+from benchmarks.world import database_url, filled, make_caller
 
 from mainspring.domain.run import HttpAction, Request
 from mainspring.observe import Metrics

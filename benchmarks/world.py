@@ -1,6 +1,5 @@
 """What several benchmarks share: databases to run on, a schedule to fill them with, ratios to print."""
 
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timedelta
@@ -8,7 +7,6 @@ from ipaddress import ip_network
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.outbound.guard import AddressGuard

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from datetime import timedelta
-from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,17 +86,6 @@ def test_every_candidate_has_its_turn_as_places_become_free(
         left = [each for each in left if each.id not in picked]
 
     assert left == []
-
-
-@given(floods, loads, caps, caps, caps, st.randoms(use_true_random=False))
-def test_the_order_in_which_candidates_are_read_does_not_matter(
-    candidates: list[Candidate], busy: Busy, per_tenant: int, per_host: int, limit: int, random: Random
-) -> None:
-    shuffled = random.sample(candidates, len(candidates))
-
-    assert set(pick(candidates, busy, per_tenant, per_host, limit)) == set(
-        pick(shuffled, busy, per_tenant, per_host, limit)
-    )
 
 
 def test_a_flood_of_one_tenant_delays_no_other() -> None:

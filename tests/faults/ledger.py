@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from tests.peers.journal import Entry
 
-from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.endpoint import LOST_WORKERS_MAX, Endpoint
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import to_us
 from mainspring.domain.run import ENDED_BY_CALL, Run, RunStatus, slot_id
@@ -60,12 +60,27 @@ class Ledger:
                 made[slot_of[event.run_id]].append(event.at + timedelta(milliseconds=interval_ms))
         return made
 
+    def parked(self) -> dict[Slot, list[datetime | None]]:
+        """The slots at which endpoints were parked, each after LOST_WORKERS_MAX attempts without a result."""
+        slots = self.by_slot()
+        ends: dict[Slot, list[datetime | None]] = {}
+        for event in self.events:
+            if event.type is EventType.ENDPOINT_PARKED:
+                last = max(slot_at for endpoint_id, slot_at in slots if endpoint_id == event.endpoint_id)
+                attempts = slots[event.endpoint_id, last]
+                if len(attempts) >= LOST_WORKERS_MAX and all(run.error_code == "lost_worker" for run in attempts):
+                    ends[event.endpoint_id, last] = [None]
+        return ends
+
     def moved_twice(self) -> list[Slot]:
         return [slot for slot, moves in self.decisions().items() if len(moves) > 1]
 
     def lost(self) -> list[str]:
-        """Slots that nobody decided, and slots that a decision named and that never came to be."""
-        slots, made = self.by_slot(), self.decisions()
+        """Slots that nobody decided, and slots that a decision named and that never came to be.
+
+        The last slot of an endpoint that lost five workers in a row is not lost: it was parked, and an alert says so.
+        """
+        slots, made = self.by_slot(), self.decisions() | self.parked()
         found = [f"{slot} was never decided: {[run.status for run in slots[slot]]}" for slot in slots.keys() - made]
         for (endpoint_id, slot_at), moves in made.items():
             for next_run_at in moves:
@@ -123,6 +138,7 @@ class Ledger:
             "duplicates": len(self.entries) - len(deliveries),
             "abandoned": self.count(RunStatus.ABANDONED),
             "unknown": self.count(RunStatus.UNKNOWN),
+            "parked": len(self.parked()),
             "superseded": self.count(RunStatus.SUPERSEDED),
             "lost": len(self.lost()),
             "recorded_twice": len(self.recorded_twice()),

@@ -6,6 +6,7 @@ busy the machine is, and a run with N kills has at least a known number of slots
 
 import asyncio
 import random
+from collections.abc import Iterable
 
 from tests.faults.nursery import Nursery, Worker
 from tests.harness.waiting import until, until_true
@@ -51,19 +52,20 @@ async def kill_workers(nursery: Nursery, journal: Journal, workers: int, kills: 
 
 async def start_workers(nursery: Nursery, workers: int) -> list[Worker]:
     started = [nursery.start() for _ in range(workers)]
-    for worker in started:
-        await until(lambda worker=worker: said(worker, "scheduler started"), "a worker starts")  # type: ignore[misc]  # bound now
+    await ready(started)
     return started
 
 
-def said(worker: Worker, event: str) -> bool:
-    assert worker.is_running, "a worker ended by itself"
-    return any(line.get("event") == event for line in worker.lines)
+async def ready(workers: Iterable[Worker]) -> None:
+    """Wait until all of them claim; before that, a SIGTERM would simply end them."""
+    for worker in workers:
+        await asyncio.to_thread(worker.wait_for, "scheduler started")
 
 
 async def drain(nursery: Nursery, stores: Stores, deadline_s: float = 30.0) -> None:
     """Wait until the survivors hold every slot of the dead, then end them with SIGTERM: what is left is settled."""
     workers = nursery.running
+    await ready(workers)
 
     async def nobody_waits_for_the_dead() -> bool:
         endpoints = await stores.endpoints.endpoints("default", EndpointFilter(limit=10_000))

@@ -1,5 +1,6 @@
-"""R1, R2, R3, R17: workers die at any moment; no slot is lost, none counts twice, none changes its id."""
+"""R1, R2, R3, R17: workers die or stand still at any moment; no slot is lost, none counts twice, none changes its id."""
 
+import time
 from datetime import timedelta
 
 import apsw
@@ -13,16 +14,19 @@ from tests.faults.storm import drain, kill_workers, start_workers
 from tests.harness.waiting import until
 from tests.peers.journal import Journal
 
-from mainspring.domain.endpoint import Endpoint, LostWorkerPolicy
+from mainspring.domain.endpoint import LostWorkerPolicy
 from mainspring.domain.run import RunStatus
 
 ENDPOINTS = 40
 INTERVAL_MS = 500
 LEASE_S = 2.0  # a timeout of one second and a margin of one second
-CALL_MS = 20  # how long the target takes: the share of kills that strike a run in flight
+STANDSTILL_S = 1.6 * LEASE_S
+CALL_MS = 5  # how long the target takes: the more, the more kills strike runs in flight, and the more are parked
+RETRY, SKIP = LostWorkerPolicy.RETRY, LostWorkerPolicy.SKIP
 
 
-async def fill(stage: Stage, journal: Journal) -> list[Endpoint]:
+async def fill(stage: Stage, journal: Journal, *policies: LostWorkerPolicy) -> None:
+    """Endpoints spread over their interval, that take turns in what happens when their worker is lost."""
     async with stage.stores() as stores:
         due_at = await stores.schedule.now() + timedelta(seconds=1)
         endpoints = [
@@ -30,38 +34,11 @@ async def fill(stage: Stage, journal: Journal) -> list[Endpoint]:
                 journal.url(f"/{number}?delay_ms={CALL_MS}"),
                 due_at + timedelta(milliseconds=INTERVAL_MS * number / ENDPOINTS),
                 INTERVAL_MS,
-                on_lost_worker=LostWorkerPolicy.SKIP if number % 2 else LostWorkerPolicy.RETRY,
+                on_lost_worker=policies[number % len(policies)],
             )
             for number in range(ENDPOINTS)
         ]
         await stage.fill(stores, endpoints)
-    return endpoints
-
-
-async def evidence(stage: Stage, journal: Journal) -> Ledger:
-    async with stage.stores() as stores:
-        return await read_ledger(stores, journal.entries())
-
-
-def assert_nothing_lost_and_nothing_twice(ledger: Ledger) -> None:
-    assert ledger.lost() == []
-    assert ledger.recorded_twice() == []
-    assert ledger.moved_twice() == []
-    assert ledger.strangers() == []
-    assert ledger.undelivered() == []
-    assert ledger.ids_that_differ() == []
-    assert ledger.early() == []
-    assert [each.parked_reason for each in ledger.endpoints.values() if each.parked_at is not None] == []
-    assert ledger.count(RunStatus.RUNNING) == 0
-
-
-def assert_at_most_once_where_asked_for(ledger: Ledger) -> None:
-    at_most_once = {each.id for each in ledger.endpoints.values() if each.on_lost_worker is LostWorkerPolicy.SKIP}
-    deliveries = ledger.deliveries_per_slot()
-    assert [slot for slot, times in deliveries.items() if times > 1 and slot.rpartition("_")[0] in at_most_once] == []
-    lost = [run for run in ledger.runs if run.error_code == "lost_worker"]
-    assert {run.status for run in lost if run.endpoint_id in at_most_once} <= {RunStatus.UNKNOWN}
-    assert {run.status for run in lost if run.endpoint_id not in at_most_once} <= {RunStatus.ABANDONED}
 
 
 @pytest.mark.parametrize(("kind", "workers", "kills"), [("postgres", 4, (60, 1_000)), ("sqlite", 2, (40, 1_000))])
@@ -77,17 +54,12 @@ async def test_killed_workers_lose_no_slot_and_record_none_twice(
 ) -> None:
     stage: Stage = request.getfixturevalue(f"{kind}_stage")
     wanted = kills[long_run]
-    await fill(stage, journal)
+    await fill(stage, journal, RETRY, SKIP)
     with stage.nursery() as nursery:
-        import time; t=time.time()
         await kill_workers(nursery, journal, workers, wanted, seed)
-        print(time.time()-t)
         async with stage.stores() as stores:
             await drain(nursery, stores)
-            print(time.time()-t)
             ledger = await read_ledger(stores, journal.entries())
-            print(time.time()-t)
-        said = nursery.log_text()
 
     figures(kills=wanted, **ledger.figures())
     assert list(nursery.exit_codes.values()).count(-9) == wanted
@@ -96,31 +68,83 @@ async def test_killed_workers_lose_no_slot_and_record_none_twice(
     assert len(ledger.by_slot()) >= (5_000 if long_run else 200)
     assert_nothing_lost_and_nothing_twice(ledger)
     assert_at_most_once_where_asked_for(ledger)
-    assert "database is locked" not in said
     if stage.is_sqlite:
-        file = apsw.Connection(stage.url.removeprefix("sqlite://"))
-        assert file.pragma("integrity_check") == "ok"
+        assert "database is locked" not in nursery.log_text()
+        assert apsw.Connection(stage.url.removeprefix("sqlite://")).pragma("integrity_check") == "ok"
 
 
-async def let_workers_stop_with_results_in_hand(
-    nursery: Nursery, journal: Journal, workers: int, stops: int
+async def test_results_that_outlive_their_lease_are_superseded_and_move_nothing(
+    postgres_stage: Stage, journal: Journal, long_run: bool, figures: Figures
 ) -> None:
-    """A worker that its failpoint stops is left standing until its leases are over, and half as long again."""
+    stops, ledger = await stop_with_results_in_hand(postgres_stage, journal, 300 if long_run else 10)
+
+    figures(stops=stops, **ledger.figures())
+    assert ledger.count(RunStatus.SUPERSEDED) >= stops / 2
+    assert len(ledger.by_slot()) >= (2_000 if long_run else 100)
+    assert_nothing_lost_and_nothing_twice(ledger)
+
+
+async def test_without_the_fence_such_results_count_twice(
+    postgres_stage: Stage, journal: Journal, long_run: bool, figures: Figures
+) -> None:
+    """The negative control: the same run with the guard off must fail, else the test above proves nothing."""
+    stops, ledger = await stop_with_results_in_hand(postgres_stage, journal, 100 if long_run else 8, "no_fence")
+
+    figures(stops=stops, **ledger.figures(), moved_twice=len(ledger.moved_twice()))
+    assert len(ledger.recorded_twice()) > (10 if long_run else 2)
+    assert len(ledger.moved_twice()) > (10 if long_run else 2)
+
+
+async def stop_with_results_in_hand(
+    stage: Stage, journal: Journal, stops: int, *guards_off: str
+) -> tuple[int, Ledger]:
+    """Workers stop themselves after two in a hundred calls, before recording them, and go on after their leases."""
+    await fill(stage, journal, RETRY)
+    with stage.nursery(",".join(("after_call=stop:0.02", *guards_off))) as nursery:
+        await start_workers(nursery, 4)
+        done = await thaw_the_stopped(nursery, stops)
+        async with stage.stores() as stores:
+            await until(lambda: not any(worker.is_stopped for worker in nursery.running), "all go on")
+            await drain_although_they_stop(nursery)
+            ledger = await read_ledger(stores, journal.entries())
+    return done, ledger
+
+
+async def thaw_the_stopped(nursery: Nursery, stops: int) -> int:
+    """Let every worker that stopped stand still until its leases are over, and half as long again."""
     since: dict[int, float] = {}
-    alive = await start_workers(nursery, workers)
-    clock = __import__("time").monotonic
     done = 0
 
     def look() -> bool:
         nonlocal done
-        for worker in alive:
+        for worker in nursery.running:
             if not worker.is_stopped:
                 continue
-            if clock() - since.setdefault(worker.pid, clock()) > 1.6 * LEASE_S:
+            if time.monotonic() - since.setdefault(worker.pid, time.monotonic()) > STANDSTILL_S:
                 del since[worker.pid]
                 worker.thaw()
                 done += 1
-        return done >= stops
+        return done >= stops and not since
 
-    await until(look, f"{stops} workers stop at their failpoint and go on", 600)
-    await until(lambda: not any(worker.is_stopped for worker in alive), "all go on")
+    await until(look, f"{stops} workers stop at their failpoint and go on", 60 + stops * STANDSTILL_S)
+    return done
+
+
+def assert_nothing_lost_and_nothing_twice(ledger: Ledger) -> None:
+    assert ledger.lost() == []
+    assert ledger.recorded_twice() == []
+    assert ledger.moved_twice() == []
+    assert ledger.strangers() == []
+    assert ledger.undelivered() == []
+    assert ledger.ids_that_differ() == []
+    assert ledger.early() == []
+    assert ledger.count(RunStatus.RUNNING) == 0
+
+
+def assert_at_most_once_where_asked_for(ledger: Ledger) -> None:
+    at_most_once = {each.id for each in ledger.endpoints.values() if each.on_lost_worker is SKIP}
+    deliveries = ledger.deliveries_per_slot()
+    assert [slot for slot, times in deliveries.items() if times > 1 and slot.rpartition("_")[0] in at_most_once] == []
+    lost = [run for run in ledger.runs if run.error_code == "lost_worker"]
+    assert {run.status for run in lost if run.endpoint_id in at_most_once} <= {RunStatus.UNKNOWN}
+    assert {run.status for run in lost if run.endpoint_id not in at_most_once} <= {RunStatus.ABANDONED}

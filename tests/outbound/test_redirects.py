@@ -6,9 +6,9 @@ import pytest
 
 from mainspring.domain.run import Header, RunStatus
 from mainspring.outbound.http import HttpCaller
-from mainspring.outbound.signing import generate_secret
+from mainspring.outbound.signing import generate_secret, sign
 from mainspring.outbound.vault import Vault
-from tests.outbound.conftest import request_to
+from tests.outbound.conftest import NOW, request_to
 from tests.peers.hostile import HostilePeer, Seen
 
 SECRETS = ("canary-secret", "canary-authorization", "canary-cookie")
@@ -173,15 +173,21 @@ async def test_secrets_stay_within_their_origin(
     assert all(peer.seen[1].header(name) for name in CONFIDENTIAL)
 
 
-async def test_a_signature_does_not_outlive_the_body_it_signs(
-    peer: HostilePeer, caller: HttpCaller, headers: tuple[Header, ...], keys: tuple[str, ...]
+async def test_a_redirect_that_drops_the_body_is_signed_anew_without_it(
+    peer: HostilePeer, caller: HttpCaller, vault: Vault
 ) -> None:
-    url = peer.url("/redirect/to?code=303&to=/ok")
+    secret = generate_secret()
+    keys = (vault.seal(secret, "tn_1|signing"),)
+    url = peer.url("/redirect/to?code=303&to=/redirect/to?code=302%26to=/ok")
 
-    await caller.call(request_to(url, method="POST", body="{}", headers=headers, signing_keys=keys, redirects_max=1))
+    await caller.call(request_to(url, method="POST", body="{}", signing_keys=keys, redirects_max=2))
 
-    assert peer.seen[1].header("webhook-signature") is None
-    assert peer.seen[1].header("x-secret") == "canary-secret"
+    timestamp = int(NOW.timestamp())
+    assert [seen.header("webhook-signature") for seen in peer.seen] == [
+        sign(secret, "ep_1_1893499199500000", timestamp, b"{}"),
+        sign(secret, "ep_1_1893499199500000", timestamp, b""),
+        sign(secret, "ep_1_1893499199500000", timestamp, b""),
+    ]
 
 
 async def test_one_deadline_covers_all_hops(peer: HostilePeer, caller: HttpCaller) -> None:

@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime
 from ipaddress import ip_network
+from urllib.parse import quote
 
 import pytest
 from standardwebhooks import Webhook
@@ -284,6 +285,24 @@ async def test_a_condition_decides_among_accepted_answers(
 
     assert outcome.error == error
     assert (outcome.status is RunStatus.SUCCESS) is (error is None)
+
+
+@pytest.mark.parametrize(
+    ("status", "value", "seconds"),
+    [
+        ("429", "7", 7),
+        ("503", "7", 7),
+        ("503", "Tue, 01 Jan 2030 12:00:30 GMT", 30),
+        ("503", "soon", None),
+        ("500", "7", None),
+    ],
+)
+async def test_a_target_that_is_busy_may_say_when_to_come_back(
+    status: str, value: str, seconds: int | None, peer: HostilePeer, caller: HttpCaller
+) -> None:
+    outcome = await caller.call(request_to(peer.url(f"/answer?status={status}&header=Retry-After:{quote(value)}")))
+
+    assert outcome.retry_after_s == seconds
 
 
 async def test_an_outcome_says_where_the_time_went_and_who_answered(peer: HostilePeer, caller: HttpCaller) -> None:

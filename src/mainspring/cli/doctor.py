@@ -4,10 +4,7 @@ A finding is `ok`, a `warning` (it works, but somebody should know) or an `error
 the exit code 1. Opening the database brings its schema up to date, as every command does.
 """
 
-import asyncio
-import importlib.metadata
 import os
-import zoneinfo
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mainspring import __version__
 from mainspring.cli.configuration import masked
-from mainspring.cli.door import OutputOption, current_settings, fail_unless
+from mainspring.cli.door import OutputOption, complete, current_settings, fail_unless
 from mainspring.cli.screen import Output, clock, relative, say, show_json
 from mainspring.cli.waiting import live_schedulers
 from mainspring.domain.errors import MainspringError, Misconfigured
@@ -45,7 +42,7 @@ def doctor(output: OutputOption = Output.TABLE) -> None:
     the networks that may be called. Ends with 1 when something is wrong.
     """
     settings = current_settings()
-    findings = [*_program(), *_data_dir(settings), *asyncio.run(_database(settings))]
+    findings = [*_program(), *_data_dir(settings), *complete(_database(settings))]
     if output is Output.JSON:
         show_json([finding._asdict() for finding in findings])
     else:
@@ -69,12 +66,17 @@ def _show(findings: list[Finding]) -> None:
 
 
 def _program() -> Iterator[Finding]:
+    import zoneinfo
+
     yield Finding("program", OK, f"mainspring {__version__}")
     yield Finding("time zones", OK, f"tzdata {_tzdata_version()}, {len(zoneinfo.available_timezones())} zones")
 
 
 def _tzdata_version() -> str:
     """The version of the zones in use: the system's come first, the package's fill the gaps."""
+    import importlib.metadata
+    import zoneinfo
+
     for folder in zoneinfo.TZPATH:
         for name, prefix in (("tzdata.zi", "# version "), ("+VERSION", "")):
             path = Path(folder) / name

@@ -5,9 +5,8 @@ standard error and an exit code; nothing else ends a command. Heavy imports happ
 room: `mainspring --help` must stay below 0.3 s.
 """
 
-import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -97,7 +96,14 @@ def ask(work: Callable[["Desk"], Awaitable[T]]) -> T:
         async with open_desk(settings) as desk:
             return await work(desk)
 
-    return asyncio.run(at_the_desk())
+    return complete(at_the_desk())
+
+
+def complete(work: Coroutine[object, object, T]) -> T:
+    """Run one command's work on an event loop of its own."""
+    import asyncio  # 40 ms that no --help should pay
+
+    return asyncio.run(work)
 
 
 def current_settings() -> "Settings":

@@ -1,6 +1,5 @@
 """`mainspring events`: what happened, in order."""
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -56,6 +55,8 @@ def events(
 
 async def _follow(desk: "Desk", count: int, output: Output) -> None:
     """The newest, then whatever comes; ends with the process."""
+    import asyncio
+
     names: dict[str, str] = {}
     found = await desk.stores.runs.latest_events(desk.tenant_id, max(count, 1))
     cursor = found[-1].cursor if found else ""

@@ -1,6 +1,5 @@
 """`mainspring serve`, `scheduler` and `migrate`: the processes that do the work."""
 
-import asyncio
 import shutil
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +8,7 @@ import typer
 
 from mainspring import __version__
 from mainspring.cli.configuration import masked
-from mainspring.cli.door import OutputOption, current_settings
+from mainspring.cli.door import OutputOption, complete, current_settings
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.waiting import live_schedulers
 
@@ -33,7 +32,7 @@ def serve(
     """
     given = {"host": host, "port": port}
     settings = current_settings().model_copy(update={name: value for name, value in given.items() if value is not None})
-    asyncio.run(_serve(settings))
+    complete(_serve(settings))
 
 
 def scheduler() -> None:
@@ -41,7 +40,7 @@ def scheduler() -> None:
 
     Any number of them may share one PostgreSQL.
     """
-    asyncio.run(_schedule(current_settings()))
+    complete(_schedule(current_settings()))
 
 
 def migrate(output: OutputOption = Output.TABLE) -> None:
@@ -50,7 +49,7 @@ def migrate(output: OutputOption = Output.TABLE) -> None:
     Every start does so too; it is safe while others run.
     """
     settings = current_settings()
-    facts = asyncio.run(_migrate(settings))
+    facts = complete(_migrate(settings))
     if output is Output.JSON:
         show_json(
             {

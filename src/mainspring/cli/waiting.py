@@ -1,6 +1,5 @@
 """Waiting for what others do: whether a scheduler is alive, and when a requested run has ended."""
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from mainspring.domain.errors import Conflict, NotFound
@@ -30,6 +29,8 @@ async def has_scheduler(stores: "Stores") -> bool:
 
 async def wait_for_requested_run(desk: "Desk", endpoint: "Endpoint") -> "Run":
     """The run that was asked for, once it has ended; every attempt at it has the slot of the request."""
+    import asyncio
+
     from mainspring.domain.run import RunStatus
     from mainspring.ports import RunFilter
 

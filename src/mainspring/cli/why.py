@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
-from zoneinfo import ZoneInfo
 
 import typer
 
@@ -207,6 +206,8 @@ def _never(sight: Sight) -> str:
 
 
 def _local(at: datetime, zone: str) -> str:
+    from zoneinfo import ZoneInfo
+
     return at.astimezone(ZoneInfo(zone)).isoformat(sep=" ", timespec="seconds")
 
 

@@ -12,7 +12,16 @@ from msgspec.structs import replace
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.governor import BASELINE_CRON, PAUSED, CronReader, Decision, Step, encode_trail, plan_next_run
+from mainspring.domain.governor import (
+    BASELINE_CRON,
+    CLAMPED_MIN,
+    PAUSED,
+    CronReader,
+    Decision,
+    Step,
+    encode_trail,
+    plan_next_run,
+)
 from mainspring.domain.instant import rfc3339
 
 START_TOLERANCE = timedelta(seconds=1)
@@ -49,9 +58,9 @@ def replan(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
     decision = plan_next_run(endpoint.anchor_at, fresh, cron)
     if decision.next_run_at >= now or decision.next_run_at == endpoint.next_run_at:
         return _with(endpoint, endpoint.anchor_at, decision)
-    # Nothing ran at `now`, and what passed lay min_interval after the last run: that limit does not count from here.
-    decision = plan_next_run(now, replace(fresh, min_interval_ms=None), cron)
-    if decision.source in (BASELINE_CRON, PAUSED):
+    if endpoint.cron is not None and decision.source in (BASELINE_CRON, CLAMPED_MIN, PAUSED):
+        # Nothing ran at `now`, and what passed was min_interval away from the last run: it does not count from here.
+        decision = plan_next_run(now, replace(fresh, min_interval_ms=None), cron)
         return _with(endpoint, endpoint.anchor_at, decision)
     overdue = Step("overdue", now, "moved", "its time by the present rules has passed, so it runs at once")
     return _with(endpoint, endpoint.anchor_at, Decision(now, decision.source, (*decision.trail, overdue)))

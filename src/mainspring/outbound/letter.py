@@ -9,6 +9,7 @@ import re
 from urllib.parse import urljoin
 
 import msgspec
+from msgspec.structs import replace
 
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.instant import rfc3339
@@ -48,6 +49,7 @@ class Letter(msgspec.Struct, frozen=True):
     lines: list[Line]
     open_lines: list[Line]  # what is left of `lines` at another origin
     body_lines: tuple[Line, ...]
+    bodiless_signature: Line | None = None  # takes the signature's place should a redirect drop the body
     has_left_home: bool = False
 
 
@@ -98,13 +100,14 @@ def write_letter(
         *plan.open_lines,
         *plan.body_lines,
     ]
-    lines = open_lines
+    lines, bodiless_signature = open_lines, None
     if plan.confidential_lines or secret_lines or signing_keys:
         lines = [*open_lines, *plan.confidential_lines, *secret_lines]
-        if signing_keys:
-            signature = signature_header(signing_keys, request.slot_id, timestamp, plan.body or b"")
-            lines.append(f"webhook-signature: {signature}")
-    return Letter(plan.target, plan.method, plan.body, lines, open_lines, plan.body_lines)
+    if signing_keys:
+        lines.append(_signature_line(signing_keys, request.slot_id, timestamp, plan.body or b""))
+        if request.action.redirects_max > 0 and plan.body is not None:
+            bodiless_signature = _signature_line(signing_keys, request.slot_id, timestamp, b"")
+    return Letter(plan.target, plan.method, plan.body, lines, open_lines, plan.body_lines, bodiless_signature)
 
 
 def redirected(letter: Letter, status_code: int, location: str, allow_ports: frozenset[int]) -> Letter:
@@ -117,15 +120,23 @@ def redirected(letter: Letter, status_code: int, location: str, allow_ports: fro
         raise InvalidInput(f"the Location is no URL ({fault}); correct the target", field="location") from None
     target = check_url(url, allow_ports)
     has_left_home = letter.has_left_home or target.origin != letter.target.origin
-    method, body, lines = letter.method, letter.body, letter.lines
-    body_lines, open_lines = letter.body_lines, letter.open_lines
+    method, body, lines, open_lines = letter.method, letter.body, letter.lines, letter.open_lines
     becomes_get = method not in METHODS_WITHOUT_BODY if status_code == 303 else method == "POST"
     if becomes_get and status_code in (301, 302, 303):
-        # The signature covers the body, so it goes with it.
-        method, body, body_lines = "GET", None, ()
+        method, body = "GET", None
         open_lines = [line for line in open_lines if line not in letter.body_lines]
         lines = [line for line in lines if line not in letter.body_lines and not _is_signature(line)]
-    return Letter(target, method, body, open_lines if has_left_home else lines, open_lines, body_lines, has_left_home)
+        if letter.bodiless_signature is not None:
+            lines.append(letter.bodiless_signature)
+    return replace(
+        letter,
+        target=target,
+        method=method,
+        body=body,
+        lines=open_lines if has_left_home else lines,
+        open_lines=open_lines,
+        has_left_home=has_left_home,
+    )
 
 
 def header_line(name: str, value: str) -> Line:
@@ -149,6 +160,10 @@ def _guessed_type(body: bytes) -> str:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return "text/plain; charset=utf-8"
     return "application/json"
+
+
+def _signature_line(keys: tuple[str, ...], message_id: str, timestamp: int, body: bytes) -> Line:
+    return f"webhook-signature: {signature_header(keys, message_id, timestamp, body)}"
 
 
 def _is_signature(line: Line) -> bool:

@@ -24,7 +24,7 @@ KEY_BYTES = 32  # AES-256
 NONCE_BYTES = 12  # 96 random bits, as GCM wants; safe for 2**32 seals with one key
 VERSION = "v1"
 OPENED_MAX = 4_096  # plain texts kept ready, so that a busy endpoint costs one decryption and not one a run
-SETTING = "MAINSPRING_KEY_FILE"
+SETTING = "MAINSPRING_SECRET_KEY_FILE"
 
 
 class KeyRing:

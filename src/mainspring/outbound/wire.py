@@ -345,6 +345,8 @@ class Wire:
 
     def _kick(self) -> None:
         self._kick_is_due = False
+        if self._connections_max <= 0:
+            return  # closed between the order and the kick
         self._sockets.look()  # which kept connections are lost must be known before anything is sent on them
         self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         self._collect()

@@ -14,17 +14,21 @@ SELECT LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
 -- a worker that is stopped inside its claim must not stop the others.
 SELECT pg_try_advisory_xact_lock(:key);
 
--- name: busy
--- How many runs are in flight for each tenant and host.
-SELECT tenant_id, host, COUNT(*) FROM schedule WHERE lease_until IS NOT NULL AND lease_until > :now
-GROUP BY tenant_id, host;
-
 -- name: due
--- The due endpoints of every tenant, oldest first, as many of each as there are places.
-SELECT due.id, due.tenant_id, due.host, due.claimable_at
+-- What is in flight for each tenant and host, as rows without an id, and the due endpoints of every tenant, oldest first,
+-- as many of each as there are places; those of hosts that are full are not even looked at.
+WITH busy AS MATERIALIZED (
+    SELECT tenant_id, host, COUNT(*) AS runs FROM schedule WHERE lease_until IS NOT NULL AND lease_until > :now
+    GROUP BY tenant_id, host
+), full_hosts AS MATERIALIZED (
+    SELECT ARRAY(SELECT host FROM busy GROUP BY host HAVING SUM(runs) >= :per_host) AS hosts
+)
+SELECT NULL, tenant_id, host, NULL::timestamptz, runs FROM busy
+UNION ALL
+SELECT due.id, due.tenant_id, due.host, due.claimable_at, 0
 FROM tenant CROSS JOIN LATERAL (
     SELECT id, tenant_id, host, claimable_at FROM schedule
-    WHERE tenant_id = tenant.id AND claimable_at <= :now AND NOT host = ANY (:full_hosts::text[])
+    WHERE tenant_id = tenant.id AND claimable_at <= :now AND NOT host = ANY ((SELECT hosts FROM full_hosts)::text[])
     ORDER BY claimable_at LIMIT :limit) AS due;
 
 -- name: claim_revisions

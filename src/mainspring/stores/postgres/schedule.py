@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, Tenant
-from mainspring.domain.fairness import Candidate, full_hosts, pick
+from mainspring.domain.fairness import Candidate, pick
 from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import to_us
 from mainspring.domain.settling import Finished
@@ -139,9 +139,9 @@ class PostgresSchedule:
         """Who gets the free places, and whether somebody due was left out."""
         if limit <= 0:
             return [], False
-        busy = {(tenant, host): count for tenant, host, count in await session.rows("busy", now)}
-        full = full_hosts(busy, caps.per_host)  # type: ignore[arg-type]  # columns
-        candidates = [Candidate(*row) for row in await session.rows("due", now, full, limit)]  # type: ignore[arg-type]  # columns
+        rows = await session.rows("due", now, caps.per_host, limit)
+        busy = {(row[1], row[2]): row[4] for row in rows if row[0] is None}
+        candidates = [Candidate(*row[:4]) for row in rows if row[0] is not None]  # type: ignore[arg-type]  # columns
         picked = pick(candidates, busy, caps.per_tenant, caps.per_host, limit)  # type: ignore[arg-type]  # columns
         return picked, bool(picked) and (len(picked) == limit or len(picked) < len(candidates))
 

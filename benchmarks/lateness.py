@@ -1,0 +1,74 @@
+"""Lateness at a steady load: how long after its slot a call starts, how many slots were missed, how many were early.
+
+    python -m benchmarks.lateness [--stores sqlite postgres] [--rate 1000] [--seconds 60]
+
+As many endpoints as runs a second, each once a second, spread evenly; the lateness is what the scheduler measures
+itself for every run (slot to start of the call), and the run table says whether every slot ran exactly once.
+"""
+
+import argparse
+import asyncio
+import time
+from datetime import timedelta
+
+from benchmarks.target import running_target
+from benchmarks.world import database_url, filled, make_caller
+from mainspring.observe import Metrics, Spread
+from mainspring.wiring import SystemClock
+from mainspring.workers.scheduler import Scheduler, SchedulerOptions
+from mainspring.workers.supervisor import settle_memory
+
+FINE_BUCKETS_S = tuple(0.0005 * step for step in range(1, 2001))  # half a millisecond up to one second
+
+
+def percentile(spread: Spread, share: float) -> float:
+    """The bucket bound, in milliseconds, below which that share of the values lies."""
+    wanted = share * sum(spread.counts)
+    for bound, count in zip((*spread.bounds, float("inf")), spread.counts, strict=True):
+        wanted -= count
+        if wanted <= 0:
+            return bound * 1000
+    return float("inf")
+
+
+async def measure(url: str, target: str, rate: int, seconds: float) -> str:
+    first = SystemClock().now() + timedelta(seconds=3)
+    async with filled(url, rate, target, first, spread_s=1, interval_ms=1_000) as stores:
+        metrics = Metrics()
+        metrics.lateness = Spread(FINE_BUCKETS_S)
+        caller = make_caller()
+        options = SchedulerOptions("bench", places=500, per_tenant=10**6, per_host=10**6)
+        scheduler = Scheduler(stores.schedule, caller, options, metrics)
+        task = asyncio.create_task(scheduler.run())
+        await asyncio.sleep((first - SystemClock().now()).total_seconds() + 2)
+        metrics.lateness = Spread(FINE_BUCKETS_S)  # the first seconds warm plans, connections and caches
+        start, before = time.monotonic(), sum(metrics.finished.values())
+        await asyncio.sleep(seconds)
+        elapsed, ran = time.monotonic() - start, sum(metrics.finished.values()) - before
+        spread = metrics.lateness
+        scheduler.stop()
+        await task
+        await caller.aclose()
+        missed = max(0, round(rate * elapsed) - ran - scheduler.in_flight)
+        return (
+            f"{ran / elapsed:8,.0f} runs/s  missed {missed / (rate * elapsed):5.2%}  p50 {percentile(spread, 0.5):6.1f} ms"
+            f"  p99 {percentile(spread, 0.99):6.1f} ms  p99.9 {percentile(spread, 0.999):6.1f} ms"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--stores", nargs="+", default=["sqlite", "postgres"])
+    parser.add_argument("--rate", type=int, default=1_000)
+    parser.add_argument("--seconds", type=float, default=60)
+    options = parser.parse_args()
+    settle_memory()
+    with running_target() as target:
+        for kind in options.stores:
+            with database_url(kind) as url:
+                result = asyncio.run(measure(url, target, options.rate, options.seconds))
+                print(f"{options.rate:,}/s on {kind:10} {result}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""A database for each test, of both kinds, and a way into it that does not lead through a store.
+
+SQLite is a new file. PostgreSQL is one database for the whole session, emptied before each test: a clone of the template
+costs half a second, and there are hundreds of tests. Tests that need a database without a schema make their own.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+
+import apsw
+import asyncpg
+import pytest
+from tests.harness.postgres import Cluster
+from tests.stores.world import FixedClock
+
+from mainspring.domain.endpoint import Tenant
+from mainspring.domain.instant import rfc3339, to_us
+from mainspring.ports import Stores
+from mainspring.wiring import open_stores
+
+KINDS = ("sqlite", "postgres")
+REFUSED = (apsw.ConstraintError, asyncpg.IntegrityConstraintViolationError)  # what a constraint of the schema raises
+_numbers = count(1)
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock()
+
+
+@pytest.fixture(scope="session")
+def shared_postgres_url(postgres_cluster: Cluster, postgres_template: str) -> Iterator[str]:
+    name = f"shared_{next(_numbers)}"
+    yield postgres_cluster.create_database(name, template=postgres_template)
+    postgres_cluster.drop_database(name)
+
+
+@pytest.fixture(params=KINDS)
+async def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite://{tmp_path}/mainspring.db"
+    url = str(request.getfixturevalue("shared_postgres_url"))
+    await empty(url)
+    return url
+
+
+@pytest.fixture
+async def stores(store_url: str, clock: FixedClock) -> AsyncIterator[Stores]:
+    async with open_stores(store_url, clock=clock) as opened:
+        await opened.endpoints.put_tenant(Tenant("default", "default"))
+        yield opened
+
+
+@pytest.fixture
+async def other_stores(stores: Stores, store_url: str, clock: FixedClock) -> AsyncIterator[Stores]:
+    """The same database as `stores`, opened once more, as another process would."""
+    async with open_stores(store_url, clock=clock) as opened:
+        yield opened
+
+
+def is_sqlite(url: str) -> bool:
+    return url.startswith("sqlite:")
+
+
+def file_of(url: str) -> Path:
+    return Path(url.removeprefix("sqlite://"))
+
+
+def literal(url: str, at: datetime) -> str:
+    """An instant as it is written in the SQL of this database."""
+    return str(to_us(at)) if is_sqlite(url) else f"'{rfc3339(at)}'::timestamptz"
+
+
+async def query(url: str, sql: str) -> list[tuple[object, ...]]:
+    """Execute a statement past every rule but the schema's own."""
+    if is_sqlite(url):
+        file = apsw.Connection(str(file_of(url)))
+        try:
+            return list(file.execute(sql))
+        finally:
+            file.close()
+    connection = await asyncpg.connect(url)
+    try:
+        return [tuple(row) for row in await connection.fetch(sql)]
+    finally:
+        await connection.close()
+
+
+async def empty(url: str) -> None:
+    """Remove every row of a PostgreSQL database, and keep its schema."""
+    tables = await query(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    names = [str(name) for (name,) in tables if name != "schema_migration"]
+    await query(url, f"TRUNCATE {', '.join(names)}")
