@@ -70,7 +70,9 @@ def main() -> None:
             with database_url(kind) as url:
                 claim, idle = asyncio.run(measure(url, size, options.rounds))
             base = base or claim
-            print(f"{kind:10} {size:9,} endpoints: claim of {DUE} {claim:6.2f} ms ({claim / base:4.2f}x), nothing due {idle:6.3f} ms")
+            print(
+                f"{kind:10} {size:9,} endpoints: claim of {DUE} {claim:6.2f} ms ({claim / base:4.2f}x), nothing due {idle:6.3f} ms"
+            )
 
 
 if __name__ == "__main__":

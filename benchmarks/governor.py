@@ -1,6 +1,6 @@
 """What a decision costs: the governor alone, for an interval, with hints and limits, and for crons.
 
-    python -m benchmarks.governor [--decisions 100000]
+python -m benchmarks.governor [--decisions 100000]
 """
 
 import argparse

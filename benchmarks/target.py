@@ -8,7 +8,10 @@ from contextlib import contextmanager
 
 BODY = b'{"status":"ok","queue_depth":12,"latency_ms":34,"note":"' + b"x" * 142 + b'"}'
 ANSWER = (
-    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " + str(len(BODY)).encode() + b"\r\n\r\n" + BODY
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
+    + str(len(BODY)).encode()
+    + b"\r\n\r\n"
+    + BODY
 )
 
 

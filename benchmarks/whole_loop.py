@@ -97,7 +97,9 @@ def main() -> None:
                     profile.enable()
                 rate, share = asyncio.run(loop(url, target, options))
                 profile.disable()
-                print(f"whole loop on {kind:12} {rate:8,.0f} runs/s  {rate / bare_rate:5.0%} of bare  {share:4.2f} cores of ours")
+                print(
+                    f"whole loop on {kind:12} {rate:8,.0f} runs/s  {rate / bare_rate:5.0%} of bare  {share:4.2f} cores of ours"
+                )
                 if options.profile:
                     pstats.Stats(profile).sort_stats("tottime").print_stats(45)
 

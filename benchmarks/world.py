@@ -57,8 +57,13 @@ def _endpoints(count: int, target: str, first: datetime, spread_s: float, interv
         due = first + timedelta(seconds=spread_s * number / count)
         made.append(
             an_endpoint(
-                f"bench {number}", id=f"ep_bench_{number:07d}", action=action, host=host, interval_ms=interval_ms,
-                next_run_at=due, anchor_at=due - timedelta(milliseconds=interval_ms),
+                f"bench {number}",
+                id=f"ep_bench_{number:07d}",
+                action=action,
+                host=host,
+                interval_ms=interval_ms,
+                next_run_at=due,
+                anchor_at=due - timedelta(milliseconds=interval_ms),
             )  # fmt: skip
         )
     return made

@@ -1,5 +1,6 @@
 """Where the wires meet: the only place that names concrete adapters, the real clock and the real ids."""
 
+import asyncio
 import base64
 import binascii
 import os
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from mainspring.outbound.vault import KeyRing
     from mainspring.workers.janitor import Janitor
     from mainspring.workers.scheduler import Scheduler
+
+
+KEPT_CONNECTIONS = 100
+READY_S = 3  # whoever asks whether we are ready gives up after a few seconds
 
 
 class SystemClock:
@@ -128,7 +133,11 @@ def open_caller(settings: Settings, vault: Vault) -> "HttpCaller":
     from mainspring.outbound.http import HttpCaller
 
     return HttpCaller(
-        AddressGuard(settings.allow_cidrs), vault, clock=SystemClock().now, allow_ports=settings.allow_ports
+        AddressGuard(settings.allow_cidrs),
+        vault,
+        clock=SystemClock().now,
+        allow_ports=settings.allow_ports,
+        connections_max=settings.concurrency + KEPT_CONNECTIONS,  # a place that waits for a socket would run late
     )
 
 
@@ -225,7 +234,10 @@ class Running(Struct, frozen=True):
 
     async def check_database(self) -> str | None:
         try:
-            await self.stores.upkeep.ping()
+            async with asyncio.timeout(READY_S):
+                await self.stores.upkeep.ping()
+        except TimeoutError:
+            return f"the database did not answer within {READY_S} s"
         except StoreUnavailable as fault:
             return str(fault)
         return None

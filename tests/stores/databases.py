@@ -89,7 +89,12 @@ async def query(url: str, sql: str) -> list[tuple[object, ...]]:
 
 
 async def empty(url: str) -> None:
-    """Remove every row of a PostgreSQL database, and keep its schema."""
-    tables = await query(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-    names = [str(name) for (name,) in tables if name != "schema_migration"]
-    await query(url, f"TRUNCATE {', '.join(names)}")
+    """Remove every row of a PostgreSQL database, and keep its schema. A TRUNCATE makes new files, which takes longer."""
+    connection = await asyncpg.connect(url)
+    try:
+        tables = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        names = [table[0] for table in tables if table[0] != "schema_migration"]
+        await connection.execute("SET session_replication_role = replica")  # foreign keys: everything goes anyway
+        await connection.execute("; ".join(f"DELETE FROM {name}" for name in names))
+    finally:
+        await connection.close()

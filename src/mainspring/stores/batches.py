@@ -12,11 +12,12 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from mainspring.domain.changes import Change, expire_hints
-from mainspring.domain.claiming import Claim, Claimant, Transition, admit
+from mainspring.domain.claiming import Claim, Claimant, Closing, Transition, admit
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.governor import CronReader
 from mainspring.domain.planning import push_ahead
+from mainspring.domain.run import RunStatus
 from mainspring.domain.settling import Finished, settle
 from mainspring.failpoints import is_on
 from mainspring.ports import FinishReport, Ids
@@ -114,9 +115,7 @@ def settle_all(
     return rows, FinishReport(tuple(recorded), tuple(superseded), next_due_at)
 
 
-def release_all(
-    claims: Sequence[Claim], locked: Iterable[Endpoint], now: datetime, codec: Codec = as_it_is
-) -> Batch:
+def release_all(claims: Sequence[Claim], locked: Iterable[Endpoint], now: datetime, codec: Codec = as_it_is) -> Batch:
     """Slots given back: due at once, the same slot, another attempt; the epoch moves on so that nothing comes late."""
     held = {endpoint.id: endpoint for endpoint in locked}
     rows = Batch(codec)
@@ -143,9 +142,12 @@ def expire_all(locked: Iterable[Endpoint], now: datetime, cron: CronReader, code
 
 
 def faulty(endpoint: Endpoint, now: datetime, fault: Exception) -> Transition:
+    """Out of the way, whatever it waited for: a lease or a request that stays would bring it back at once."""
     text = f"{type(fault).__name__}: {fault}"[:500]
     event = Event(EventType.ENDPOINT_FAULTY, now, endpoint.tenant_id, endpoint.id, "", "system", {"fault": text})
-    return Transition(push_ahead(endpoint, now, text), events=(event,))
+    closed = Closing(endpoint.run_id, RunStatus.ABANDONED, text) if endpoint.is_running else None
+    idle = replace(endpoint, lease_until=None, slot_at=None, manual_at=None, claim_epoch=endpoint.claim_epoch + 1)
+    return Transition(push_ahead(idle, now, text), closed=closed, events=(event,))
 
 
 def month_of(now: datetime) -> str:

@@ -7,6 +7,7 @@ The order of a list is the order of its query's parameters, so every list is use
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
@@ -75,16 +76,17 @@ def _action(text: str) -> HttpAction:
     return _ACTION.decode(text)
 
 
-def endpoint_from(row: Sequence[object]) -> Endpoint:
-    """An Endpoint from ENDPOINT_COLUMNS, its instants already datetimes."""
-    r: Sequence[object] = row
-    interval_hint = None if r[31] is None else IntervalHint(r[31], r[32], r[33], r[34])  # type: ignore[arg-type]  # columns
-    one_shot_hint = None if r[35] is None else OneShotHint(r[35], r[36], r[37], r[38])  # type: ignore[arg-type]  # columns
-    return Endpoint(  # type: ignore[call-arg]  # the columns are typed by the schema, not by Python
-        *r[0:5], _action(r[5]), *r[6:12], _BACKOFF[r[12]], r[13], bool(r[14]), _MISFIRE[r[15]], r[16], r[17],  # type: ignore[arg-type, index]
-        _LOST[r[18]], *r[19:23], bool(r[23]), *r[24:31], interval_hint, one_shot_hint, *r[39:45], _TRIGGER[r[45]],  # type: ignore[index]
+def endpoint_from(row: Sequence[Any]) -> Endpoint:
+    """An Endpoint from ENDPOINT_COLUMNS, its instants already datetimes; the columns are typed by the schema."""
+    r = row
+    interval_hint = None if r[31] is None else IntervalHint(r[31], r[32], r[33], r[34])
+    one_shot_hint = None if r[35] is None else OneShotHint(r[35], r[36], r[37], r[38])
+    parts = (
+        *r[0:5], _action(r[5]), *r[6:12], _BACKOFF[r[12]], r[13], bool(r[14]), _MISFIRE[r[15]], r[16], r[17],
+        _LOST[r[18]], *r[19:23], bool(r[23]), *r[24:31], interval_hint, one_shot_hint, *r[39:45], _TRIGGER[r[45]],
         *r[46:54],
     )  # fmt: skip
+    return Endpoint(*parts)
 
 
 def config_values(endpoint: Endpoint) -> tuple[object, ...]:
@@ -131,9 +133,10 @@ def run_values(run: Run, t: Codec = as_it_is) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def run_from(row: Sequence[object]) -> Run:
+def run_from(row: Sequence[Any]) -> Run:
     """A Run from RUN_COLUMNS, its instants already datetimes."""
-    return Run(*row[0:5], _TRIGGER[row[5]], row[6], RunStatus(row[7]), *row[8:19])  # type: ignore[arg-type, call-arg, index]  # columns
+    parts = (*row[0:5], _TRIGGER[row[5]], row[6], RunStatus(row[7]), *row[8:19])
+    return Run(*parts)
 
 
 def result_values(claim: Claim, status: RunStatus, finished: Finished, t: Codec) -> tuple[object, ...]:
@@ -173,8 +176,9 @@ def parse_cursor(cursor: str, beginning: str) -> tuple[str, int]:
     return (place, int(index)) if index else (beginning, -1)
 
 
-def job_from(row: Sequence[object]) -> Job:
-    return Job(*row[0:4], JobStatus(row[4]), *row[5:7])  # type: ignore[arg-type, call-arg]  # columns
+def job_from(row: Sequence[Any]) -> Job:
+    parts = (*row[0:4], JobStatus(row[4]), *row[5:7])
+    return Job(*parts)
 
 
 def job_values(job: Job) -> tuple[object, ...]:

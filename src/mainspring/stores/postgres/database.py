@@ -252,7 +252,7 @@ class Database:
                 raise OSError("the last attempt to connect has just failed")
             self._pool = await asyncpg.create_pool(
                 self.url,
-                min_size=1,
+                min_size=0,
                 max_size=self._size,
                 timeout=CONNECT_TIMEOUT_S,
                 command_timeout=COMMAND_TIMEOUT_S,
