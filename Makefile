@@ -43,7 +43,8 @@ run: $(VENV)/.runtime ## Start everything in one process on SQLite
 
 .PHONY: test
 test: check ## Lint, types and all tests (short fault tests included)
-	$(PYTEST) $(PYTEST_WORKERS) $(ARGS)
+	$(PYTEST) $(PYTEST_WORKERS) --ignore=tests/faults $(ARGS)
+	$(PYTEST) -n 0 tests/faults $(ARGS)
 
 .PHONY: check
 check: $(VENV)/.test ## Lint, format and types

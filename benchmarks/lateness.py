@@ -16,7 +16,7 @@ from benchmarks.world import database_url, filled, make_caller
 from mainspring.observe import Metrics, Spread
 from mainspring.wiring import SystemClock
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
-from mainspring.workers.supervisor import settle_memory
+from mainspring.workers.supervisor import tune_interpreter
 
 FINE_BUCKETS_S = tuple(0.0005 * step for step in range(1, 2001))  # half a millisecond up to one second
 
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=1_000)
     parser.add_argument("--seconds", type=float, default=60)
     options = parser.parse_args()
-    settle_memory()
+    tune_interpreter()
     with running_target() as target:
         for kind in options.stores:
             with database_url(kind) as url:

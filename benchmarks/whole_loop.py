@@ -21,7 +21,7 @@ from mainspring.domain.run import HttpAction, Request
 from mainspring.observe import Metrics
 from mainspring.wiring import SystemClock
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
-from mainspring.workers.supervisor import settle_memory
+from mainspring.workers.supervisor import tune_interpreter
 
 
 async def bare(target: str, in_flight: int, seconds: float) -> float:
@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--places", type=int, default=500)
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
-    settle_memory()
+    tune_interpreter()
     with running_target() as target:
         bare_rate = asyncio.run(bare(target, options.places, options.seconds / 2))
         print(f"bare client                {bare_rate:8,.0f} calls/s")

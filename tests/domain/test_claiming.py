@@ -72,7 +72,7 @@ def test_the_start_of_a_run_is_told_with_its_slot_and_trigger() -> None:
 
 @pytest.mark.parametrize("stopped", [{"job_active": False}, {"archived_at": DAY}, {"parked_at": DAY}])
 def test_what_may_not_run_is_only_taken_off_the_schedule(stopped: dict[str, object]) -> None:
-    endpoint = an_endpoint(next_run_at=NOON, manual_at=NOON, slot_at=NOON, **stopped)
+    endpoint = an_endpoint("stopped", next_run_at=NOON, manual_at=NOON, slot_at=NOON, **stopped)
 
     assert reach(endpoint, NOON) == Transition(replace(endpoint, next_run_at=None, manual_at=None, slot_at=None))
 
@@ -359,7 +359,7 @@ def test_an_expired_hint_does_not_keep_the_baseline_from_running() -> None:
 def test_a_fresh_one_shot_runs_however_late_and_nothing_is_missed(late: timedelta, fields: dict[str, object]) -> None:
     wanted = {"interval_ms": 86_400_000, **fields} if "cron" not in fields else fields
     endpoint = an_endpoint(
-        anchor_at=DAY, next_run_at=NOON, source="ai-oneshot", one_shot_hint=once(NOON, at("15:00:00")), **wanted
+        "late", anchor_at=DAY, next_run_at=NOON, source="ai-oneshot", one_shot_hint=once(NOON, at("15:00:00")), **wanted
     )
 
     transition = reach(endpoint, NOON + late)

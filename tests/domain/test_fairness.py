@@ -16,8 +16,8 @@ ages = st.integers(0, 20).map(lambda seconds: DAY + timedelta(seconds=seconds))
 floods = st.lists(st.tuples(tenants, hosts, ages), max_size=40).map(
     lambda rows: [Candidate(f"ep_{number:02d}", *row) for number, row in enumerate(rows)]
 )
-loads = st.dictionaries(st.tuples(tenants, hosts), st.integers(0, 6))
-caps = st.integers(0, 8)
+loads = st.dictionaries(st.tuples(tenants, hosts), st.integers(0, 2), max_size=3)
+caps = st.one_of(st.integers(0, 8), st.integers(2, 6))
 
 
 def candidate(name: str, second: int, tenant: str = "a", host: str = "x") -> Candidate:

@@ -253,7 +253,7 @@ def test_slots_of_a_backed_off_interval_are_counted_by_the_backed_off_interval()
 def test_what_was_planned_for_one_instant_is_one_slot(
     source: str, fields: dict[str, object], expected: tuple[datetime, int]
 ) -> None:
-    endpoint = replace(down(**fields), source=source, interval_hint=every(60, at("15:00:00")))
+    endpoint = replace(down(RUN_ONCE, **fields), source=source, interval_hint=every(60, at("15:00:00")))
 
     assert summary(reach(endpoint, NOON + MINUTE * 9)) == expected
 

@@ -153,7 +153,7 @@ def test_planning_again_with_nothing_changed_moves_nothing() -> None:
 
 @pytest.mark.parametrize("schedule", [{"interval_ms": 60_000}, {"cron": "* * * * *"}], ids=["interval", "cron"])
 def test_planning_again_leaves_a_due_slot_to_whoever_will_claim_it(schedule: dict[str, object]) -> None:
-    endpoint = run(an_endpoint(next_run_at=NOON, **schedule), NOON)
+    endpoint = run(an_endpoint("due", next_run_at=NOON, **schedule), NOON)
 
     assert due(replan(endpoint, at("12:01:00.3"), CRON)) == at("12:01:00")
     assert due(replan(endpoint, at("15:00:00"), CRON)) == at("12:01:00")
@@ -196,6 +196,26 @@ def test_a_cron_that_is_overdue_by_the_new_rules_runs_at_its_next_time(minimum: 
     assert again == planned
 
 
+def test_an_overdue_run_is_not_put_down_to_a_one_shot_that_is_still_to_come() -> None:
+    hint = once(at("12:30:00"), at("13:00:00"))
+    interval = an_endpoint(anchor_at=NOON, next_run_at=None, one_shot_hint=hint)
+    cron = an_endpoint(cron="0 * * * *", anchor_at=at("10:00:00"), next_run_at=None, one_shot_hint=hint)
+
+    at_once = replan(interval, at("12:20:00"), CRON)
+    next_time = replan(cron, at("12:20:00"), CRON)
+
+    assert (due(at_once), at_once.source) == (at("12:20:00"), "baseline-interval")
+    assert (due(next_time), next_time.source) == (at("12:30:00"), "ai-oneshot")
+
+
+def test_a_cron_that_its_maximum_made_overdue_runs_at_once() -> None:
+    yearly = an_endpoint(cron="0 0 1 1 *", max_interval_ms=3_600_000, anchor_at=NOON, next_run_at=None)
+
+    planned = replan(yearly, at("15:45:00"), CRON)
+
+    assert (due(planned), planned.source) == (at("15:45:00"), "clamped-max")
+
+
 def test_planning_again_ignores_a_hint_that_was_fresh_at_the_anchor_and_no_longer_is() -> None:
     endpoint = an_endpoint(
         interval_ms=3_600_000, anchor_at=DAY, next_run_at=None, one_shot_hint=once(at("00:10:00"), at("00:30:00"))
@@ -219,8 +239,8 @@ def test_a_pause_that_ended_meanwhile_no_longer_binds() -> None:
 
 @pytest.mark.parametrize("stopped", [{"job_active": False}, {"archived_at": DAY}, {"parked_at": DAY}])
 def test_what_cannot_run_has_no_next_run(stopped: dict[str, object]) -> None:
-    assert replan(an_endpoint(**stopped), DAY, CRON).next_run_at is None
-    assert plan_after_run(an_endpoint(**stopped), DAY, DAY, DAY, CRON).next_run_at is None
+    assert replan(an_endpoint("stopped", **stopped), DAY, CRON).next_run_at is None
+    assert plan_after_run(an_endpoint("stopped", **stopped), DAY, DAY, DAY, CRON).next_run_at is None
 
 
 def test_over_quota_nothing_brings_the_next_run_back_before_its_month() -> None:
@@ -257,7 +277,7 @@ def test_a_nudge_keeps_the_limits() -> None:
 
 @pytest.mark.parametrize("fields", [{"paused_until": FOREVER}, {"next_run_at": None}], ids=["paused", "stopped"])
 def test_a_nudge_does_nothing_to_what_is_paused_or_stopped(fields: dict[str, object]) -> None:
-    endpoint = an_endpoint(one_shot_hint=once(DAY, HOUR), **fields)
+    endpoint = an_endpoint("still", one_shot_hint=once(DAY, HOUR), **fields)
 
     assert nudge(endpoint, DAY, CRON) == endpoint
 

@@ -20,7 +20,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def started(**fields: object) -> Claim:
-    return start(an_endpoint(next_run_at=NOON, **fields), NOON)
+    return start(an_endpoint("started", next_run_at=NOON, **fields), NOON)
 
 
 def test_a_success_resets_failures_and_ends_the_lease() -> None:

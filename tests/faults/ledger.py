@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from tests.harness.waiting import until_true
 from tests.peers.journal import Entry
 
 from mainspring.domain.endpoint import LOST_WORKERS_MAX, Endpoint
@@ -162,11 +163,23 @@ async def read_ledger(stores: Stores, entries: Sequence[Entry], tenant_ids: Iter
         for endpoint in await stores.endpoints.endpoints(tenant_id, EndpointFilter(limit=PAGE)):
             endpoints[endpoint.id] = endpoint
         runs += await all_runs(stores, tenant_id)
+    await _until_all_events_are_readable(stores)
     cursor = ""
     while page := await stores.runs.events_after(cursor, None, PAGE):
         events += [each.event for each in page]
         cursor = page[-1].cursor
     return Ledger(endpoints, runs, events, entries)
+
+
+async def _until_all_events_are_readable(stores: Stores) -> None:
+    """PostgreSQL holds back what an older transaction, be it a vacuum's, could still come before."""
+    mark = Event(EventType.SCHEDULE_LATE, await stores.schedule.now(), "mark")
+    await stores.runs.add_events([mark])
+
+    async def is_readable() -> bool:
+        return mark in [stored.event for stored in await stores.runs.latest_events("mark", 1)]
+
+    await until_true(is_readable, "all events can be read")
 
 
 async def all_runs(stores: Stores, tenant_id: str = "default") -> list[Run]:

@@ -60,16 +60,22 @@ class Stage:
             yield stores
 
     async def fill(self, stores: Stores, endpoints: Iterable[Endpoint]) -> None:
-        """Store endpoints, and the tenants and jobs they name."""
+        """Store endpoints, and the tenants and jobs they name that are not there yet."""
         tenants: set[str] = set()
         for endpoint in endpoints:
             if endpoint.tenant_id not in tenants:
                 tenants.add(endpoint.tenant_id)
-                await stores.endpoints.put_tenant(Tenant(endpoint.tenant_id, endpoint.tenant_id))
-                job = Job(endpoint.job_id, endpoint.tenant_id, "default", "", JobStatus.ACTIVE, START, START)
-                await stores.endpoints.add_job(job, Event(EventType.JOB_CREATED, START, endpoint.tenant_id))
+                await _open_tenant(stores, endpoint.tenant_id, endpoint.job_id)
             event = Event(EventType.ENDPOINT_CREATED, START, endpoint.tenant_id, endpoint.id)
             await stores.endpoints.add_endpoint(endpoint, event)
+
+
+async def _open_tenant(stores: Stores, tenant_id: str, job_id: str) -> None:
+    if await stores.endpoints.tenant(tenant_id) is None:
+        await stores.endpoints.put_tenant(Tenant(tenant_id, tenant_id))
+    if job_id not in [job.id for job in await stores.endpoints.jobs(tenant_id)]:
+        job = Job(job_id, tenant_id, "default", "", JobStatus.ACTIVE, START, START)
+        await stores.endpoints.add_job(job, Event(EventType.JOB_CREATED, START, tenant_id))
 
 
 def calling(

@@ -1,12 +1,32 @@
 """Claiming: who gets which slot, when, and what happens to slots whose worker is lost."""
 
+import asyncio
 from datetime import timedelta
 
-from tests.stores.world import START, FixedClock, add, an_endpoint, claim, finished, get, run_slot
+import asyncpg
+import pytest
+from tests.stores.databases import is_sqlite
+from tests.stores.world import (
+    START,
+    FixedClock,
+    add,
+    an_endpoint,
+    archived,
+    change,
+    claim,
+    finished,
+    get,
+    get_run,
+    kinds,
+    run_slot,
+    told,
+)
 
 from mainspring.domain.endpoint import LostWorkerPolicy, Tenant
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.planning import FAULTY_DELAY
 from mainspring.domain.run import RunStatus, Trigger
-from mainspring.ports import Caps, RunFilter, Stores
+from mainspring.ports import Caps, ClaimBatch, RunFilter, Stores
 
 
 async def test_due_endpoint_is_claimed_with_a_run_row_and_a_lease_of_its_own_deadline(stores: Stores) -> None:
@@ -151,3 +171,205 @@ async def test_places_are_shared_fairly_between_tenants(stores: Stores, clock: F
 
     tenants = sorted(each.endpoint.tenant_id for each in batch.claims)
     assert tenants == ["default"] * 3 + ["other"] * 3
+
+
+async def test_cap_of_a_tenant_holds_over_all_workers(stores: Stores, other_stores: Stores) -> None:
+    await add(stores, *[an_endpoint() for _ in range(5)])
+    caps = Caps(per_tenant=3, per_host=100)
+
+    first = await claim(stores, limit=2, caps=caps)
+    second = await claim(other_stores, worker="worker-2", caps=caps)
+
+    assert (len(first.claims), len(second.claims)) == (2, 1)
+
+
+async def test_oldest_are_claimed_first(stores: Stores) -> None:
+    ages = (3, 9, 1, 7, 5)
+    endpoints = {age: an_endpoint(next_run_at=START - timedelta(seconds=age)) for age in ages}
+    await add(stores, *endpoints.values())
+
+    batch = await claim(stores, limit=2)
+
+    assert {each.endpoint.id for each in batch.claims} == {endpoints[9].id, endpoints[7].id}
+
+
+async def test_claim_that_fills_every_place_asks_to_look_again(stores: Stores) -> None:
+    await add(stores, *[an_endpoint() for _ in range(3)])
+
+    batch = await claim(stores, limit=2)
+
+    assert (len(batch.claims), batch.more, batch.next_due_at) == (2, True, None)
+
+
+async def test_claim_that_took_everything_says_when_the_next_one_is_due(stores: Stores) -> None:
+    later = START + timedelta(seconds=7)
+    await add(stores, an_endpoint(), an_endpoint(next_run_at=later))
+
+    batch = await claim(stores)
+
+    assert (len(batch.claims), batch.more, batch.next_due_at) == (1, False, later)
+
+
+async def test_lease_that_runs_out_is_something_to_wake_for(stores: Stores) -> None:
+    await add(stores, an_endpoint())
+    await claim(stores)
+
+    assert (await claim(stores)).next_due_at == START + timedelta(seconds=60)
+
+
+async def test_nothing_planned_is_nothing_to_wake_for(stores: Stores) -> None:
+    await add(stores, an_endpoint(next_run_at=None))
+
+    assert await claim(stores) == ClaimBatch(START)
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+async def test_worker_without_a_free_place_claims_nothing(stores: Stores, limit: int) -> None:
+    endpoint = an_endpoint()
+    await add(stores, endpoint)
+
+    assert (await claim(stores, limit=limit)).claims == ()
+    assert await get(stores, endpoint) == endpoint
+
+
+async def test_endpoint_that_throws_is_pushed_ahead_and_its_neighbour_is_claimed(
+    stores: Stores, clock: FixedClock
+) -> None:
+    poisoned, neighbour = an_endpoint(cron="not a cron"), an_endpoint()
+    await add(stores, poisoned, neighbour)
+    clock.tick(minutes=2)
+
+    batch = await claim(stores)
+
+    assert [each.endpoint.id for each in batch.claims] == [neighbour.id]
+    assert (await get(stores, poisoned)).next_run_at == clock.now() + FAULTY_DELAY
+    assert EventType.ENDPOINT_FAULTY in kinds(await told(stores))
+
+
+async def test_endpoint_that_throws_is_not_reached_for_again_before_its_delay_is_over(
+    stores: Stores, clock: FixedClock
+) -> None:
+    await add(stores, an_endpoint(cron="not a cron"))
+    clock.tick(minutes=2)
+    await claim(stores)
+
+    assert (await claim(stores)).next_due_at == clock.now() + FAULTY_DELAY
+
+
+async def test_claim_carries_the_sealed_signing_keys_newest_first(stores: Stores, clock: FixedClock) -> None:
+    for key in ("old", "new"):
+        event = Event(EventType.SIGNING_KEY_CREATED, clock.now(), "default")
+        await stores.runs.add_signing_key("default", f"sk_{key}", f"sealed {key}", event)
+        clock.tick(seconds=1)
+    await add(stores, an_endpoint())
+
+    (each,) = (await claim(stores)).claims
+
+    assert each.signing_keys == ("sealed new", "sealed old")
+
+
+async def test_start_of_a_run_is_told_in_the_transaction_of_its_claim(stores: Stores) -> None:
+    endpoint = an_endpoint()
+    await add(stores, endpoint)
+
+    (each,) = (await claim(stores)).claims
+
+    *_, last = await told(stores)
+    data = {"slot_at": "2025-01-01T00:00:00Z", "attempt": 1, "trigger": "schedule"}
+    assert last == Event(EventType.RUN_STARTED, START, "default", endpoint.id, each.run_id, "worker-1", data)
+
+
+async def test_two_workers_at_once_never_get_the_same_slot(stores: Stores, other_stores: Stores) -> None:
+    await add(stores, *[an_endpoint() for _ in range(20)])
+
+    batches = await asyncio.gather(
+        *[claim(each, limit=3, worker=f"worker-{number}") for number, each in enumerate([stores, other_stores] * 4)]
+    )
+
+    claimed = [each.endpoint.id for batch in batches for each in batch.claims]
+    assert len(claimed) == len(set(claimed)) > 0
+
+
+async def test_row_that_another_transaction_has_locked_is_skipped_and_not_waited_for(
+    stores: Stores, store_url: str
+) -> None:
+    if is_sqlite(store_url):
+        pytest.skip("SQLite has one writer and no row locks: nobody can hold a row during a claim")
+    held, free = an_endpoint(), an_endpoint()
+    await add(stores, held, free)
+    connection = await asyncpg.connect(store_url)
+    try:
+        async with connection.transaction(), asyncio.timeout(1):
+            await connection.execute("SELECT id FROM schedule WHERE id = $1 FOR UPDATE", held.id)
+            batch = await claim(stores)
+    finally:
+        await connection.close()
+
+    assert [each.endpoint.id for each in batch.claims] == [free.id]
+
+
+async def test_release_ends_the_run_as_abandoned(stores: Stores) -> None:
+    await add(stores, an_endpoint())
+    (each,) = (await claim(stores)).claims
+
+    await stores.schedule.release([each])
+
+    run = await get_run(stores, each)
+    assert (run.status, run.error_code, run.finished_at) == (RunStatus.ABANDONED, "lost_worker", START)
+
+
+async def test_result_that_comes_after_its_release_is_superseded(stores: Stores) -> None:
+    endpoint = an_endpoint()
+    await add(stores, endpoint)
+    (each,) = (await claim(stores)).claims
+    await stores.schedule.release([each])
+    before = await get(stores, endpoint)
+
+    report = await stores.schedule.finish([finished(each)])
+
+    assert report.superseded == (each.run_id,)
+    assert await get(stores, endpoint) == before
+
+
+async def test_release_after_the_slot_was_taken_over_changes_nothing(stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint()
+    await add(stores, endpoint)
+    (late,) = (await claim(stores)).claims
+    clock.tick(seconds=60)
+    (newer,) = (await claim(stores, worker="worker-2")).claims
+    before = await get(stores, endpoint)
+
+    await stores.schedule.release([late])
+
+    assert await get(stores, endpoint) == before
+    assert (await get_run(stores, newer)).status is RunStatus.RUNNING
+
+
+async def test_release_after_the_result_was_recorded_changes_nothing(stores: Stores) -> None:
+    endpoint = an_endpoint()
+    await add(stores, endpoint)
+    (each,) = (await claim(stores)).claims
+    await stores.schedule.finish([finished(each)])
+    before = await get(stores, endpoint)
+
+    await stores.schedule.release([each])
+
+    assert await get(stores, endpoint) == before
+    assert (await get_run(stores, each)).status is RunStatus.SUCCESS
+
+
+async def test_released_slot_of_an_endpoint_that_was_archived_meanwhile_is_not_started(stores: Stores) -> None:
+    endpoint = an_endpoint()
+    await add(stores, endpoint)
+    (each,) = (await claim(stores)).claims
+    await change(stores, endpoint, archived())
+    await stores.schedule.release([each])
+
+    assert (await claim(stores)).claims == ()
+    assert (await get(stores, endpoint)).next_run_at is None
+
+
+async def test_clock_of_the_store_is_the_clock_it_was_given(stores: Stores, clock: FixedClock) -> None:
+    clock.tick(seconds=3)
+
+    assert await stores.schedule.now() == START + timedelta(seconds=3)

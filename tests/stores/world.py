@@ -5,12 +5,17 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 
 from msgspec.structs import replace
+from tests.harness.waiting import until_true
 
+from mainspring.domain import changes
+from mainspring.domain.changes import Act
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.governor import BASELINE_INTERVAL
-from mainspring.domain.run import Body, HttpAction, Outcome, RunStatus, Trigger
+from mainspring.domain.hint import IntervalHint, OneShotHint
+from mainspring.domain.run import Body, HttpAction, Outcome, Run, RunStatus, Trigger
+from mainspring.domain.schedule import CRON
 from mainspring.domain.settling import Finished
 from mainspring.ports import Caps, ClaimBatch, Stores
 
@@ -70,6 +75,56 @@ async def get(stores: Stores, endpoint: Endpoint) -> Endpoint:
     found = await stores.endpoints.endpoint(endpoint.tenant_id, endpoint.id)
     assert found is not None
     return found
+
+
+async def get_run(stores: Stores, claim: Claim) -> Run:
+    found = await stores.runs.run(claim.endpoint.tenant_id, claim.run_id)
+    assert found is not None
+    return found
+
+
+async def change(stores: Stores, endpoint: Endpoint, act: Act) -> Endpoint:
+    (changed,) = await stores.endpoints.change_endpoints(endpoint.tenant_id, [endpoint.id], act)
+    return changed.endpoint
+
+
+def edited(**fields: object) -> Act:
+    return lambda old, now: changes.edit(old, replace(old, **fields), now, "tester", CRON)
+
+
+def hinted(interval_ms: int, ttl: timedelta = timedelta(hours=1)) -> Act:
+    return lambda old, now: changes.put_interval_hint(old, IntervalHint(interval_ms, now + ttl), now, CRON)
+
+
+def hinted_once(after: timedelta, ttl: timedelta = timedelta(hours=1)) -> Act:
+    return lambda old, now: changes.put_one_shot_hint(old, OneShotHint(now + after, now + ttl), now, CRON)
+
+
+def archived() -> Act:
+    return lambda old, now: changes.archive(old, now, "tester")
+
+
+def requested() -> Act:
+    return lambda old, now: changes.request_run(old, now, "tester", CRON)
+
+
+async def told(stores: Stores, tenant_id: str | None = None) -> list[Event]:
+    """Every event so far. PostgreSQL holds back what an older transaction, be it a vacuum's, could still come before:
+    so the last event is our own, and when it can be read, everything before it can.
+    """
+    mark = Event(EventType.SCHEDULE_LATE, START, "mark", data={"number": next(_numbers)})
+    await stores.runs.add_events([mark])
+
+    async def is_marked() -> bool:
+        return mark in [stored.event for stored in await stores.runs.latest_events("mark", 1)]
+
+    await until_true(is_marked, "the mark among the latest events")
+    stored = await stores.runs.events_after("", tenant_id, 10_000)
+    return [each.event for each in stored if each.event.tenant_id != "mark"]
+
+
+def kinds(events: list[Event]) -> list[str]:
+    return [event.type.value for event in events]
 
 
 def an_outcome(status: RunStatus = RunStatus.SUCCESS, **fields: object) -> Outcome:

@@ -76,7 +76,16 @@ class State(Struct):
 
 _decode = msgspec.json.Decoder(State).decode
 _encode = msgspec.json.Encoder().encode
-_TYPE_FAULT = re.compile(r"Expected `(.+)`, got `(.+?)`(?: - at `\$\.?(.*)`)?")
+_WRONG_TYPE = re.compile(r"Expected `(.+)`, got `(.+?)`(?: - at `\$\.?(.*)`)?")
+_MISSING = re.compile(r"Object missing required field `(.+?)`.*")
+_TYPE_WORDS = {
+    "int": "a number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
 _BLANK = Endpoint(
     id="", tenant_id="", job_id="", name="", description="", action=HttpAction(url=""), host="", cron=None,
     interval_ms=None, timezone="UTC", min_interval_ms=None, max_interval_ms=None, backoff=BackoffPolicy.DEFAULT,
@@ -138,9 +147,9 @@ def _endpoint(state: EndpointState) -> Endpoint:
     endpoint_id, zone = state.id or "", state.timezone or "UTC"
     interval_ms = _whole(state.baseline_interval_ms, "baseline_interval_ms", 1, DURATION_MS_MAX)
     if (interval_ms is None) == (state.baseline_cron is None):
-        which = "neither baseline_interval_ms nor baseline_cron is" if interval_ms is None else "both are"
+        which = "neither baseline_interval_ms nor baseline_cron" if interval_ms is None else "both"
         raise InvalidInput(
-            f"{which} given; an endpoint has exactly one schedule: give baseline_interval_ms or baseline_cron",
+            f"{which} given; an endpoint has one schedule: give baseline_interval_ms or baseline_cron, not both",
             field="schedule",
         )
     check_timezone(zone)
@@ -232,12 +241,13 @@ def _backoff(text: str | None) -> BackoffPolicy:
 
 
 def _type_fault(message: str) -> str:
-    """msgspec's message with our words: `endpoint.timezone is int; it must be str or null`."""
-    found = _TYPE_FAULT.fullmatch(message)
-    if found is None:
-        return f"{message}; correct the line"
-    wanted, got, where = found.groups()
-    return f"{where or 'the line'} is {got}; it must be {wanted.replace(' | ', ' or ')}"
+    """msgspec's message in our words: `endpoint.timezone is a number; it must be text or null`."""
+    if missing := _MISSING.fullmatch(message):
+        return f"{missing[1]} is missing; give it"
+    if wrong := _WRONG_TYPE.fullmatch(message):
+        wanted = dict.fromkeys(_TYPE_WORDS.get(word, word) for word in wrong[1].split(" | "))
+        return f"{wrong[3] or 'the line'} is {_TYPE_WORDS.get(wrong[2], wrong[2])}; it must be {' or '.join(wanted)}"
+    return f"{message}; correct the line"
 
 
 def main() -> None:

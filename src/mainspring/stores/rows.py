@@ -50,6 +50,7 @@ RESULT_COLUMNS = (
 EVENT_COLUMNS = ("tenant_id", "at", "events")
 
 ERROR_TEXT_MAX = 2_000
+DETAIL_MAX = 100_000
 _BACKOFF = {policy.value: policy for policy in BackoffPolicy}
 _MISFIRE = {policy.value: policy for policy in MisfirePolicy}
 _LOST = {policy.value: policy for policy in LostWorkerPolicy}
@@ -188,13 +189,26 @@ def job_values(job: Job) -> tuple[object, ...]:
 def _detail(outcome: Outcome) -> str:
     if outcome.phases is None and not outcome.headers and outcome.address is None:
         return "{}"
+    headers = outcome.headers
+    try:
+        text = _detail_text(outcome, headers)
+    except UnicodeEncodeError:  # half a surrogate pair is no text
+        headers = tuple((clean_text(name, DETAIL_MAX), clean_text(value, DETAIL_MAX)) for name, value in headers)
+        text = _detail_text(outcome, headers)
+    while len(text) > DETAIL_MAX and headers:  # whole headers go: half a JSON text is none
+        headers = headers[: len(headers) // 2]
+        text = _detail_text(outcome, headers)
+    return text
+
+
+def _detail_text(outcome: Outcome, headers: tuple[tuple[str, str], ...]) -> str:
     phases = outcome.phases
     detail = {
         "phases": None if phases is None else [phases.dns_us, phases.connect_us, phases.tls_us, phases.first_byte_us],
-        "headers": outcome.headers,
+        "headers": headers,
         "address": outcome.address,
     }
-    return clean_text(_encode(detail).decode(), 100_000)
+    return _encode(detail).decode()
 
 
 def id_floor(prefix: str, at: datetime) -> str:

@@ -137,6 +137,17 @@ class Connection:
         if rows:
             self._db.executemany(QUERIES[query], rows)
 
+    def try_begin(self) -> bool:
+        """Begin to write, unless another process does so at the moment: then somebody must wait, not the event loop."""
+        self._db.set_busy_timeout(0)
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError:
+            return False
+        finally:
+            self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
+        return True
+
     def later(self, query: str, *values: object) -> None:
         """Queue a statement for the end of the transaction."""
         self._queue.append((QUERIES[query], bound(values)))
@@ -187,7 +198,8 @@ class Database:
             return self._transact("BEGIN IMMEDIATE", self._writer, work, *args, **kwargs)
         async with self._writing:
             try:
-                await self._in_thread(0, self._writer.script, "BEGIN IMMEDIATE")
+                if not self._writer.try_begin():
+                    await self._in_thread(0, self._writer.script, "BEGIN IMMEDIATE")
                 try:
                     result = work(self._writer, *args, **kwargs)
                     await self._in_thread(0, self._writer.commit)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
+from msgspec.structs import replace
 
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, Tenant
@@ -118,16 +119,6 @@ class SqliteSchedule:
     async def heartbeat(self, worker: str, kind: str, places: int) -> None:
         await self._db.write(lambda db: db.run("heartbeat", worker, kind, places, self._db.clock.now()))
 
-    def _is_any_due(self, db: Connection) -> bool:
-        now = self._db.clock.now()
-        return any(db.value("any_due", tenant_id, now) for (tenant_id,) in db.rows("tenants"))
-
-    def _next_due_at(self, db: Connection) -> datetime | None:
-        now = self._db.clock.now()
-        times = [db.value("next_claimable", tenant_id, now) for (tenant_id,) in db.rows("tenants")]
-        times.append(db.value("next_hint_expiry"))
-        return instant(min((at for at in times if at is not None), default=None))  # type: ignore[type-var]  # INTEGER
-
     def _pick(self, db: Connection, now: datetime, limit: int, caps: Caps) -> tuple[list[str], bool]:
         """Who gets the free places, and whether somebody due was left out."""
         busy = {(tenant, host): count for tenant, host, count in db.rows("busy", now)}
@@ -146,6 +137,16 @@ class SqliteSchedule:
         if unknown:
             endpoints.extend(endpoint_row(row) for row in db.rows("endpoints_by_id", encoded(unknown)))
         return revisions, endpoints
+
+
+def _is_any_due(db: Connection, now: datetime) -> bool:
+    return any(db.value("any_due", tenant_id, now) for (tenant_id,) in db.rows("tenants"))
+
+
+def _next_due_at(db: Connection, now: datetime) -> datetime | None:
+    times = [db.value("next_claimable", tenant_id, now) for (tenant_id,) in db.rows("tenants")]
+    times.append(db.value("next_hint_expiry"))
+    return instant(min((at for at in times if at is not None), default=None))  # type: ignore[type-var]  # INTEGER
 
 
 def encoded(values: Sequence[object]) -> str:

@@ -1,0 +1,217 @@
+"""`mainspring endpoint ...`, on both databases where the database could make a difference."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from tests.cli.shell import Shell
+
+ENDPOINT_FIELDS = """
+    id name job description status url method headers body timeout_ms body_cap redirects_max accept_codes condition
+    cron interval_ms timezone min_interval_ms max_interval_ms backoff jitter_ms spread misfire catch_up_max
+    max_lateness_ms on_lost_worker version created_at updated_at paused_until pause_reason parked_at parked_reason
+    archived_at deferred_until failure_count not_before interval_hint one_shot_hint next_run_at source
+    run_requested_at running last_run_at last_status
+""".split()
+EVERY_OPTION = [
+    *("--url", "https://example.com/report?day=1", "--method", "post", "--timeout", "2m", "--min", "30s"),
+    *("--max", "2h", "--jitter", "5s", "--backoff", "monitor", "--job", "billing", "--description", "the report"),
+    *("--misfire", "catch_up", "--catch-up-max", "3", "--max-lateness", "10m", "--on-lost-worker", "skip"),
+    *("--body-cap", "2000", "--redirects", "2", "--accept", "200", "--accept", "204,404", "--no-spread"),
+    *("--condition", "status_code == 200", "--body", '{"kind":"daily"}', "--header", "Accept: */*"),
+    *("--secret-header", "X-Pass: hunter2-hunter2"),
+]
+
+
+def test_what_is_added_is_shown_as_it_was_given(any_shell: Shell) -> None:
+    added = any_shell.json("endpoint", "add", "report", "--every", "1h", *EVERY_OPTION)
+    shown = any_shell.json("endpoint", "show", "report")
+
+    assert added == shown
+    assert list(shown) == ENDPOINT_FIELDS
+    wanted = {
+        "name": "report", "job": "billing", "description": "the report", "status": "active",
+        "url": "https://example.com/report?day=1", "method": "POST", "body": '{"kind":"daily"}', "timeout_ms": 120_000,
+        "interval_ms": 3_600_000, "cron": None, "timezone": "UTC", "min_interval_ms": 30_000,
+        "max_interval_ms": 7_200_000, "jitter_ms": 5_000, "backoff": "monitor", "spread": False, "misfire": "catch_up",
+        "catch_up_max": 3, "max_lateness_ms": 600_000, "on_lost_worker": "skip", "body_cap": 2_000, "redirects_max": 2,
+        "accept_codes": [200, 204, 404], "condition": "status_code == 200", "version": 1, "source": "baseline-interval",
+    }  # fmt: skip
+    assert {name: shown[name] for name in wanted} == wanted
+
+
+def test_secret_header_is_never_shown_nor_stored_in_plain(shell: Shell) -> None:
+    shell.add(
+        "report", "--secret-header", "X-Pass: hunter2-hunter2", "--header", "Authorization: Bearer hunter2-hunter2"
+    )
+
+    said = shell.ok("endpoint", "show", "report") + shell.ok("endpoint", "show", "report", "-o", "json")
+    said += shell.ok("events", "-o", "json") + shell.ok("endpoint", "list", "-o", "json")
+
+    assert "hunter2" not in said
+    assert "X-Pass: ••••" in said
+    assert "Authorization: ••••" in said, "a header whose name speaks of a secret is one"
+    data = Path(str(shell.env["MAINSPRING_DATA_DIR"]))
+    assert all(b"hunter2" not in file.read_bytes() for file in data.iterdir())
+
+
+def test_cron_in_a_zone_is_planned_in_that_zone(any_shell: Shell) -> None:
+    added = any_shell.add("nightly", "--cron", "30 2 * * *", "--tz", "Asia/Kolkata")
+
+    assert (added["cron"], added["timezone"], added["source"]) == ("30 2 * * *", "Asia/Kolkata", "baseline-cron")
+    assert added["next_run_at"].endswith("T21:00:00Z")
+
+
+def test_edit_changes_only_what_is_given(any_shell: Shell) -> None:
+    before = any_shell.json("endpoint", "add", "report", "--every", "1h", *EVERY_OPTION)
+    after = any_shell.json("endpoint", "edit", "report", "--timeout", "10s", "--header", "X-New: 1")
+
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {"timeout_ms", "headers", "version", "updated_at"}
+    assert [header["name"] for header in after["headers"]] == ["Accept", "X-Pass", "X-New"]
+
+
+def test_edit_switches_between_interval_and_cron(any_shell: Shell) -> None:
+    any_shell.add("report", "--every", "1h")
+
+    by_cron = any_shell.json("endpoint", "edit", "report", "--cron", "@daily")
+    by_interval = any_shell.json("endpoint", "edit", "report", "--every", "5m")
+
+    assert (by_cron["cron"], by_cron["interval_ms"]) == ("@daily", None)
+    assert (by_interval["cron"], by_interval["interval_ms"]) == (None, 300_000)
+
+
+def test_edit_takes_things_away(any_shell: Shell) -> None:
+    any_shell.json("endpoint", "add", "report", "--every", "1h", *EVERY_OPTION)
+    bare = any_shell.json(
+        "endpoint", "edit", "report", "--min", "0", "--max", "0", "--max-lateness", "none", "--no-body",
+        "--condition", "", "--accept", "2xx", "--remove-header", "x-pass", "--spread", "--description", "",
+        "--jitter", "0",
+    )  # fmt: skip
+
+    taken = ("min_interval_ms", "max_interval_ms", "max_lateness_ms", "body", "condition")
+    assert [bare[name] for name in taken] == [None] * 5
+    assert (bare["accept_codes"], bare["spread"], bare["description"], bare["jitter_ms"]) == ([], True, "", 0)
+    assert [header["name"] for header in bare["headers"]] == ["Accept"]
+
+
+def test_edit_renames_and_moves_to_another_job(any_shell: Shell) -> None:
+    any_shell.add("report")
+    renamed = any_shell.json("endpoint", "edit", "report", "--name", "account", "--job", "billing")
+
+    assert (renamed["name"], renamed["job"]) == ("account", "billing")
+    assert "no endpoint 'report'" in any_shell.refused("endpoint", "show", "report", code=3)
+
+
+def test_edit_that_says_nothing_new_changes_nothing(shell: Shell) -> None:
+    shell.add("report")
+
+    assert shell.ok("endpoint", "edit", "report", "--every", "1m") == "'report' is so already; nothing changed\n"
+
+
+def test_list_is_in_the_order_of_names_and_knows_jobs(any_shell: Shell) -> None:
+    for name, job in (("b", "two"), ("a", "one"), ("c", "one")):
+        any_shell.add(name, "--job", job)
+
+    assert [each["name"] for each in any_shell.json("endpoint", "list")] == ["a", "b", "c"]
+    assert [each["name"] for each in any_shell.json("endpoint", "list", "--job", "one")] == ["a", "c"]
+    assert [each["name"] for each in any_shell.json("endpoint", "list", "-n", "2")] == ["a", "b"]
+
+
+def test_pause_for_a_while_and_resume(any_shell: Shell) -> None:
+    any_shell.add("report")
+    paused = any_shell.json("endpoint", "pause", "report", "--for", "1h", "--reason", "maintenance")
+    resumed = any_shell.json("endpoint", "resume", "report")
+
+    length = datetime.fromisoformat(paused["paused_until"]) - datetime.fromisoformat(paused["created_at"])
+    assert timedelta(hours=1) < length < timedelta(hours=1, minutes=1)
+    assert (paused["status"], paused["pause_reason"], paused["source"]) == ("paused", "maintenance", "paused")
+    assert paused["next_run_at"] == paused["paused_until"]
+    assert (resumed["status"], resumed["paused_until"]) == ("active", None)
+
+
+def test_pause_until_an_instant_with_an_offset(any_shell: Shell) -> None:
+    any_shell.add("report")
+    paused = any_shell.json("endpoint", "pause", "report", "--until", "2099-01-01T01:00:00+01:00")
+
+    assert paused["paused_until"] == "2099-01-01T00:00:00Z"
+
+
+def test_pause_without_an_end_lasts_until_resumed(shell: Shell) -> None:
+    shell.add("report")
+
+    assert shell.ok("endpoint", "pause", "report") == "paused 'report' until it is resumed\n"
+    assert shell.json("endpoint", "show", "report")["status"] == "paused"
+    assert shell.ok("endpoint", "resume", "report").startswith("resumed 'report'; next run ")
+    assert "was neither paused nor parked" in shell.ok("endpoint", "resume", "report")
+
+
+def test_run_is_queued_once_however_often_it_is_asked_for(any_shell: Shell) -> None:
+    any_shell.add("report")
+    first = any_shell.json("endpoint", "run", "report")
+    second = any_shell.json("endpoint", "run", "report")
+
+    assert first["run_requested_at"] is not None
+    assert first["run_requested_at"] == second["run_requested_at"]
+
+
+def test_archived_endpoint_frees_its_name_and_is_found_by_id(any_shell: Shell) -> None:
+    old = any_shell.add("report")
+    archived = any_shell.json("endpoint", "archive", "report")
+    new = any_shell.add("report")
+
+    assert (archived["status"], archived["next_run_at"]) == ("archived", None)
+    assert new["id"] != old["id"]
+    assert any_shell.json("endpoint", "show", old["id"])["status"] == "archived"
+    assert [each["id"] for each in any_shell.json("endpoint", "list", "--archived")] == [old["id"]]
+    assert "is archived" in any_shell.refused("endpoint", "run", old["id"], code=4)
+
+
+def test_delete_asks_first_and_leaves_nothing(any_shell: Shell) -> None:
+    any_shell.add("report")
+
+    assert any_shell("endpoint", "delete", "report", stdin="n\n").exit_code == 1
+    assert any_shell("endpoint", "delete", "report").exit_code == 1, "nobody there to answer is no"
+    assert any_shell.json("endpoint", "show", "report")["name"] == "report"
+    assert any_shell("endpoint", "delete", "report", stdin="y\n").exit_code == 0
+    assert "no endpoint 'report'" in any_shell.refused("endpoint", "show", "report", code=3)
+
+
+def test_delete_with_yes_does_not_ask(any_shell: Shell) -> None:
+    added = any_shell.add("report")
+
+    answer = any_shell.json("endpoint", "delete", "report", "--yes")
+
+    assert answer == {"id": added["id"], "name": "report", "deleted": True}
+
+
+def test_reset_answers_with_the_endpoint(any_shell: Shell) -> None:
+    any_shell.add("report")
+
+    assert any_shell.json("endpoint", "reset", "report")["failure_count"] == 0
+
+
+def test_newcomer_is_told_what_is_missing(shell: Shell) -> None:
+    said = shell("endpoint", "add", "local", "--url", "http://127.0.0.1:8000/", "--every", "30s").stderr
+
+    assert "127.0.0.1 is loopback (127.0.0.0/8), so every call will be blocked" in said
+    assert "MAINSPRING_ALLOW_CIDRS" in said
+    assert "no scheduler is alive, so nothing runs; start one with `mainspring serve`" in said
+
+
+def test_allowed_network_needs_no_note(shell: Shell) -> None:
+    add = ("endpoint", "add", "local", "--url", "http://127.0.0.1:8000/", "--every", "30s")
+
+    assert "blocked" not in shell(*add, MAINSPRING_ALLOW_CIDRS="127.0.0.0/8").stderr
+
+
+def test_show_tells_a_person_everything(shell: Shell) -> None:
+    shell.json("endpoint", "add", "report", "--cron", "0 6 * * mon-fri", "--tz", "Europe/Berlin", *EVERY_OPTION)
+
+    lines = dict(line.split("  ", 1) for line in shell.ok("endpoint", "show", "report").splitlines())
+
+    said = {name.strip(): value.strip() for name, value in lines.items()}
+    assert said["schedule"] == "0 6 * * mon-fri Europe/Berlin (At 06:00, Monday through Friday)"
+    assert said["calls"] == "POST https://example.com/report?day=1"
+    assert said["misfire"] == "catch_up, at most 3, at most 10m late"
+    assert said["success"] == "200, 204, 404 and status_code == 200"
+    assert said["min interval"] == "30s"

@@ -1,0 +1,134 @@
+"""Bad input is refused with what was wrong and what to do, exit 1, no traceback."""
+
+import json
+
+import pytest
+
+from tests.cli.shell import Shell
+
+ADD = ("endpoint", "add", "x", "--url", "https://example.com/")
+EVERY = (*ADD, "--every", "30s")
+
+
+def url(text: str) -> tuple[str, ...]:
+    return ("endpoint", "add", "x", "--every", "30s", "--url", text)
+
+
+REFUSED = {
+    "no schedule": (ADD, "neither a cron expression nor an interval"),
+    "both schedules": ((*EVERY, "--cron", "@daily"), "both a cron expression and an interval"),
+    "interval 0": ((*ADD, "--every", "0"), "interval '0' is below the minimum 100ms; give 100ms or more"),
+    "interval -1": ((*ADD, "--every", "-1"), "interval '-1' is negative"),
+    "interval NaN": ((*ADD, "--every", "NaN"), "interval 'NaN' is not a duration; units are"),
+    "interval 1e30": ((*ADD, "--every", "1e30"), "interval '1e30' is not a duration"),
+    "interval of a thousand years": ((*ADD, "--every", "365000d"), "is above the maximum 366d; give 366d or less"),
+    "empty interval": ((*ADD, "--every", ""), "interval '' is empty"),
+    "cron of 30 February": ((*ADD, "--cron", "0 0 30 2 *"), "cron '0 0 30 2 *' never fires"),
+    "cron with a bad field": ((*ADD, "--cron", "61 * * * *"), "has a bad minute field: 61 is out of range"),
+    "cron with 4 fields": ((*ADD, "--cron", "* * * *"), "has 4 fields; write 5"),
+    "unknown zone": ((*ADD, "--cron", "@daily", "--tz", "Europe/Berln"), "did you mean 'Europe/Berlin'?"),
+    "min above max": ((*EVERY, "--min", "20s", "--max", "10s"), "min_interval 20s is above max_interval 10s"),
+    "interval below its min": ((*EVERY, "--min", "1m"), "interval 30s for 'x' is below its min_interval 1m"),
+    "timeout of an hour": ((*EVERY, "--timeout", "1h"), "timeout '1h' is above the maximum 10m; give 10m or less"),
+    "jitter beyond half": ((*EVERY, "--jitter", "20s"), "jitter 20000 ms is out of bounds; give 0 to 15s"),
+    "unknown method": ((*EVERY, "--method", "FETCH"), "unknown method 'FETCH'"),
+    "unknown backoff": ((*EVERY, "--backoff", "monitr"), "unknown backoff 'monitr', did you mean 'monitor'?"),
+    "unknown misfire": ((*EVERY, "--misfire", "later"), "unknown misfire 'later'"),
+    "unknown lost worker policy": ((*EVERY, "--on-lost-worker", "cry"), "choose one of retry, skip"),
+    "six redirects": ((*EVERY, "--redirects", "6"), "redirects_max 6 is out of bounds; give 0 to 5"),
+    "catch-up of none": ((*EVERY, "--catch-up-max", "0"), "catch_up_max 0 is out of bounds"),
+    "body cap of 1 GB": ((*EVERY, "--body-cap", "1000000000"), "body_cap 1000000000 is out of bounds"),
+    "code that is none": ((*EVERY, "--accept", "20"), "--accept '20' is not a status code"),
+    "condition that does not compile": ((*EVERY, "--condition", "status_code =="), "does not compile at line 1"),
+    "header without a colon": ((*EVERY, "--header", "nocolon"), "--header 'nocolon' has no colon"),
+    "secret header without a colon": ((*EVERY, "--secret-header", "hunter2"), "--secret-header has no colon"),
+    "header that ends its line": ((*EVERY, "--header", "A: b\r\nC: d"), "header 'A' has a value with a line break"),
+    "header that frames the message": ((*EVERY, "--header", "Content-Length: 5"), "frames the message"),
+    "header of our own": ((*EVERY, "--header", "Webhook-Id: 5"), "which Mainspring writes itself"),
+    "empty name": (("endpoint", "add", "", *EVERY[3:]), "endpoint name '' is empty"),
+    "name with an escape": (("endpoint", "add", "a\x1b[31m", *EVERY[3:]), "contains a control character (U+001B)"),
+    "name that reads backwards": (("endpoint", "add", "a\u202eb", *EVERY[3:]), "contains a text direction control"),
+    "description with an escape": ((*EVERY, "--description", "a\x1bb"), "description contains a control character"),
+    "url of a file": (url("file:///etc/passwd"), "is not http or https"),
+    "url of ftp": (url("ftp://example.com/"), "is not http or https"),
+    "url of nothing": (url(""), "is not http or https"),
+    "url without a host": (url("http://"), "names no host"),
+    "url with a password": (url("http://user:hunter2@example.com/"), "carries a user name or password"),
+    "url with a space": (url("http://exam ple.com/"), "spaces, control characters and backslashes are refused"),
+    "url with an escape": (url("http://example.com/\x1b[31m"), "contains '\\x1b'"),
+    "url with a bad port": (url("http://example.com:99999/"), "a port is a number from 1 to 65535"),
+    "url of another service": (url("http://example.com:6379/"), "belongs to another service"),
+    "url of a metadata name": (url("http://metadata.google.internal/"), "names a cloud's metadata server"),
+    "url of a metadata address": (url("http://169.254.169.254/"), "is never called: 169.254.169.254 is a metadata"),
+    "url of a wrapped metadata address": (url("http://[::ffff:169.254.169.254]/"), "is never called"),
+    "url of an odd loopback": (url("http://127.1/"), "an IPv4 address is four decimal numbers"),
+    "url with a zone": (url("http://[fe80::1%25eth0]/"), "zones are not allowed"),
+}  # fmt: skip
+REFUSED_OF_HEALTH = {
+    "pause until nonsense": (("endpoint", "pause", "health", "--until", "noon"), "until 'noon' is not an instant"),
+    "pause until the past": (("endpoint", "pause", "health", "--until", "2020-01-01T00:00:00Z"), "give a later"),
+    "pause for nothing": (("endpoint", "pause", "health", "--for", "0"), "for '0' is below the minimum"),
+    "pause both ways": (
+        ("endpoint", "pause", "health", "--for", "1h", "--until", "2099-01-01T00:00:00Z"),
+        "--until and --for say the same thing in two ways; give one of them",
+    ),
+    "pause with an escape": (("endpoint", "pause", "health", "--reason", "\x1b]0;x"), "reason contains a control"),
+    "edit to both schedules": (("endpoint", "edit", "health", "--every", "1m", "--cron", "@daily"), "both a cron"),
+    "edit to a bad url": (("endpoint", "edit", "health", "--url", "gopher://x/"), "is not http or https"),
+    "edit to metadata": (("endpoint", "edit", "health", "--url", "http://169.254.169.254/"), "is never called"),
+    "hint of a millisecond": (("hint", "interval", "health", "1ms"), "interval '1ms' is below the minimum 1s"),
+    "hint of two days": (("hint", "interval", "health", "30s", "--ttl", "48h"), "ttl '48h' is above the maximum 1d"),
+    "one-shot without an instant": (("hint", "oneshot", "health"), "needs its instant; give --at"),
+    "one-shot both ways": (
+        ("hint", "oneshot", "health", "--in", "5s", "--at", "2099-01-01T00:00:00Z"),
+        "--at and --in say the same thing in two ways",
+    ),
+    "one-shot beyond its life": (("hint", "oneshot", "health", "--in", "2h"), "lies beyond its own expiry"),
+    "one-shot at nonsense": (("hint", "oneshot", "health", "--at", "noon"), "at 'noon' is not an instant"),
+    "unknown assumption": (("next", "health", "--if", "fails=3"), "did you mean 'failures'? write --if failures=3"),
+    "assumption of less than none": (("next", "health", "--if", "failures=-1"), "is not a count"),
+    "unknown status": (("runs", "--status", "fail"), "did you mean 'failure'? choose one of running, success"),
+    "quota of less than none": (("tenant", "set", "--runs-per-month", "-5"), "is not a quota"),
+    "no quota": (("tenant", "set"), "no quota was given; name one"),
+    "job without a name": (("job", "add", " "), "job name ' ' is only spaces"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_endpoint_is_not_added_with(shell: Shell, case: str) -> None:
+    arguments, wanted = REFUSED[case]
+
+    message = shell.refused(*arguments)
+
+    assert wanted in message
+    assert "hunter2" not in message
+    assert shell.json("endpoint", "list") == []
+
+
+@pytest.mark.parametrize("case", REFUSED_OF_HEALTH)
+def test_command_is_refused_with(shell: Shell, case: str) -> None:
+    before = shell.add("health")
+    arguments, wanted = REFUSED_OF_HEALTH[case]
+
+    assert wanted in shell.refused(*arguments)
+    assert shell.json("endpoint", "show", "health") == before
+
+
+def test_refusal_in_json_names_the_code_and_the_field(shell: Shell) -> None:
+    result = shell(*ADD, "--every", "0", "-o", "json")
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert json.loads(result.stderr) == {
+        "error": {
+            "code": "invalid-input",
+            "message": "interval '0' is below the minimum 100ms; give 100ms or more",
+            "field": "interval",
+        }
+    }
+
+
+def test_quota_is_refused_with_1(shell: Shell) -> None:
+    shell.ok("tenant", "set", "--endpoints-max", "0", "--interval-min", "1m")
+
+    assert "is below the tenant's minimum 1m" in shell.refused(*EVERY)
+    assert "quota endpoints_max" in shell.refused(*ADD, "--every", "5m")

@@ -1,0 +1,277 @@
+"""Real processes on both databases: `serve` runs, other commands take effect within a second, SIGTERM ends it well."""
+
+import json
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from tests.cli.shell import Shell
+from tests.harness.addresses import free_port
+from tests.harness.processes import COMMAND, Process, Processes, clean_environment
+from tests.peers.journal import Entry, Journal
+
+WITHIN_S = 1.0  # what the spec promises for a hint, an edit, a pause, a resume, a clear, a run now
+DEADLINE_S = 20.0
+POLL_S = 0.01
+
+T = TypeVar("T")
+
+
+class Stage:
+    """A served database, a target that keeps a journal, and a shell beside them."""
+
+    def __init__(self, shell: Shell, journal: Journal, server: Process) -> None:
+        self.shell = shell
+        self.journal = journal
+        self.server = server
+
+    @property
+    def calls(self) -> list[Entry]:
+        return self.journal.entries()
+
+    def wait_for_calls(self, count: int, deadline_s: float = DEADLINE_S) -> list[Entry]:
+        wait_until(lambda: len(self.calls) >= count, f"{count} calls", deadline_s)
+        return self.calls
+
+
+def wait_until(condition: Callable[[], T], what: str, deadline_s: float = DEADLINE_S) -> T:
+    deadline = time.monotonic() + deadline_s
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, f"not within {deadline_s} s: {what}"
+        time.sleep(POLL_S)
+    return answer
+
+
+def holds_for(condition: Callable[[], bool], what: str, seconds: float) -> None:
+    """Fail as soon as the condition does not hold: for "nothing may happen meanwhile"."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        assert condition(), f"no longer true: {what}"
+        time.sleep(POLL_S)
+
+
+def start_server(processes: Processes, shell: Shell) -> Process:
+    env = {name: value for name, value in shell.env.items() if value is not None}
+    server = processes.start("serve", env=env | {"MAINSPRING_PORT": "0"})
+    server.wait_for("listening on http://")
+    return server
+
+
+@pytest.fixture
+def stage(any_shell: Shell, processes: Processes, tmp_path: Path) -> Iterator[Stage]:
+    any_shell.env["MAINSPRING_ALLOW_CIDRS"] = "127.0.0.0/8"
+    with Journal(tmp_path / "journal") as journal:
+        yield Stage(any_shell, journal, start_server(processes, any_shell))
+
+
+def test_endpoint_added_from_another_process_runs(stage: Stage) -> None:
+    added = stage.shell.add("health", "--every", "5s", "--no-spread", url=stage.journal.url("/ok"))
+    at = time.time()
+    (call, *_) = stage.wait_for_calls(1)
+
+    assert call.at - at < WITHIN_S
+    assert call.webhook_id.startswith(added["id"])
+    run = wait_until(lambda: stage.shell.json("runs", "health", "--status", "success"), "a recorded run")[0]
+    assert (run["endpoint"], run["trigger"], run["status_code"]) == ("health", "schedule", 200)
+    assert run["slot_at"] == added["next_run_at"]
+
+
+def test_run_now_starts_within_a_second_and_is_waited_for(stage: Stage) -> None:
+    stage.shell.add("health", "--every", "1h", url=stage.journal.url("/ok"))
+    at = time.time()
+    run = stage.shell.json("endpoint", "run", "health", "--wait")
+
+    (call,) = stage.calls
+    assert call.at - at < WITHIN_S
+    assert (run["endpoint"], run["trigger"], run["status"]) == ("health", "manual", "success")
+    assert run == stage.shell.json("runs", "health")[0]
+
+
+def test_waiting_for_a_run_that_fails_ends_with_1(stage: Stage) -> None:
+    stage.shell.add("broken", "--every", "1h", url=stage.journal.url("/x?status=500%20Oops"))
+
+    result = stage.shell("endpoint", "run", "broken", "--wait")
+
+    assert result.exit_code == 1
+    assert result.stdout.startswith("broken: failure, HTTP 500")
+
+
+def test_run_asked_for_during_a_run_follows_it(stage: Stage) -> None:
+    stage.shell.add("slow", "--every", "1h", "--no-spread", url=stage.journal.url("/x?delay_ms=700"))
+    stage.wait_for_calls(1)
+    during = stage.shell.json("why", "slow")
+    run = stage.shell.json("endpoint", "run", "slow", "--wait")
+
+    assert during["running"]["status"] == "running"
+    assert any("It is running now, since" in sentence for sentence in during["sentences"])
+    assert run["trigger"] == "manual"
+    assert [entry.in_flight for entry in stage.calls] == [1, 1], "one live run per endpoint"
+
+
+def test_hint_edit_pause_and_resume_take_effect_within_a_second(stage: Stage) -> None:
+    shell = stage.shell
+    shell.add("health", "--every", "1h", url=stage.journal.url("/ok"))
+    wrote = time.time()
+    shell.ok("hint", "oneshot", "health", "--in", "1s")
+    hinted = stage.wait_for_calls(1)[0]
+    assert 1.0 <= hinted.at - wrote < 1.0 + WITHIN_S
+
+    shell.ok("endpoint", "edit", "health", "--every", "1s")
+    wrote = time.time()
+    edited = stage.wait_for_calls(2)[1]
+    assert edited.at - wrote < 1.0 + WITHIN_S
+
+    shell.ok("endpoint", "pause", "health")
+    count = len(stage.calls)
+    holds_for(lambda: len(stage.calls) == count, "a paused endpoint does not run", 1.5)
+
+    shell.ok("endpoint", "resume", "health")
+    wrote = time.time()
+    resumed = stage.wait_for_calls(count + 1)[-1]
+    assert resumed.at - wrote < 1.0 + WITHIN_S
+
+
+def test_interval_hint_tightens_and_clearing_it_brings_the_baseline_back(stage: Stage) -> None:
+    stage.shell.add("health", "--every", "1h", url=stage.journal.url("/ok"))
+    hinted = stage.shell.json("hint", "interval", "health", "1s", "--ttl", "1m")
+    stage.wait_for_calls(2, deadline_s=2 + 2 * WITHIN_S)
+    cleared = stage.shell.json("hint", "clear", "health")
+
+    assert hinted["source"] == "ai-interval"
+    assert (cleared["source"], cleared["interval_hint"]) == ("baseline-interval", None)
+
+
+def test_events_are_followed_as_they_happen(stage: Stage, processes: Processes) -> None:
+    env = {name: value for name, value in stage.shell.env.items() if value is not None}
+    stage.shell.ok("job", "add", "before")
+    follower = processes.start("events", "--follow", "-n", "1", "-o", "json", env=env)
+    follower.wait_for('"job.created"')
+    stage.shell.add("health", "--every", "1h", url=stage.journal.url("/ok"))
+
+    event = json.loads(follower.wait_for('"endpoint.created"'))
+    assert (event["endpoint"], event["actor"]) == ("health", "cli")
+
+
+def test_served_process_answers_for_its_health_and_ends_with_0(stage: Stage) -> None:
+    url = stage.server.wait_for("listening on http://").rpartition(" ")[2]
+    answers = {}
+    for path in ("/healthz", "/readyz", "/metrics"):
+        with urllib.request.urlopen(url + path, timeout=5) as answer:
+            answers[path] = answer.read().decode()
+
+    assert json.loads(answers["/healthz"])["status"] == "ok"
+    assert json.loads(answers["/readyz"])["status"] == "ready"
+    assert "mainspring_places 100.0" in answers["/metrics"]
+    findings = {finding["check"]: finding["level"] for finding in stage.shell.json("doctor")}
+    assert set(findings.values()) == {"ok"}
+    assert stage.server.terminate() == 0
+
+
+def test_sigterm_lets_a_run_in_flight_end(stage: Stage) -> None:
+    stage.shell.add("slow", "--every", "1h", "--no-spread", url=stage.journal.url("/x?delay_ms=500"))
+    stage.wait_for_calls(1)
+
+    assert stage.server.terminate() == 0
+    assert [run["status"] for run in stage.shell.json("runs", "slow")] == ["success"]
+
+
+def test_first_start_greets_with_the_database_and_a_first_step(any_shell: Shell, processes: Processes) -> None:
+    server = start_server(processes, any_shell)
+    server.wait_for("endpoint add hello --url https://example.com/ --every 30s")
+    database = server.wait_for("Database: ")
+
+    password = str(any_shell.env.get("MAINSPRING_DATABASE_URL", "")).partition("@")[0].rpartition(":")[2]
+    assert database.startswith(("Database: sqlite:///", "Database: postgresql://"))
+    assert not password or password not in server.output
+
+
+def test_scheduler_runs_without_a_web_server(any_shell: Shell, processes: Processes, tmp_path: Path) -> None:
+    any_shell.env["MAINSPRING_ALLOW_CIDRS"] = "127.0.0.0/8"
+    env = {name: value for name, value in any_shell.env.items() if value is not None}
+    with Journal(tmp_path / "journal") as journal:
+        scheduler = processes.start("scheduler", env=env)
+        scheduler.wait_for("scheduler started")
+        any_shell.add("health", "--every", "5s", "--no-spread", url=journal.url("/ok"))
+        wait_until(journal.entries, "a call")
+
+    assert "listening" not in scheduler.output
+    assert scheduler.terminate() == 0
+
+
+def test_second_scheduler_on_one_sqlite_file_is_warned_of(shell: Shell, processes: Processes) -> None:
+    first = start_server(processes, shell)
+    wait_until(lambda: "1 alive" in shell("doctor").stdout, "the first heartbeat")
+    second = start_server(processes, shell)
+
+    assert "already works on this SQLite file" in second.output
+    wait_until(lambda: "2 schedulers share one SQLite file" in shell("doctor").stdout, "the second heartbeat")
+    assert (first.terminate(), second.terminate()) == (0, 0)
+
+
+def test_restart_is_not_mistaken_for_a_second_scheduler(shell: Shell, processes: Processes) -> None:
+    first = start_server(processes, shell)
+    wait_until(lambda: "1 alive" in shell("doctor").stdout, "a heartbeat")
+    first.kill()
+
+    assert "already works" not in start_server(processes, shell).output
+
+
+def test_port_that_is_taken_is_78(shell: Shell, processes: Processes) -> None:
+    env = {name: value for name, value in shell.env.items() if value is not None}
+    port = str(free_port())
+    processes.start("serve", "--port", port, env=env).wait_for("listening on http://")
+    second = processes.start("serve", "--port", port, env=env)
+
+    assert second.wait() == 78
+    assert f"error: cannot listen on 127.0.0.1 port {port}: " in second.output
+
+
+def test_serve_without_its_database_is_5(shell: Shell, processes: Processes) -> None:
+    env = {name: value for name, value in shell.env.items() if value is not None}
+    server = processes.start("serve", env=env | {"MAINSPRING_DATABASE_URL": "postgresql://u@127.0.0.1:1/x"})
+
+    assert server.wait() == 5
+    assert "error: the database does not answer" in server.output
+
+
+def test_help_imports_nothing_heavy() -> None:
+    script = (
+        "import sys; from mainspring.cli.main import main; sys.argv = ['mainspring', '--help']\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print('heavy:', sorted({'pydantic', 'asyncio', 'msgspec', 'rich', 'structlog', 'apsw', 'asyncpg', 'pycurl',"
+        " 'fastapi', 'uvicorn', 'cryptography', 'prometheus_client', 'cronsim'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [COMMAND[0], "-c", script], env=clean_environment(), capture_output=True, text=True, check=True
+    )
+
+    assert "Usage: mainspring" in done.stdout
+    assert done.stdout.splitlines()[-1] == "heavy: []"
+
+
+def test_output_in_a_pipe_has_no_escape_codes(shell: Shell) -> None:
+    shell.add("health")
+    env = {name: value for name, value in shell.env.items() if value is not None}
+    for command in (["endpoint", "list"], ["endpoint", "show", "health"], ["doctor"], ["--help"], ["nonsense"]):
+        done = subprocess.run([*COMMAND, *command], env=clean_environment() | env, capture_output=True, check=False)
+        assert b"\x1b" not in done.stdout + done.stderr
+
+
+def test_terminal_that_knows_only_ascii_ends_no_command(shell: Shell) -> None:
+    shell.add("café", "--secret-header", "X-Pass: hunter2-hunter2")
+    env = {name: value for name, value in shell.env.items() if value is not None}
+    done = subprocess.run(
+        [*COMMAND, "endpoint", "show", "café"],
+        env=clean_environment() | env | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "caf\\xe9" in done.stdout

@@ -1,0 +1,157 @@
+"""R16: SIGTERM drains. What ends within the grace is recorded once, the rest is given back and done elsewhere at once."""
+
+import random
+import signal
+import time
+from datetime import timedelta
+
+from tests.faults.conftest import Figures
+from tests.faults.ledger import read_ledger
+from tests.faults.nursery import Nursery
+from tests.faults.stage import Stage, calling
+from tests.faults.storm import Tail, drain, start_workers
+from tests.harness.proxy import FaultProxy
+from tests.harness.waiting import until
+from tests.peers.journal import Entry, Journal
+
+from mainspring.domain.endpoint import LostWorkerPolicy
+from mainspring.domain.run import RunStatus
+from mainspring.ports import Stores
+
+GRACE_S = 1.5
+HOUR_MS = 3_600_000
+SOON_MS = 700  # ends within the grace
+LATE_MS = 4_000  # does not
+
+
+async def call_slowly(stage: Stage, stores: Stores, journal: Journal) -> None:
+    """Endpoints that are called once: some end within a grace, some do not, some of those may run once only."""
+    due_at = await stores.schedule.now() + timedelta(seconds=1)
+    urls = [journal.url(f"/soon/{n}?delay_ms={SOON_MS}") for n in range(10)]
+    await stage.fill(stores, [calling(url, due_at, HOUR_MS, timeout_ms=5_000) for url in urls])
+    for kind, policy in (("late", LostWorkerPolicy.RETRY), ("once", LostWorkerPolicy.SKIP)):
+        urls = [journal.url(f"/{kind}/{n}?delay_ms={LATE_MS}") for n in range(5)]
+        await stage.fill(
+            stores, [calling(url, due_at, HOUR_MS, timeout_ms=5_000, on_lost_worker=policy) for url in urls]
+        )
+
+
+def received(journal: Journal, kind: str, attempt: int) -> list[Entry]:
+    return [each for each in journal.entries() if each.path.startswith(f"/{kind}/") and each.attempt == attempt]
+
+
+async def test_runs_that_end_within_the_grace_are_recorded_and_the_rest_is_done_elsewhere_at_once(
+    stage: Stage, journal: Journal, figures: Figures
+) -> None:
+    async with stage.stores() as stores:
+        await call_slowly(stage, stores, journal)
+        with stage.nursery(shutdown_grace=f"{GRACE_S}s") as nursery:
+            (leaving,) = await start_workers(nursery, 1)
+            await until(lambda: len(journal.entries()) == 20, "all calls are in flight")
+            await start_workers(nursery, 1)
+            told_at = time.time()
+            leaving.terminate()
+            await until(lambda: not leaving.is_running, "it ends", GRACE_S + 10)
+            ended_s = time.time() - told_at
+            await until(lambda: len(received(journal, "late", 2)) == 5, "the other one calls again")
+            await until(lambda: nursery.running[0].is_running and journal.entries()[-1].at + 7 < time.time(), "x", 30)
+            await drain(nursery, stores)
+        ledger = await read_ledger(stores, journal.entries())
+
+    by_path = {each.id: each.action.url.split("/")[3] for each in ledger.endpoints.values()}
+    statuses = {
+        kind: sorted({run.status for run in ledger.runs if by_path[run.endpoint_id] == kind})
+        for kind in ("soon", "late", "once")
+    }
+    waits = [entry.at - told_at - GRACE_S for entry in received(journal, "late", 2)]
+    figures(ended_after_s=round(ended_s, 2), retaken_after_grace_s=round(max(waits), 2), **ledger.figures())
+    assert leaving.wait() == 0
+    assert ended_s <= GRACE_S + 2
+    assert statuses["soon"] == [RunStatus.SUCCESS]
+    assert statuses["late"] == [RunStatus.ABANDONED, RunStatus.SUCCESS]
+    assert statuses["once"] == [RunStatus.UNKNOWN]
+    assert max(waits) <= 1.0
+    assert len(ledger.entries) == 25
+    assert ledger.ids_that_differ() == []
+    assert not [run for run in ledger.runs if f"-{leaving.pid}-" in run.worker and run.started_at.timestamp() > told_at]
+
+
+async def test_a_second_sigterm_ends_at_once(stage: Stage, journal: Journal, figures: Figures) -> None:
+    async with stage.stores() as stores:
+        await call_slowly(stage, stores, journal)
+        with stage.nursery(shutdown_grace="20s") as nursery:
+            (worker,) = await start_workers(nursery, 1)
+            await until(lambda: len(journal.entries()) == 20, "all calls are in flight")
+            worker.terminate()
+            await until(lambda: any(line["event"] == "draining" for line in worker.lines), "it drains")
+            told_at = time.monotonic()
+            worker.send(signal.SIGTERM)
+            code = worker.wait()
+
+    figures(ended_after_s=round(time.monotonic() - told_at, 3), exit_code=code)
+    assert time.monotonic() - told_at < 1
+    assert code not in (0, -signal.SIGTERM)
+
+
+async def test_sigterms_under_load_deliver_every_slot_once(
+    postgres_stage: Stage, journal: Journal, long_run: bool, seed: int, figures: Figures
+) -> None:
+    """Every call ends within the grace, so no delivery may come twice and no slot may be given up."""
+    wanted = 200 if long_run else 12
+    draw = random.Random(seed)
+    async with postgres_stage.stores() as stores:
+        due_at = await stores.schedule.now() + timedelta(seconds=1)
+        urls = [journal.url(f"/{n}?delay_ms=30") for n in range(40)]
+        offsets = [timedelta(milliseconds=500 * n / 40) for n in range(40)]
+        await postgres_stage.fill(stores, [calling(url, due_at + at) for url, at in zip(urls, offsets, strict=True)])
+        with postgres_stage.nursery(lease_margin="30s") as nursery:
+            slowest_s = await terminate_in_turn(nursery, journal, wanted, draw)
+            await drain(nursery, stores)
+        ledger = await read_ledger(stores, journal.entries())
+
+    figures(sigterms=wanted, slowest_exit_s=round(slowest_s, 2), **ledger.figures())
+    assert set(nursery.exit_codes.values()) == {0}
+    assert [slot for slot, times in ledger.deliveries_per_slot().items() if times > 1] == []
+    assert ledger.lost() == []
+    assert {run.status for run in ledger.runs} == {RunStatus.SUCCESS}
+
+
+async def terminate_in_turn(nursery: Nursery, journal: Journal, sigterms: int, draw: random.Random) -> float:
+    """End a worker and start another, after a random number of deliveries; how long the slowest took to end."""
+    tail = Tail(journal)
+    alive = await start_workers(nursery, 3)
+    slowest_s = 0.0
+    for _ in range(sigterms):
+        wanted = tail.grown() + draw.randint(1, 20)
+        await until(lambda wanted=wanted: tail.grown() >= wanted, "deliveries go on")  # type: ignore[misc]  # bound now
+        leaving = alive.pop(draw.randrange(len(alive)))
+        told_at = time.monotonic()
+        leaving.terminate()
+        alive += await start_workers(nursery, 1)
+        await until(lambda leaving=leaving: not leaving.is_running, "it drains")  # type: ignore[misc]  # bound now
+        slowest_s = max(slowest_s, time.monotonic() - told_at)
+    return slowest_s
+
+
+async def test_sigterm_while_the_database_is_away_ends_within_the_grace(
+    postgres_stage: Stage, journal: Journal, figures: Figures
+) -> None:
+    host, port = postgres_stage.url.rpartition("@")[2].split("/")[0].split(":")
+    async with FaultProxy(host, int(port)) as proxy, postgres_stage.stores() as stores:
+        away = Stage(postgres_stage.url.replace(f":{port}/", f":{proxy.port}/"), postgres_stage.folder)
+        await call_slowly(postgres_stage, stores, journal)
+        with away.nursery(shutdown_grace=f"{GRACE_S}s") as nursery:
+            workers = await start_workers(nursery, 2)
+            await until(lambda: len(journal.entries()) == 20, "all calls are in flight")
+            await proxy.half_open()
+            await until(lambda: nursery.count("database away") == 2, "both notice that it is away", 30)
+            told_at = time.monotonic()
+            for worker in workers:
+                worker.terminate()
+            await until(lambda: not nursery.running, "both end", 60)
+            ended_s = time.monotonic() - told_at
+            codes = [worker.wait() for worker in workers]
+
+    figures(ended_after_s=round(ended_s, 2), exit_codes=codes)
+    assert codes == [0, 0]
+    assert ended_s <= GRACE_S + 2

@@ -1,0 +1,90 @@
+"""A caller that answers as told, and a store that fails when told: what a worker meets, without a network."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from mainspring.domain.claiming import Claim
+from mainspring.domain.errors import StoreUnavailable
+from mainspring.domain.run import Outcome, Request, RunStatus
+from mainspring.domain.settling import Finished
+from mainspring.ports import Caps, ClaimBatch, FinishReport, ScheduleStore
+
+OK = Outcome(RunStatus.SUCCESS, 1, 200)
+
+
+class ScriptedCaller:
+    """Answers every request with `answers[endpoint_id]`, else with 200; `hold` keeps answers back until `let_go`."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.answers: dict[str, Outcome | Exception] = {}
+        self.on_call: Callable[[Request], None] = lambda request: None
+        self._open = asyncio.Event()
+        self._open.set()
+
+    async def call(self, request: Request) -> Outcome:
+        self.requests.append(request)
+        self.on_call(request)
+        await self._open.wait()
+        answer = self.answers.get(request.endpoint_id, OK)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def hold(self) -> None:
+        self._open.clear()
+
+    def let_go(self) -> None:
+        self._open.set()
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+class FaultyStore:
+    """A schedule store in front of another one: away when told, and refusing the results it is told to refuse."""
+
+    def __init__(self, store: ScheduleStore) -> None:
+        self._store = store
+        self.is_away = False
+        self.refuses: Callable[[Finished], bool] = lambda finished: False
+        self.claim_fault: Exception | None = None
+        self.claims = 0  # how often somebody reached for work
+        self.finishes = 0
+
+    async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
+        self.claims += 1
+        self._check()
+        if self.claim_fault is not None:
+            raise self.claim_fault
+        return await self._store.claim_due(worker, limit, lease_margin_ms, caps)
+
+    async def finish(self, batch: Sequence[Finished]) -> FinishReport:
+        self.finishes += 1
+        self._check()
+        if any(self.refuses(finished) for finished in batch):
+            raise ValueError("a row the database refuses")
+        return await self._store.finish(batch)
+
+    async def release(self, claims: Sequence[Claim]) -> None:
+        self._check()
+        await self._store.release(claims)
+
+    async def expire_hints(self, limit: int) -> int:
+        self._check()
+        return await self._store.expire_hints(limit)
+
+    async def wait_for_change(self, timeout_s: float) -> bool:
+        return await self._store.wait_for_change(timeout_s)
+
+    async def now(self) -> datetime:
+        return await self._store.now()
+
+    async def heartbeat(self, worker: str, kind: str, places: int) -> None:
+        self._check()
+        await self._store.heartbeat(worker, kind, places)
+
+    def _check(self) -> None:
+        if self.is_away:
+            raise StoreUnavailable("the database does not answer: told so; it is tried again")
