@@ -266,7 +266,7 @@ def test_over_quota_a_request_is_refused_until_the_month_is_over() -> None:
         "endpoint 'billing' waits until 2025-02-01T00:00:00Z because its tenant used up its runs of the month; "
         "raise the quota runs_per_month or wait"
     )
-    assert refusal.value.quota == "runs_per_month"
+    assert (refusal.value.quota, refusal.value.limit) == ("runs_per_month", 0)
     assert request_run(deferred, first, "ann", CRON).endpoint.manual_at == first
 
 
@@ -332,9 +332,13 @@ def test_an_edited_interval_counts_from_the_last_run() -> None:
 def test_an_edited_schedule_that_never_ran_gets_a_new_phase() -> None:
     new = hourly(last_run_at=None, spread=True)
 
-    change = edit(new, replace(new, interval_ms=60_000), NOW, "ann", CRON)
+    phases = {
+        due(edit(each, replace(each, interval_ms=60_000), NOW, "ann", CRON).endpoint)
+        for each in (replace(new, id=f"ep_{number}") for number in range(20))
+    }
 
-    assert NOW <= due(change.endpoint) < NOW + timedelta(minutes=1)
+    assert len(phases) == 20
+    assert all(NOW <= phase < NOW + timedelta(minutes=1) for phase in phases)
 
 
 def test_an_edit_into_a_job_that_is_not_active_takes_the_endpoint_off_the_schedule() -> None:

@@ -15,6 +15,9 @@ import pytest
 
 from tests.faults.stage import Stage
 from tests.peers.journal import Journal
+from tests.stores.databases import clock, shared_postgres_url, store_url, stores
+
+__all__ = ["clock", "shared_postgres_url", "store_url", "stores"]
 
 Figures = Callable[..., None]
 

@@ -9,6 +9,9 @@ Importing costs a second, forking nothing. All workers of a nursery have its env
         worker.wait_for("scheduler started")
         worker.kill()
 
+With ACKNOWLEDGED in its environment, workers append to that file the id of every result that their store said it has:
+after the commit, so that a test can ask the database for each of them.
+
 When the tests are gone, however they went, the nursery reads the end of its input, kills its children and ends.
 """
 
@@ -21,7 +24,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, Self
@@ -30,6 +33,7 @@ from tests.harness.processes import DEADLINE_S, clean_environment
 from tests.harness.undertaker import undertaker
 
 ROOT = Path(__file__).parents[2]
+ACKNOWLEDGED = "FAULTS_ACKNOWLEDGED"
 POLL_S = 0.005  # a log grows and a process stops without telling anybody
 
 
@@ -197,6 +201,8 @@ def _serve(log_file: str) -> None:
     from mainspring.wiring import open_scheduler, open_stores  # noqa: F401  # so that no child imports it
 
     _preload()
+    if ACKNOWLEDGED in os.environ:
+        _write_down_what_is_acknowledged(os.environ[ACKNOWLEDGED])
     wake, waker = os.pipe()
     os.set_blocking(waker, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -240,6 +246,22 @@ def _preload() -> None:
     import mainspring.workers.janitor
     import mainspring.workers.scheduler
     import mainspring.workers.supervisor  # noqa: F401  # each is imported for the copy in memory
+
+
+def _write_down_what_is_acknowledged(file: str) -> None:
+    from mainspring.domain.settling import Finished
+    from mainspring.ports import FinishReport
+    from mainspring.stores.postgres.schedule import PostgresSchedule
+
+    journal = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    finish = PostgresSchedule.finish
+
+    async def finish_and_tell(self: PostgresSchedule, batch: Sequence[Finished]) -> FinishReport:
+        report = await finish(self, batch)
+        os.write(journal, "".join(f"{run_id}\n" for run_id in report.recorded).encode())
+        return report
+
+    PostgresSchedule.finish = finish_and_tell  # type: ignore[method-assign]  # every worker forked from here tells
 
 
 def _reap(children: set[int]) -> None:

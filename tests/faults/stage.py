@@ -5,8 +5,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from tests.faults.nursery import Nursery
+from tests.faults.nursery import ACKNOWLEDGED, Nursery
+from tests.harness.proxy import FaultProxy
 from tests.stores.world import START, an_endpoint
 
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus, Tenant
@@ -45,7 +47,13 @@ class Stage:
 
     def nursery(self, failpoints: str = "", **settings: object) -> Nursery:
         number = len(list(self.folder.glob("log.*")))
-        return Nursery(self.env(failpoints, **settings), self.folder / f"log.{number}")
+        env = self.env(failpoints, **settings) | {ACKNOWLEDGED: str(self.acknowledged_file)}
+        return Nursery(env, self.folder / f"log.{number}")
+
+    @property
+    def acknowledged_file(self) -> Path:
+        """The ids of all results that a PostgreSQL store said it has."""
+        return self.folder / "acknowledged"
 
     @asynccontextmanager
     async def desk(self, **settings: object) -> AsyncIterator[Desk]:
@@ -59,15 +67,26 @@ class Stage:
         async with open_stores(self.url) as stores:
             yield stores
 
-    async def fill(self, stores: Stores, endpoints: Iterable[Endpoint]) -> None:
-        """Store endpoints, and the tenants and jobs they name that are not there yet."""
-        tenants: set[str] = set()
-        for endpoint in endpoints:
-            if endpoint.tenant_id not in tenants:
-                tenants.add(endpoint.tenant_id)
-                await _open_tenant(stores, endpoint.tenant_id, endpoint.job_id)
-            event = Event(EventType.ENDPOINT_CREATED, START, endpoint.tenant_id, endpoint.id)
-            await stores.endpoints.add_endpoint(endpoint, event)
+
+async def fill(stores: Stores, endpoints: Iterable[Endpoint]) -> None:
+    """Store endpoints, and the tenants and jobs they name that are not there yet."""
+    tenants: set[str] = set()
+    for endpoint in endpoints:
+        if endpoint.tenant_id not in tenants:
+            tenants.add(endpoint.tenant_id)
+            await _open_tenant(stores, endpoint.tenant_id, endpoint.job_id)
+        event = Event(EventType.ENDPOINT_CREATED, START, endpoint.tenant_id, endpoint.id)
+        await stores.endpoints.add_endpoint(endpoint, event)
+
+
+@asynccontextmanager
+async def proxied(stage: Stage) -> AsyncIterator[tuple[Stage, FaultProxy]]:
+    """The same PostgreSQL through a proxy that misbehaves on request."""
+    place = urlsplit(stage.url)
+    assert place.hostname is not None
+    assert place.port is not None
+    async with FaultProxy(place.hostname, place.port) as proxy:
+        yield Stage(stage.url.replace(f":{place.port}/", f":{proxy.port}/"), stage.folder), proxy
 
 
 async def _open_tenant(stores: Stores, tenant_id: str, job_id: str) -> None:

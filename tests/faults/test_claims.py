@@ -52,7 +52,7 @@ async def compete(
         opened = [
             await stack.enter_async_context(open_stores(stage.url, clock=clock, pool_size=2)) for _ in range(schedulers)
         ]
-        await stage.fill(opened[0], [an_endpoint() for _ in range(ENDPOINTS)])
+        await fill(opened[0], [an_endpoint() for _ in range(ENDPOINTS)])
         for _ in range(rounds):
             got = await asyncio.gather(
                 *(claim_all(each, f"worker-{number}", forgive_deadlocks) for number, each in enumerate(opened))
@@ -106,7 +106,7 @@ async def test_no_slot_is_claimed_twice_by_eight_processes(
     async with postgres_stage.stores() as stores:
         due_at = await stores.schedule.now() + timedelta(seconds=4)
         endpoints = [calling(journal.url(f"/{n}"), due_at, 2_000, timeout_ms=10_000) for n in range(ENDPOINTS)]
-        await postgres_stage.fill(stores, endpoints)
+        await fill(stores, endpoints)
         with postgres_stage.nursery(lease_margin="30s", concurrency=PLACES) as nursery:
             await start_workers(nursery, 8)
             tail = Tail(journal)

@@ -39,7 +39,7 @@ async def fill(stage: Stage, journal: Journal, *policies: LostWorkerPolicy) -> N
             )
             for number in range(ENDPOINTS)
         ]
-        await stage.fill(stores, endpoints)
+        await fill(stores, endpoints)
 
 
 @pytest.mark.parametrize(("kind", "workers", "kills"), [("postgres", 4, (60, 1_000)), ("sqlite", 2, (40, 1_000))])

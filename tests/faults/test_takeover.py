@@ -7,11 +7,11 @@ import time
 from datetime import timedelta
 
 from tests.faults.conftest import Figures
-from tests.faults.ledger import Ledger, all_runs, read_ledger
+from tests.faults.ledger import Ledger, read_ledger, until_counted
 from tests.faults.nursery import Nursery, Worker
 from tests.faults.stage import Stage, calling
 from tests.faults.storm import Tail, start_workers
-from tests.harness.waiting import until, until_true
+from tests.harness.waiting import until
 from tests.peers.journal import Entry, Journal
 
 from mainspring.domain.endpoint import Endpoint, LostWorkerPolicy
@@ -45,7 +45,7 @@ async def strike(
         )
         for number in range(CALLS)
     ]
-    await stage.fill(stores, endpoints)
+    await fill(stores, endpoints)
     await until(lambda: tail.grown() >= wanted, "all calls arrive")
     return victims, endpoints
 
@@ -76,7 +76,7 @@ async def test_slots_of_killed_workers_are_retaken_within_their_lease(
                 again = [each for each in endpoints if each.on_lost_worker is retry]
                 await until(lambda again=again: len(attempts(journal, again, 2)) == len(again), "all are called again")  # type: ignore[misc]  # bound now
                 waits += [entry.at - killed_at for entry in attempts(journal, again, 2)]
-                await settled(stores)
+                await until_counted(stores, RunStatus.RUNNING, 0)
                 survivor.kill()
         ledger = await read_ledger(stores, journal.entries())
 
@@ -100,12 +100,12 @@ async def test_results_of_workers_that_stood_still_are_superseded_and_the_succes
                 for victim in victims:
                     victim.freeze()
                 (survivor,) = await start_workers(survivors, 1)
-                await settled(stores)
+                await until_counted(stores, RunStatus.RUNNING, 0)
                 planned = await plans(stores, endpoints)
                 for victim in victims:
                     victim.thaw()
                 superseded += CALLS
-                await until_true(lambda n=superseded: count(stores, RunStatus.SUPERSEDED, n), "late results come in")  # type: ignore[misc]  # bound now
+                await until_counted(stores, RunStatus.SUPERSEDED, superseded)
                 assert await plans(stores, endpoints) == planned
                 for worker in (*victims, survivor):
                     worker.kill()
@@ -117,15 +117,6 @@ async def test_results_of_workers_that_stood_still_are_superseded_and_the_succes
         (RunStatus.SUPERSEDED, RunStatus.SUCCESS)
     }
     assert ledger.moved_twice() == []
-
-
-async def settled(stores: Stores) -> None:
-    """Until nothing is running any more."""
-    await until_true(lambda: count(stores, RunStatus.RUNNING, 0), "all slots are settled")
-
-
-async def count(stores: Stores, status: RunStatus, wanted: int) -> bool:
-    return sum(run.status is status for run in await all_runs(stores)) == wanted
 
 
 async def plans(stores: Stores, endpoints: list[Endpoint]) -> list[object]:

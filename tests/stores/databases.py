@@ -1,7 +1,7 @@
 """A database for each test, of both kinds, and a way into it that does not lead through a store.
 
-SQLite is a new file. PostgreSQL is one database for the whole session, emptied before each test: a clone of the template
-costs half a second, and there are hundreds of tests. Tests that need a database without a schema make their own.
+SQLite is a new file. PostgreSQL is one database for the whole session, emptied before each test: a clone of the
+template costs half a second, and there are hundreds of tests. A test of the migrations makes its own.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -89,7 +89,7 @@ async def query(url: str, sql: str) -> list[tuple[object, ...]]:
 
 
 async def empty(url: str) -> None:
-    """Remove every row of a PostgreSQL database, and keep its schema. A TRUNCATE makes new files, which takes longer."""
+    """Remove every row of a PostgreSQL database, and keep its schema; TRUNCATE makes new files, which takes longer."""
     connection = await asyncpg.connect(url)
     try:
         tables = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")

@@ -1,7 +1,8 @@
 """Claiming: who gets which slot, when, and what happens to slots whose worker is lost."""
 
 import asyncio
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import asyncpg
 import pytest
@@ -27,6 +28,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.planning import FAULTY_DELAY
 from mainspring.domain.run import RunStatus, Trigger
 from mainspring.ports import Caps, ClaimBatch, RunFilter, Stores
+from mainspring.wiring import open_stores
 
 
 async def test_due_endpoint_is_claimed_with_a_run_row_and_a_lease_of_its_own_deadline(stores: Stores) -> None:
@@ -373,3 +375,39 @@ async def test_clock_of_the_store_is_the_clock_it_was_given(stores: Stores, cloc
     clock.tick(seconds=3)
 
     assert await stores.schedule.now() == START + timedelta(seconds=3)
+
+
+async def test_claim_counts_its_own_leases_among_what_to_wake_for(stores: Stores) -> None:
+    await add(stores, an_endpoint(), an_endpoint(next_run_at=START + timedelta(hours=1)))
+
+    assert (await claim(stores)).next_due_at == START + timedelta(seconds=60)
+
+
+@dataclass
+class RestlessClock:
+    """A clock that has moved on whenever it is read again, as real ones have."""
+
+    at: datetime = START
+
+    def now(self) -> datetime:
+        self.at += timedelta(milliseconds=1)
+        return self.at
+
+
+async def test_what_falls_due_during_a_claim_is_claimed_or_something_to_wake_for(store_url: str) -> None:
+    clock = RestlessClock()
+    async with open_stores(store_url, clock=clock) as stores:
+        await stores.endpoints.put_tenant(Tenant("default", "default"))
+        await add(stores, an_endpoint(next_run_at=None))
+        slept_through = []
+        for after_ms in range(1, 12):
+            due_at = clock.at + timedelta(milliseconds=after_ms)
+            endpoint = an_endpoint(next_run_at=due_at, anchor_at=due_at - timedelta(minutes=1))
+            await add(stores, endpoint)
+            batch = await claim(stores)
+            if not batch.claims and batch.next_due_at != due_at:
+                slept_through.append(after_ms)
+            deleted = Event(EventType.ENDPOINT_DELETED, START, "default", endpoint.id)
+            await stores.endpoints.delete_endpoint("default", endpoint.id, deleted)
+
+    assert slept_through == []

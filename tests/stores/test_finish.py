@@ -87,7 +87,8 @@ async def test_result_is_stored_whole(stores: Stores, clock: FixedClock) -> None
     (each,) = (await claim(stores)).claims
     outcome = Outcome(
         RunStatus.FAILURE, 1_234, 503, "status", "status 503 is not among those accepted",
-        headers=(("content-type", "text/html"), ("x-odd", "é\x00\"")), phases=Phases(1, 2, 3, 4, 5), address="192.0.2.1",
+        headers=(("content-type", "text/html"), ("x-odd", "é\x00\"")), phases=Phases(1, 2, 3, 4, 5),
+        address="192.0.2.1",
     )  # fmt: skip
     clock.tick(seconds=2)
 
@@ -168,7 +169,12 @@ async def test_failures_stretch_the_interval_and_the_first_success_brings_it_bac
     endpoint = an_endpoint()
     await add(stores, endpoint)
     gaps = []
-    for status in [RunStatus.FAILURE] * 3 + [RunStatus.TIMEOUT, RunStatus.BLOCKED, RunStatus.FAILURE, RunStatus.SUCCESS]:
+    for status in [RunStatus.FAILURE] * 3 + [
+        RunStatus.TIMEOUT,
+        RunStatus.BLOCKED,
+        RunStatus.FAILURE,
+        RunStatus.SUCCESS,
+    ]:
         slot_at = clock.now()
         await run_slot(stores, clock, an_outcome(status), took_ms=0)
         next_run_at = (await get(stores, endpoint)).next_run_at
@@ -255,9 +261,7 @@ async def test_hint_that_ran_out_during_a_run_is_gone_after_it(stores: Stores, c
     assert EventType.HINT_EXPIRED in kinds(await told(stores))
 
 
-async def test_result_is_planned_by_what_somebody_else_wrote_meanwhile(
-    stores: Stores, other_stores: Stores
-) -> None:
+async def test_result_is_planned_by_what_somebody_else_wrote_meanwhile(stores: Stores, other_stores: Stores) -> None:
     endpoint = an_endpoint()
     await add(stores, endpoint)
     (each,) = (await claim(stores)).claims
@@ -404,7 +408,7 @@ async def test_end_of_a_run_is_told_with_its_next_run(stores: Stores) -> None:
 
     *_, last = await told(stores)
     data = {
-        "status": "success", "status_code": 200, "duration_ms": 12, "next_run_at": rfc3339(START + timedelta(minutes=1)),
-        "source": "baseline-interval",
+        "status": "success", "status_code": 200, "duration_ms": 12, "source": "baseline-interval",
+        "next_run_at": rfc3339(START + timedelta(minutes=1)),
     }  # fmt: skip
     assert last == Event(EventType.RUN_FINISHED, START, "default", endpoint.id, each.run_id, "worker-1", data)

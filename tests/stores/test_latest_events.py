@@ -2,9 +2,10 @@
 
 from datetime import timedelta
 
+from tests.stores.world import START
+
 from mainspring.domain.event import Event, EventType
 from mainspring.ports import Stores
-from tests.stores.world import START
 
 
 def events(count: int, tenant_id: str = "default") -> list[Event]:

@@ -73,7 +73,7 @@ def _plan(endpoint: Endpoint, finished: Finished, cron: CronReader) -> Endpoint:
     if endpoint.trigger is Trigger.MANUAL:
         return endpoint  # the schedule keeps its own cadence
     if endpoint.trigger is Trigger.CATCH_UP and endpoint.can_run and not endpoint.is_paused(finished.finished_at):
-        unhinted = replace(endpoint, interval_hint=None, one_shot_hint=None)
+        unhinted = replace(endpoint, interval_hint=None)
         following = plan_next_run(claim.slot_at, unhinted, cron).next_run_at
         if following <= endpoint.anchor_at:  # when the misfire was found: what falls due later is not caught up
             paced = after_ms(finished.started_at, endpoint.min_interval_ms or 0)

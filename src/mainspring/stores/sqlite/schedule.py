@@ -58,14 +58,18 @@ class SqliteSchedule:
             for tenant_id, runs in started.items():
                 db.run("count_usage", tenant_id, month_of(now), worker, runs)
             _write(db, rows, now, worker)
-            batch = ClaimBatch(now, tuple(claims), None if more else self._next_due_at(db), more)
-            return batch, revisions, rows.endpoints
+            return ClaimBatch(now, tuple(claims), more=more), revisions, rows.endpoints
 
-        if limit <= 0 or not self._db.look(self._is_any_due):
-            return ClaimBatch(self._db.clock.now(), next_due_at=self._db.look(self._next_due_at))
+        # One `now` for both questions: what falls due between two of them would be neither due nor to come.
+        now = self._db.clock.now()
+        if limit <= 0 or not self._db.look(lambda db: _is_any_due(db, now)):
+            return ClaimBatch(now, next_due_at=self._db.look(lambda db: _next_due_at(db, now)))
         batch, revisions, endpoints = await self._db.write(work)
         self._cache.keep(revisions, endpoints, written=1)
-        return batch
+        if batch.more:
+            return batch
+        # Only after the commit, up to which writes are queued: the claim's own leases run out too.
+        return replace(batch, next_due_at=self._db.look(lambda db: _next_due_at(db, batch.now)))
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
         def work(db: Connection) -> tuple[FinishReport, dict[str, int], list[Endpoint]]:

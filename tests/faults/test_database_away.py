@@ -1,0 +1,168 @@
+"""R6, R7: the database crashes, stops, or no longer answers; nothing acknowledged is lost, nothing spins, all goes on."""
+
+import asyncio
+import random
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.faults.conftest import Figures
+from tests.faults.ledger import Ledger, read_ledger
+from tests.faults.nursery import Nursery
+from tests.faults.stage import Stage, calling, proxied
+from tests.faults.storm import Tail, drain, start_workers
+from tests.faults.vitals import Vitals
+from tests.harness.postgres import Cluster
+from tests.harness.proxy import FaultProxy
+from tests.harness.waiting import holds_for, until
+from tests.peers.journal import Journal
+
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.run import ENDED_BY_CALL, RunStatus
+
+WORKERS = 2
+SLOW = 10
+RESUMES_WITHIN_S = 10.0
+ATTEMPTS_PER_S_MAX = 2.0
+CPU_SHARE_MAX = 0.10
+GROWTH_MB_MAX = 50
+_numbers = count(1)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """A server of our own to crash, that keeps what it acknowledged as users' servers do."""
+    with Cluster(fsync=True) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def crash_stage(cluster: Cluster, tmp_path: Path) -> Stage:
+    return Stage(cluster.create_database(f"crash_{next(_numbers)}"), tmp_path)
+
+
+async def fill(stage: Stage, journal: Journal) -> list[Endpoint]:
+    """Forty endpoints at half a second; and some, returned, that are called once and take their time."""
+    async with stage.stores() as stores:
+        due_at = await stores.schedule.now() + timedelta(seconds=1)
+        offsets = [timedelta(milliseconds=500 * n / 40) for n in range(40)]
+        await fill(
+            stores, [calling(journal.url(f"/{n}?delay_ms=20"), due_at + at) for n, at in enumerate(offsets)]
+        )
+        urls = [journal.url(f"/slow/{n}?delay_ms=3000") for n in range(SLOW)]
+        slow = [calling(url, due_at + timedelta(seconds=2), 3_600_000, timeout_ms=5_000) for url in urls]
+        await fill(stores, slow)
+    return slow
+
+
+async def finish(stage: Stage, nursery: Nursery, journal: Journal) -> Ledger:
+    async with stage.stores() as stores:
+        await drain(nursery, stores)
+        return await read_ledger(stores, journal.entries())
+
+
+def unrecorded(stage: Stage, ledger: Ledger) -> set[str]:
+    """Results that a worker was told are kept, and that the database does not have."""
+    acknowledged = set(stage.acknowledged_file.read_text().split())
+    assert acknowledged
+    return acknowledged - {run.id for run in ledger.runs if run.status in ENDED_BY_CALL}
+
+
+async def test_immediate_restarts_lose_no_acknowledged_result_and_work_goes_on_by_itself(
+    crash_stage: Stage, cluster: Cluster, journal: Journal, long_run: bool, seed: int, figures: Figures
+) -> None:
+    restarts = 20 if long_run else 3
+    draw = random.Random(seed)
+    gaps: list[float] = []
+    await fill(crash_stage, journal)
+    with crash_stage.nursery() as nursery:
+        workers = await start_workers(nursery, WORKERS)
+        tail = Tail(journal)
+        for _ in range(restarts):
+            wanted = tail.grown() + draw.randint(40, 160)
+            await until(lambda wanted=wanted: tail.grown() >= wanted, "work goes on", 30)  # type: ignore[misc]  # bound now
+            await asyncio.to_thread(cluster.restart, "immediate")
+            gaps.append(await resume_s(tail))
+        survivors = nursery.running
+        ledger = await finish(crash_stage, nursery, journal)
+
+    figures(restarts=restarts, max_resume_s=round(max(gaps), 2), **ledger.figures())
+    assert survivors == workers
+    assert nursery.count("database away") >= restarts
+    assert unrecorded(crash_stage, ledger) == set()
+    assert max(gaps) <= RESUMES_WITHIN_S
+    assert ledger.lost() == []
+    assert ledger.recorded_twice() == []
+    assert ledger.ids_that_differ() == []
+
+
+async def resume_s(tail: Tail) -> float:
+    """How long from now until the next delivery."""
+    back_at, wanted = time.monotonic(), tail.grown() + 1
+    await until(lambda: tail.grown() >= wanted, "work resumes", 30)
+    return time.monotonic() - back_at
+
+
+async def go_away(how: str, cluster: Cluster, proxy: FaultProxy) -> None:
+    if how == "stopped":
+        await asyncio.to_thread(cluster.stop)
+    else:
+        await proxy.half_open()
+
+
+async def come_back(how: str, cluster: Cluster, proxy: FaultProxy) -> None:
+    if how == "stopped":
+        await asyncio.to_thread(cluster.start)
+    else:
+        proxy.cut()  # what was held back is lost, as with a machine that is gone
+        await proxy.resume()
+
+
+@pytest.mark.parametrize(
+    ("how", "short_s"), [pytest.param("stopped", 8, id="stopped"), pytest.param("half open", 4, id="half open")]
+)
+async def test_an_outage_crashes_nothing_and_spins_nothing_and_results_are_recorded_afterwards(
+    how: str, short_s: int, crash_stage: Stage, cluster: Cluster, journal: Journal, long_run: bool, figures: Figures
+) -> None:
+    outage_s = 60 if long_run else short_s
+    slow = {each.id for each in await fill(crash_stage, journal)}
+    async with proxied(crash_stage) as (stage, proxy):
+        with stage.nursery(lease_margin="120s") as nursery:
+            workers = await start_workers(nursery, WORKERS)
+            tail = Tail(journal)
+            await until(lambda: sum("/slow/" in each.path for each in journal.entries()) == SLOW, "slow calls start")
+            await go_away(how, cluster, proxy)
+            await until(lambda: nursery.count("database away") == WORKERS, "all notice", 30)
+            before, accepted = [Vitals.of(worker.pid) for worker in workers], proxy.accepted
+            await holds_for(lambda: nursery.running == workers, "nobody crashes", outage_s)
+            after, attempts = [Vitals.of(worker.pid) for worker in workers], proxy.accepted - accepted
+            await come_back(how, cluster, proxy)
+            resumed_s = await resume_s(tail)
+            ledger = await finish(crash_stage, nursery, journal)
+
+    attempts_per_s = attempts / outage_s / WORKERS
+    cpu = [now.cpu_share_since(then) for now, then in zip(after, before, strict=True)]
+    growth_mb = [now.growth_mb_since(then) for now, then in zip(after, before, strict=True)]
+    figures(
+        outage_s=outage_s,
+        resumed_s=round(resumed_s, 2),
+        attempts_per_s=round(attempts_per_s, 2),
+        cpu=[round(share, 3) for share in cpu],
+        growth_mb=[round(grown, 1) for grown in growth_mb],
+        **ledger.figures(),
+    )
+    assert 0 < attempts_per_s <= ATTEMPTS_PER_S_MAX
+    assert max(cpu) <= CPU_SHARE_MAX
+    assert max(growth_mb) <= GROWTH_MB_MAX
+    assert resumed_s <= RESUMES_WITHIN_S
+    assert [(run.status, run.attempt) for run in ledger.runs if run.endpoint_id in slow] == [
+        (RunStatus.SUCCESS, 1)
+    ] * SLOW
+    assert unrecorded(stage, ledger) == set()
+    assert ledger.lost() == []
+    assert ledger.recorded_twice() == []
+    assert [slot for slot, times in ledger.deliveries_per_slot().items() if times > 1] == []

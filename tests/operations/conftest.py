@@ -1,0 +1,17 @@
+"""Operations on both databases, at the desk of one tenant."""
+
+import pytest
+from tests.stores.databases import clock, other_stores, shared_postgres_url, store_url, stores
+
+from mainspring.domain.schedule import CRON
+from mainspring.operations.endpoints import Desk
+from mainspring.outbound.vault import KeyRing, Vault
+from mainspring.ports import Stores
+from mainspring.wiring import TimeOrderedIds
+
+__all__ = ["clock", "desk", "other_stores", "shared_postgres_url", "store_url", "stores"]
+
+
+@pytest.fixture
+def desk(stores: Stores) -> Desk:
+    return Desk(stores, "default", "ada", TimeOrderedIds(), Vault(KeyRing(bytes(32))), CRON)
