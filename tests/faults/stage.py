@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 
 from tests.faults.nursery import ACKNOWLEDGED, Nursery
 from tests.harness.proxy import FaultProxy
+from tests.peers.journal import Journal
 from tests.stores.world import START, an_endpoint
 
-from mainspring.domain.endpoint import Endpoint, Job, JobStatus, Tenant
+from mainspring.domain.endpoint import Endpoint, Job, JobStatus, LostWorkerPolicy, Tenant
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import HttpAction
 from mainspring.operations.endpoints import Desk
@@ -106,3 +107,19 @@ def calling(
     host = url.split("/")[2]
     given = {"action": action, "host": host, "interval_ms": interval_ms, "next_run_at": due_at, "anchor_at": anchor_at}
     return an_endpoint(**given | fields)
+
+
+def steady_load(
+    journal: Journal, from_at: datetime, delay_ms: int, *policies: LostWorkerPolicy
+) -> list[Endpoint]:
+    """Forty endpoints at half a second, spread over it, that take turns in what happens when their worker is lost."""
+    count, interval_ms = 40, 500
+    return [
+        calling(
+            journal.url(f"/{number}?delay_ms={delay_ms}"),
+            from_at + timedelta(milliseconds=interval_ms * number / count),
+            interval_ms,
+            on_lost_worker=policies[number % len(policies)] if policies else LostWorkerPolicy.RETRY,
+        )
+        for number in range(count)
+    ]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.faults.conftest import Figures
 from tests.faults.ledger import read_ledger
-from tests.faults.stage import Stage, calling
+from tests.faults.stage import Stage, calling, fill
 from tests.faults.storm import Tail, drain, start_workers
 from tests.harness.waiting import until
 from tests.peers.journal import Journal

@@ -13,7 +13,7 @@ import pytest
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, read_ledger
 from tests.faults.nursery import Nursery
-from tests.faults.stage import Stage, calling, proxied
+from tests.faults.stage import Stage, calling, fill, proxied, steady_load
 from tests.faults.storm import Tail, drain, start_workers
 from tests.faults.vitals import Vitals
 from tests.harness.postgres import Cluster
@@ -45,16 +45,13 @@ def crash_stage(cluster: Cluster, tmp_path: Path) -> Stage:
     return Stage(cluster.create_database(f"crash_{next(_numbers)}"), tmp_path)
 
 
-async def fill(stage: Stage, journal: Journal) -> list[Endpoint]:
-    """Forty endpoints at half a second; and some, returned, that are called once and take their time."""
+async def load(stage: Stage, journal: Journal) -> list[Endpoint]:
+    """A steady load; and some endpoints, returned, that are called once and take their time."""
     async with stage.stores() as stores:
-        due_at = await stores.schedule.now() + timedelta(seconds=1)
-        offsets = [timedelta(milliseconds=500 * n / 40) for n in range(40)]
-        await fill(
-            stores, [calling(journal.url(f"/{n}?delay_ms=20"), due_at + at) for n, at in enumerate(offsets)]
-        )
+        from_at = await stores.schedule.now() + timedelta(seconds=1)
+        await fill(stores, steady_load(journal, from_at, 20))
         urls = [journal.url(f"/slow/{n}?delay_ms=3000") for n in range(SLOW)]
-        slow = [calling(url, due_at + timedelta(seconds=2), 3_600_000, timeout_ms=5_000) for url in urls]
+        slow = [calling(url, from_at + timedelta(seconds=2), 3_600_000, timeout_ms=5_000) for url in urls]
         await fill(stores, slow)
     return slow
 
@@ -78,7 +75,7 @@ async def test_immediate_restarts_lose_no_acknowledged_result_and_work_goes_on_b
     restarts = 20 if long_run else 3
     draw = random.Random(seed)
     gaps: list[float] = []
-    await fill(crash_stage, journal)
+    await load(crash_stage, journal)
     with crash_stage.nursery() as nursery:
         workers = await start_workers(nursery, WORKERS)
         tail = Tail(journal)
@@ -129,7 +126,7 @@ async def test_an_outage_crashes_nothing_and_spins_nothing_and_results_are_recor
     how: str, short_s: int, crash_stage: Stage, cluster: Cluster, journal: Journal, long_run: bool, figures: Figures
 ) -> None:
     outage_s = 60 if long_run else short_s
-    slow = {each.id for each in await fill(crash_stage, journal)}
+    slow = {each.id for each in await load(crash_stage, journal)}
     async with proxied(crash_stage) as (stage, proxy):
         with stage.nursery(lease_margin="120s") as nursery:
             workers = await start_workers(nursery, WORKERS)

@@ -10,7 +10,7 @@ import pytest
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, all_runs, read_ledger
 from tests.faults.nursery import Nursery
-from tests.faults.stage import Stage, calling
+from tests.faults.stage import Stage, fill, steady_load
 from tests.faults.storm import drain, kill_workers, start_workers
 from tests.harness.waiting import until_true
 from tests.peers.journal import Journal
@@ -18,28 +18,16 @@ from tests.peers.journal import Journal
 from mainspring.domain.endpoint import LostWorkerPolicy
 from mainspring.domain.run import RunStatus
 
-ENDPOINTS = 40
-INTERVAL_MS = 500
 LEASE_S = 2.0  # a timeout of one second and a margin of one second
 STANDSTILL_S = 1.6 * LEASE_S
 CALL_MS = 5  # how long the target takes: the more, the more kills strike runs in flight, and the more are parked
 RETRY, SKIP = LostWorkerPolicy.RETRY, LostWorkerPolicy.SKIP
 
 
-async def fill(stage: Stage, journal: Journal, *policies: LostWorkerPolicy) -> None:
-    """Endpoints spread over their interval, that take turns in what happens when their worker is lost."""
+async def load(stage: Stage, journal: Journal, *policies: LostWorkerPolicy) -> None:
     async with stage.stores() as stores:
-        due_at = await stores.schedule.now() + timedelta(seconds=1)
-        endpoints = [
-            calling(
-                journal.url(f"/{number}?delay_ms={CALL_MS}"),
-                due_at + timedelta(milliseconds=INTERVAL_MS * number / ENDPOINTS),
-                INTERVAL_MS,
-                on_lost_worker=policies[number % len(policies)],
-            )
-            for number in range(ENDPOINTS)
-        ]
-        await fill(stores, endpoints)
+        from_at = await stores.schedule.now() + timedelta(seconds=1)
+        await fill(stores, steady_load(journal, from_at, CALL_MS, *policies))
 
 
 @pytest.mark.parametrize(("kind", "workers", "kills"), [("postgres", 4, (60, 1_000)), ("sqlite", 2, (40, 1_000))])
@@ -55,7 +43,7 @@ async def test_killed_workers_lose_no_slot_and_record_none_twice(
 ) -> None:
     stage: Stage = request.getfixturevalue(f"{kind}_stage")
     wanted = kills[long_run]
-    await fill(stage, journal, RETRY, SKIP)
+    await load(stage, journal, RETRY, SKIP)
     with stage.nursery() as nursery:
         await kill_workers(nursery, journal, workers, wanted, seed)
         async with stage.stores() as stores:
@@ -112,7 +100,7 @@ async def stop_with_results_in_hand(
     stage: Stage, journal: Journal, enough: Callable[[int], Awaitable[bool]], *guards_off: str
 ) -> tuple[int, Ledger]:
     """Workers stop themselves after two in a hundred calls, before recording them, and go on after their leases."""
-    await fill(stage, journal, RETRY)
+    await load(stage, journal, RETRY)
     with stage.nursery(",".join(("after_call=stop:0.02", *guards_off))) as nursery:
         await start_workers(nursery, 4)
         thaws = await thaw_the_stopped(nursery, enough)

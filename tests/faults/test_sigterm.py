@@ -8,7 +8,7 @@ from datetime import timedelta
 from tests.faults.conftest import Figures
 from tests.faults.ledger import read_ledger, until_counted
 from tests.faults.nursery import Nursery
-from tests.faults.stage import Stage, calling, proxied
+from tests.faults.stage import Stage, calling, fill, proxied, steady_load
 from tests.faults.storm import Tail, drain, start_workers
 from tests.harness.waiting import holds_for, until
 from tests.peers.journal import Entry, Journal
@@ -23,7 +23,7 @@ SOON_MS = 700  # ends within the grace
 LATE_MS = 4_000  # does not
 
 
-async def call_slowly(stage: Stage, stores: Stores, journal: Journal) -> None:
+async def call_slowly(stores: Stores, journal: Journal) -> None:
     """Endpoints that are called once: some end within a grace, some do not, some of those may run once only."""
     due_at = await stores.schedule.now() + timedelta(seconds=1)
     urls = [journal.url(f"/soon/{n}?delay_ms={SOON_MS}") for n in range(10)]
@@ -43,7 +43,7 @@ async def test_runs_that_end_within_the_grace_are_recorded_and_the_rest_is_done_
     stage: Stage, journal: Journal, figures: Figures
 ) -> None:
     async with stage.stores() as stores:
-        await call_slowly(stage, stores, journal)
+        await call_slowly(stores, journal)
         with stage.nursery(shutdown_grace=f"{GRACE_S}s") as nursery:
             (leaving,) = await start_workers(nursery, 1)
             await until(lambda: len(journal.entries()) == 20, "all calls are in flight")
@@ -76,7 +76,7 @@ async def test_runs_that_end_within_the_grace_are_recorded_and_the_rest_is_done_
 
 async def test_a_second_sigterm_ends_at_once(stage: Stage, journal: Journal, figures: Figures) -> None:
     async with stage.stores() as stores:
-        await call_slowly(stage, stores, journal)
+        await call_slowly(stores, journal)
         with stage.nursery(shutdown_grace="20s") as nursery:
             (worker,) = await start_workers(nursery, 1)
             await until(lambda: len(journal.entries()) == 20, "all calls are in flight")
@@ -98,10 +98,7 @@ async def test_sigterms_under_load_deliver_every_slot_once(
     wanted = 200 if long_run else 12
     draw = random.Random(seed)
     async with postgres_stage.stores() as stores:
-        due_at = await stores.schedule.now() + timedelta(seconds=1)
-        urls = [journal.url(f"/{n}?delay_ms=30") for n in range(40)]
-        offsets = [timedelta(milliseconds=500 * n / 40) for n in range(40)]
-        await fill(stores, [calling(url, due_at + at) for url, at in zip(urls, offsets, strict=True)])
+        await fill(stores, steady_load(journal, await stores.schedule.now() + timedelta(seconds=1), 30))
         with postgres_stage.nursery(lease_margin="30s") as nursery:
             slowest_s = await terminate_in_turn(nursery, journal, wanted, draw)
             await drain(nursery, stores)
@@ -135,7 +132,7 @@ async def test_sigterm_while_the_database_does_not_answer_ends_within_the_grace(
     postgres_stage: Stage, journal: Journal, figures: Figures
 ) -> None:
     async with proxied(postgres_stage) as (stage, proxy), postgres_stage.stores() as stores:
-        await call_slowly(postgres_stage, stores, journal)
+        await call_slowly(stores, journal)
         with stage.nursery(shutdown_grace=f"{GRACE_S}s") as nursery:
             workers = await start_workers(nursery, 2)
             await until(lambda: len(journal.entries()) == 20, "all calls are in flight")

@@ -9,7 +9,7 @@ from datetime import timedelta
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, read_ledger, until_counted
 from tests.faults.nursery import Nursery, Worker
-from tests.faults.stage import Stage, calling
+from tests.faults.stage import Stage, calling, fill
 from tests.faults.storm import Tail, start_workers
 from tests.harness.waiting import until
 from tests.peers.journal import Entry, Journal
@@ -28,7 +28,7 @@ DELAY_MS = 1_400  # the calls are in flight for so long
 
 
 async def strike(
-    stage: Stage, stores: Stores, journal: Journal, nursery: Nursery, *policies: LostWorkerPolicy
+    stores: Stores, journal: Journal, nursery: Nursery, *policies: LostWorkerPolicy
 ) -> tuple[list[Worker], list[Endpoint]]:
     """Workers with calls in flight, all of which the target has received."""
     victims = await start_workers(nursery, VICTIMS)
@@ -68,7 +68,7 @@ async def test_slots_of_killed_workers_are_retaken_within_their_lease(
     async with stage.stores() as stores:
         with stage.nursery(concurrency=CALLS_EACH) as nursery, stage.nursery() as survivors:
             for _ in range(rounds):
-                victims, endpoints = await strike(stage, stores, journal, nursery, retry, skip)
+                victims, endpoints = await strike(stores, journal, nursery, retry, skip)
                 killed_at = time.time()
                 for victim in victims:
                     victim.kill()
@@ -96,7 +96,7 @@ async def test_results_of_workers_that_stood_still_are_superseded_and_the_succes
     async with stage.stores() as stores:
         with stage.nursery(concurrency=CALLS_EACH) as nursery, stage.nursery() as survivors:
             for _ in range(rounds):
-                victims, endpoints = await strike(stage, stores, journal, nursery, LostWorkerPolicy.RETRY)
+                victims, endpoints = await strike(stores, journal, nursery, LostWorkerPolicy.RETRY)
                 for victim in victims:
                     victim.freeze()
                 (survivor,) = await start_workers(survivors, 1)

@@ -63,7 +63,7 @@ async def test_second_endpoint_of_the_same_name_is_a_conflict_until_the_first_is
 async def test_unknown_endpoint_suggests_the_nearest_name(desk: Desk) -> None:
     await add_endpoint(desk, HEALTH)
 
-    with pytest.raises(NotFound, match="no endpoint 'helth', did you mean 'health'?"):
+    with pytest.raises(NotFound, match="no endpoint 'helth', did you mean 'health'"):
         await find_endpoint(desk, "helth")
 
 

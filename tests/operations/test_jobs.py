@@ -1,6 +1,7 @@
 """What a user may ask for about jobs, signing keys and previews."""
 
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from msgspec.structs import replace
@@ -90,7 +91,7 @@ def test_preview_shows_the_next_runs_each_on_its_slot() -> None:
 def test_preview_with_failures_backs_off_as_if_every_run_failed() -> None:
     decisions = preview(an_endpoint(anchor_at=START), START, 3, CRON, failures=1)
 
-    gaps = [(b.next_run_at - a.next_run_at).total_seconds() for a, b in zip(decisions, decisions[1:], strict=False)]
+    gaps = [(b.next_run_at - a.next_run_at).total_seconds() for a, b in pairwise(decisions)]
     assert [decision.source for decision in decisions] == [BASELINE_INTERVAL] * 3
     assert gaps == [240, 480]
 

@@ -80,9 +80,8 @@ def show_fields(pairs: Iterable[tuple[str, str]]) -> None:
     for name, value in shown:
         lines = Text(value, _style(value)).wrap(console, max(width - left, TAIL_WIDTH_MIN)) or [Text()]
         for number, line in enumerate(lines):
-            heading = Text(name.ljust(left) if number == 0 else " " * left, "bold")
             line.rstrip()
-            console.print(heading.append_text(line))
+            console.print(Text.assemble((name.ljust(left) if number == 0 else " " * left, "bold"), line))
 
 
 def _fitted(columns: Sequence[Column], natural: list[int], width: int) -> tuple[list[int], bool]:

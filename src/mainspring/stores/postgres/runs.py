@@ -50,7 +50,7 @@ class PostgresRuns:
         place, after = parse_cursor(cursor, "0.0")
         tx, _, seq = place.partition(".")
         async with self._db.statement() as session:
-            rows = await session.rows("events_after", tx, int(seq), tenant_id, limit)
+            rows = await session.rows("events_after", tx, int(seq), tenant_id, limit + 1)
         return stored_events([(row[0], row[1]) for row in rows], after)[:limit]  # type: ignore[misc]  # columns
 
     async def latest_events(self, tenant_id: str | None, limit: int) -> list[StoredEvent]:

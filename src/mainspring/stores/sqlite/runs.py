@@ -53,7 +53,7 @@ class SqliteRuns:
 
     async def events_after(self, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
         seq, after = parse_cursor(cursor, "0")
-        rows = await self._db.read(lambda db: db.rows("events_after", int(seq), tenant_id, limit))
+        rows = await self._db.read(lambda db: db.rows("events_after", int(seq), tenant_id, limit + 1))
         return stored_events([(str(row[0]), str(row[1])) for row in rows], after)[:limit]
 
     async def latest_events(self, tenant_id: str | None, limit: int) -> list[StoredEvent]:
