@@ -145,6 +145,14 @@ def test_over_quota_a_run_is_deferred_to_the_first_of_the_next_month(now: dateti
     assert (event.type.value, event.data["quota"]) == ("quota.deferred", "runs_per_month")
 
 
+def test_over_quota_a_slot_that_was_given_back_is_left() -> None:
+    given_back = released(start(an_endpoint(next_run_at=NOON), NOON), NOON)
+
+    deferred = reach(given_back, NOON, over_quota=True).endpoint
+
+    assert (deferred.slot_at, due(deferred)) == (None, at("00:00:00", day=32))
+
+
 def test_a_deferral_does_not_bring_forward_what_lies_beyond_the_month() -> None:
     yearly = an_endpoint(cron="0 0 1 7 *", next_run_at=datetime(2025, 7, 1, tzinfo=UTC), manual_at=NOON)
     paused = an_endpoint(paused_until=FOREVER, next_run_at=FOREVER, manual_at=NOON)
@@ -224,7 +232,7 @@ def test_at_most_once_a_lost_slot_is_closed_as_unknown_and_left() -> None:
     left = transition.endpoint
     assert transition.closed is not None
     assert transition.closed.status is RunStatus.UNKNOWN
-    assert (transition.claim, left.slot_at, left.is_running) == (None, None, False)
+    assert (transition.claim, left.slot_at, left.is_running, left.claimed_by) == (None, None, False, "")
     assert due(left) == over + timedelta(minutes=1)
     assert left.claim_epoch == leased.claim_epoch + 1
     assert transition.events[0].data["status"] == "unknown"

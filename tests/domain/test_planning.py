@@ -208,6 +208,12 @@ def test_an_overdue_run_is_not_put_down_to_a_one_shot_that_is_still_to_come() ->
     assert (due(next_time), next_time.source) == (at("12:30:00"), "ai-oneshot")
 
 
+def test_a_cron_that_is_planned_again_at_the_very_instant_of_its_time_runs_then() -> None:
+    endpoint = an_endpoint(cron="0 * * * *", anchor_at=NOON, next_run_at=None)
+
+    assert due(replan(endpoint, at("13:00:00"), CRON)) == at("13:00:00")
+
+
 def test_a_cron_that_its_maximum_made_overdue_runs_at_once() -> None:
     yearly = an_endpoint(cron="0 0 1 1 *", max_interval_ms=3_600_000, anchor_at=NOON, next_run_at=None)
 
@@ -265,6 +271,17 @@ def test_a_nudge_moves_only_to_an_earlier_instant() -> None:
     ]  # fmt: skip
     assert (tightened.source, asked.source) == ("ai-interval", "ai-oneshot")
     assert tightened.anchor_at == NOON
+
+
+def test_a_nudge_to_the_same_instant_changes_nothing() -> None:
+    endpoint = an_endpoint(
+        interval_ms=3_600_000,
+        anchor_at=NOON,
+        next_run_at=at("13:00:00"),
+        one_shot_hint=once(at("13:00:00"), at("14:00:00")),
+    )
+
+    assert nudge(endpoint, at("12:20:00"), CRON) == endpoint
 
 
 def test_a_nudge_keeps_the_limits() -> None:

@@ -10,15 +10,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-
-from tests.harness.waiting import until_true
-from tests.peers.journal import Entry
+from itertools import pairwise
 
 from mainspring.domain.endpoint import LOST_WORKERS_MAX, Endpoint
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import to_us
+from mainspring.domain.planning import START_TOLERANCE
 from mainspring.domain.run import ENDED_BY_CALL, Run, RunStatus, slot_id
 from mainspring.ports import EndpointFilter, RunFilter, Stores
+from tests.harness.waiting import until_true
+from tests.peers.journal import Entry
 
 PAGE = 10_000
 Slot = tuple[str, datetime]  # endpoint, instant
@@ -92,6 +93,23 @@ class Ledger:
                     found.append(f"({endpoint_id}, {slot_at}) led to {next_run_at}, which never came")
         return found
 
+    def drifts(self) -> list[str]:
+        """Slots of interval endpoints that are not their interval after the one before.
+
+        After a start that was itself later than the tolerance, the interval counts from that start.
+        """
+        by_endpoint: dict[str, list[Run]] = defaultdict(list)
+        for run in sorted(self.runs, key=lambda each: each.slot_at):
+            by_endpoint[run.endpoint_id].append(run)
+        found = []
+        for endpoint_id, runs in by_endpoint.items():
+            interval = timedelta(milliseconds=self.endpoints[endpoint_id].interval_ms or 0)
+            for before, after in pairwise(runs):
+                is_late = before.started_at - before.slot_at > START_TOLERANCE
+                if after.slot_at != (before.started_at if is_late else before.slot_at) + interval:
+                    found.append(f"{endpoint_id}: {before.slot_at} -> {after.slot_at}")
+        return found
+
     def strangers(self) -> list[Entry]:
         """Deliveries that the database knows nothing of: no run of that slot and attempt."""
         known = {(slot_id(run.endpoint_id, run.slot_at), run.attempt) for run in self.runs}
@@ -103,8 +121,7 @@ class Ledger:
         return [
             run
             for run in self.runs
-            if run.status is RunStatus.SUCCESS
-            and (slot_id(run.endpoint_id, run.slot_at), run.attempt) not in delivered
+            if run.status is RunStatus.SUCCESS and (slot_id(run.endpoint_id, run.slot_at), run.attempt) not in delivered
         ]
 
     def ids_that_differ(self) -> list[tuple[str, str]]:
@@ -128,7 +145,7 @@ class Ledger:
         """How long after an attempt started the next one of the same slot did, sorted."""
         waits = []
         for runs in self.by_slot().values():
-            waits += [(after.started_at - before.started_at).total_seconds() for before, after in _pairs(runs)]
+            waits += [(after.started_at - before.started_at).total_seconds() for before, after in pairwise(runs)]
         return sorted(waits)
 
     def figures(self) -> dict[str, object]:
@@ -206,7 +223,3 @@ def _instant(value: object) -> datetime | None:
 
 def _slot_s(entry: Entry) -> float:
     return to_us(datetime.fromisoformat(entry.slot)) / 1_000_000
-
-
-def _pairs(runs: Sequence[Run]) -> Iterable[tuple[Run, Run]]:
-    return zip(runs, runs[1:], strict=False)

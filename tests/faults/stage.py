@@ -7,10 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.faults.nursery import ACKNOWLEDGED, Nursery
-from tests.harness.proxy import FaultProxy
-from tests.peers.journal import Journal
-from tests.stores.world import START, an_endpoint
+from msgspec.structs import replace
 
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus, LostWorkerPolicy, Tenant
 from mainspring.domain.event import Event, EventType
@@ -19,6 +16,10 @@ from mainspring.operations.endpoints import Desk
 from mainspring.ports import Stores
 from mainspring.settings import load_settings
 from mainspring.wiring import open_desk, open_stores
+from tests.faults.nursery import ACKNOWLEDGED, Nursery
+from tests.harness.proxy import FaultProxy
+from tests.peers.journal import Journal
+from tests.stores.world import START, an_endpoint
 
 JOB = "job_default"
 
@@ -34,7 +35,7 @@ class Stage:
     def is_sqlite(self) -> bool:
         return self.url.startswith("sqlite")
 
-    def env(self, failpoints: str = "", **settings: object) -> dict[str, str]:
+    def env(self, failpoints: str = "", /, **settings: object) -> dict[str, str]:
         given: dict[str, object] = {
             "database_url": self.url,
             "data_dir": self.folder,
@@ -46,7 +47,7 @@ class Stage:
         env = {f"MAINSPRING_{name.upper()}": str(value) for name, value in (given | settings).items()}
         return env | ({"MAINSPRING_FAILPOINTS": failpoints} if failpoints else {})
 
-    def nursery(self, failpoints: str = "", **settings: object) -> Nursery:
+    def nursery(self, failpoints: str = "", /, **settings: object) -> Nursery:
         number = len(list(self.folder.glob("log.*")))
         env = self.env(failpoints, **settings) | {ACKNOWLEDGED: str(self.acknowledged_file)}
         return Nursery(env, self.folder / f"log.{number}")
@@ -98,20 +99,20 @@ async def _open_tenant(stores: Stores, tenant_id: str, job_id: str) -> None:
         await stores.endpoints.add_job(job, Event(EventType.JOB_CREATED, START, tenant_id))
 
 
-def calling(
-    url: str, due_at: datetime, interval_ms: int = 500, timeout_ms: int = 1_000, **fields: object
-) -> Endpoint:
+def calling(url: str, due_at: datetime, interval_ms: int = 500, timeout_ms: int = 1_000, **fields: object) -> Endpoint:
     """An endpoint that calls `url`, first at `due_at`, then at its interval."""
-    action = HttpAction(url=url, timeout_ms=timeout_ms)
-    anchor_at = due_at - timedelta(milliseconds=interval_ms)
-    host = url.split("/")[2]
-    given = {"action": action, "host": host, "interval_ms": interval_ms, "next_run_at": due_at, "anchor_at": anchor_at}
-    return an_endpoint(**given | fields)
+    planned = replace(
+        an_endpoint(),
+        action=HttpAction(url=url, timeout_ms=timeout_ms),
+        host=url.split("/")[2],
+        interval_ms=interval_ms,
+        next_run_at=due_at,
+        anchor_at=due_at - timedelta(milliseconds=interval_ms),
+    )
+    return replace(planned, **fields)
 
 
-def steady_load(
-    journal: Journal, from_at: datetime, delay_ms: int, *policies: LostWorkerPolicy
-) -> list[Endpoint]:
+def steady_load(journal: Journal, from_at: datetime, delay_ms: int, *policies: LostWorkerPolicy) -> list[Endpoint]:
     """Forty endpoints at half a second, spread over it, that take turns in what happens when their worker is lost."""
     count, interval_ms = 40, 500
     return [

@@ -8,11 +8,10 @@ import asyncio
 import random
 from collections.abc import Iterable
 
+from mainspring.ports import EndpointFilter, Stores
 from tests.faults.nursery import Nursery, Worker
 from tests.harness.waiting import until, until_true
 from tests.peers.journal import Journal
-
-from mainspring.ports import EndpointFilter, Stores
 
 DELIVERIES_PER_KILL = 10  # at most; about five on average, as many slots as the promise wants per kill
 MOMENT_S = 0.1  # at most this much later: else every kill would strike just when a burst of deliveries is in flight

@@ -1,5 +1,6 @@
-"""R9: the clock jumps, forwards or backwards, between runs or during one. Nothing runs early, twice or with less than no
-time, and a jump over many slots leaves one `missed` row.
+"""R9: the clock jumps, forwards or backwards, between runs or during one.
+
+Nothing runs early, twice or for less than no time, and a jump over many slots leaves one `missed` row.
 """
 
 import random
@@ -7,15 +8,15 @@ from collections import Counter
 from datetime import timedelta
 
 import pytest
-from tests.faults.conftest import Figures
-from tests.faults.ledger import all_runs
-from tests.stores.world import START, FixedClock, add, an_endpoint
-from tests.workers.fakes import ScriptedCaller
 
 from mainspring.domain.run import ENDED_BY_CALL, Request, Run, RunStatus
 from mainspring.observe import Metrics
 from mainspring.ports import Stores
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
+from tests.faults.conftest import Figures
+from tests.faults.ledger import all_runs
+from tests.stores.world import START, FixedClock, add, an_endpoint
+from tests.workers.fakes import ScriptedCaller
 
 ENDPOINTS = 5
 STEPS = [timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)]

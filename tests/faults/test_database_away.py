@@ -1,4 +1,4 @@
-"""R6, R7: the database crashes, stops, or no longer answers; nothing acknowledged is lost, nothing spins, all goes on."""
+"""R6, R7: the database crashes, stops, or does not answer; nothing acknowledged is lost, nothing spins, all goes on."""
 
 import asyncio
 import random
@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.run import ENDED_BY_CALL, RunStatus
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, read_ledger
 from tests.faults.nursery import Nursery
@@ -20,9 +22,6 @@ from tests.harness.postgres import Cluster
 from tests.harness.proxy import FaultProxy
 from tests.harness.waiting import holds_for, until
 from tests.peers.journal import Journal
-
-from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.run import ENDED_BY_CALL, RunStatus
 
 WORKERS = 2
 SLOW = 10

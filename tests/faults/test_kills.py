@@ -1,4 +1,4 @@
-"""R1, R2, R3, R17: workers die or stand still at any moment; no slot is lost, none counts twice, none changes its id."""
+"""R1, R2, R3, R17: workers die or stand still at any moment; no slot is lost, none counts twice, ids stay the same."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -7,6 +7,8 @@ from datetime import timedelta
 import apsw
 import pytest
 
+from mainspring.domain.endpoint import LostWorkerPolicy
+from mainspring.domain.run import RunStatus
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, all_runs, read_ledger
 from tests.faults.nursery import Nursery
@@ -14,9 +16,6 @@ from tests.faults.stage import Stage, fill, steady_load
 from tests.faults.storm import drain, kill_workers, start_workers
 from tests.harness.waiting import until_true
 from tests.peers.journal import Journal
-
-from mainspring.domain.endpoint import LostWorkerPolicy
-from mainspring.domain.run import RunStatus
 
 LEASE_S = 2.0  # a timeout of one second and a margin of one second
 STANDSTILL_S = 1.6 * LEASE_S

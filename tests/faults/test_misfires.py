@@ -7,16 +7,16 @@ from collections import Counter
 from datetime import timedelta
 
 import pytest
-from tests.faults.ledger import all_runs
-from tests.faults.stage import fill
-from tests.stores.world import START, FixedClock, an_endpoint
-from tests.workers.fakes import ScriptedCaller
 
 from mainspring.domain.endpoint import MisfirePolicy
 from mainspring.domain.run import RunStatus
 from mainspring.observe import Metrics
 from mainspring.ports import Stores
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
+from tests.faults.ledger import all_runs
+from tests.faults.stage import fill
+from tests.stores.world import START, FixedClock, an_endpoint
+from tests.workers.fakes import ScriptedCaller
 
 ENDPOINTS = 50
 CATCH_UP_MAX = 10
@@ -56,8 +56,8 @@ TABLE = [
 async def test_downtime_is_followed_by_what_the_policy_names(
     downtime: timedelta, kind: str, policy: MisfirePolicy, runs: int, missed: int, stores: Stores, clock: FixedClock
 ) -> None:
-    fields: dict[str, object] = {"cron": "* * * * *"} if kind == "cron" else {}
-    endpoints = [an_endpoint(misfire=policy, catch_up_max=CATCH_UP_MAX, **fields) for _ in range(ENDPOINTS)]
+    cron = "* * * * *" if kind == "cron" else None
+    endpoints = [an_endpoint(cron=cron, misfire=policy, catch_up_max=CATCH_UP_MAX) for _ in range(ENDPOINTS)]
     await fill(stores, endpoints)
     scheduler = Scheduler(stores.schedule, ScriptedCaller(), OPTIONS, Metrics())
     clock.at = START + downtime + LATE_BY

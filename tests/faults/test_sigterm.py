@@ -1,10 +1,13 @@
-"""R16: SIGTERM drains. What ends within the grace is recorded once, the rest is given back and done elsewhere at once."""
+"""R16: SIGTERM drains. What ends within the grace is recorded once, the rest is given back and done elsewhere."""
 
 import random
 import signal
 import time
 from datetime import timedelta
 
+from mainspring.domain.endpoint import LostWorkerPolicy
+from mainspring.domain.run import RunStatus
+from mainspring.ports import Stores
 from tests.faults.conftest import Figures
 from tests.faults.ledger import read_ledger, until_counted
 from tests.faults.nursery import Nursery
@@ -12,10 +15,6 @@ from tests.faults.stage import Stage, calling, fill, proxied, steady_load
 from tests.faults.storm import Tail, drain, start_workers
 from tests.harness.waiting import holds_for, until
 from tests.peers.journal import Entry, Journal
-
-from mainspring.domain.endpoint import LostWorkerPolicy
-from mainspring.domain.run import RunStatus
-from mainspring.ports import Stores
 
 GRACE_S = 1.5
 HOUR_MS = 3_600_000
@@ -30,9 +29,7 @@ async def call_slowly(stores: Stores, journal: Journal) -> None:
     await fill(stores, [calling(url, due_at, HOUR_MS, timeout_ms=5_000) for url in urls])
     for kind, policy in (("late", LostWorkerPolicy.RETRY), ("once", LostWorkerPolicy.SKIP)):
         urls = [journal.url(f"/{kind}/{n}?delay_ms={LATE_MS}") for n in range(5)]
-        await fill(
-            stores, [calling(url, due_at, HOUR_MS, timeout_ms=5_000, on_lost_worker=policy) for url in urls]
-        )
+        await fill(stores, [calling(url, due_at, HOUR_MS, timeout_ms=5_000, on_lost_worker=policy) for url in urls])
 
 
 def received(journal: Journal, kind: str, attempt: int) -> list[Entry]:

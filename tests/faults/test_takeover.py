@@ -6,6 +6,9 @@ Five workers lose four calls each at the same moment, after the target received 
 import time
 from datetime import timedelta
 
+from mainspring.domain.endpoint import Endpoint, LostWorkerPolicy
+from mainspring.domain.run import RunStatus
+from mainspring.ports import Stores
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, read_ledger, until_counted
 from tests.faults.nursery import Nursery, Worker
@@ -13,10 +16,6 @@ from tests.faults.stage import Stage, calling, fill
 from tests.faults.storm import Tail, start_workers
 from tests.harness.waiting import until
 from tests.peers.journal import Entry, Journal
-
-from mainspring.domain.endpoint import Endpoint, LostWorkerPolicy
-from mainspring.domain.run import RunStatus
-from mainspring.ports import Stores
 
 VICTIMS = 5
 CALLS_EACH = 4
@@ -53,9 +52,7 @@ async def strike(
 def attempts(journal: Journal, endpoints: list[Endpoint], attempt: int) -> list[Entry]:
     ids = {each.id for each in endpoints}
     return [
-        entry
-        for entry in journal.entries()
-        if entry.attempt == attempt and entry.webhook_id.rpartition("_")[0] in ids
+        entry for entry in journal.entries() if entry.attempt == attempt and entry.webhook_id.rpartition("_")[0] in ids
     ]
 
 

@@ -134,7 +134,8 @@ async def test_every_field_of_a_changed_endpoint_is_written(stores: Stores) -> N
         job_active=False, parked_at=later, parked_reason="parked", paused_until=later, pause_reason="paused",
         deferred_until=later, failure_count=9, not_before=later, anchor_at=later, next_run_at=later, source="paused",
         trail='[{"é":1}]', manual_at=later, slot_at=later, trigger=Trigger.CATCH_UP, attempt=4, claim_epoch=2**40,
-        lease_until=later, claimed_by="worker-1", run_id="run_1", lost_count=2, last_run_at=later, last_status="failure",
+        lease_until=later, claimed_by="worker-1", run_id="run_1", lost_count=2, last_run_at=later,
+        last_status="failure",
     )  # fmt: skip
     wanted = (hinted_once(SECOND)(hinted(5_000)(wanted, later).endpoint, later)).endpoint
 
@@ -173,7 +174,7 @@ async def test_change_and_its_events_are_one_transaction(stores: Stores) -> None
     await change(stores, endpoint, paused_until(START + 60 * SECOND))
 
     *_, last, moved = await told(stores)
-    data = {"until": "2025-01-01T00:01:00Z", "reason": "maintenance"}
+    data: dict[str, object] = {"until": "2025-01-01T00:01:00Z", "reason": "maintenance"}
     assert last == Event(EventType.ENDPOINT_PAUSED, START, "default", endpoint.id, "", "tester", data)
     assert moved.type is EventType.SCHEDULE_UPDATED
 

@@ -3,11 +3,18 @@
 import asyncio
 from datetime import timedelta
 
-from tests.stores.world import START, FixedClock, add, an_endpoint, claim, finished, run_slot
+import pytest
+from tests.harness.postgres import Cluster
+from tests.harness.proxy import FaultProxy
+from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, claim, finished, get_run, run_slot
 
+from mainspring.domain.endpoint import Tenant
+from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.run import RunStatus
-from mainspring.ports import Retention, RunFilter, Stores
+from mainspring.domain.run import HttpAction, Run, RunStatus, Trigger
+from mainspring.ports import Backlog, Retention, RunFilter, Stores, Swept, WorkerRow
+from mainspring.stores.sqlite.upkeep import ENDPOINTS_PER_LOOK
+from mainspring.wiring import open_stores
 
 NEVER = START - timedelta(days=3650)
 FIVE_MINUTES_MS = 300_000
@@ -145,3 +152,137 @@ async def test_value_of_the_installation_is_set_once_by_whoever_comes_first(
 
     assert len(set(values)) == 1
     assert await stores.upkeep.installation("key", "three") == values[0]
+
+
+async def test_live_run_is_never_closed_beside_a_zombie(stores: Stores, clock: FixedClock) -> None:
+    slow = HttpAction("http://127.0.0.1:9/", timeout_ms=600_000)
+    await add(stores, an_endpoint("dead"), an_endpoint("live", action=slow))
+    claims = {each.endpoint.name: each for each in (await claim(stores)).claims}
+    clock.tick(minutes=10)
+
+    assert await stores.upkeep.close_zombies(FIVE_MINUTES_MS, 100) == 1
+    assert (await get_run(stores, claims["dead"])).status is RunStatus.TIMEOUT
+    assert (await get_run(stores, claims["live"])).status is RunStatus.RUNNING
+
+
+async def test_zombies_are_closed_a_few_at_a_time_until_there_are_none(stores: Stores, clock: FixedClock) -> None:
+    await stores.endpoints.put_tenant(Tenant("other", "other"))
+    await add(stores, *[an_endpoint() for _ in range(3)], an_endpoint(tenant_id="other", job_id="job_other"))
+    await claim(stores)
+    clock.tick(minutes=10)
+
+    closed = 0
+    for _ in range(4):
+        closed += await stores.upkeep.close_zombies(FIVE_MINUTES_MS, 1)
+
+    assert closed == 4
+    assert await statuses(stores) == [RunStatus.TIMEOUT] * 3
+
+
+async def test_zombie_says_why_it_was_closed(stores: Stores, clock: FixedClock) -> None:
+    await add(stores, an_endpoint())
+    (each,) = (await claim(stores)).claims
+    clock.tick(minutes=10)
+    await stores.upkeep.close_zombies(FIVE_MINUTES_MS, 100)
+
+    run = await get_run(stores, each)
+
+    assert (run.error_code, run.finished_at) == ("zombie", clock.now())
+    assert run.error == "no result came before the lease ended, nor for long after it"
+
+
+async def test_zombies_slot_is_still_retried(stores: Stores, clock: FixedClock) -> None:
+    await add(stores, an_endpoint())
+    (dead,) = (await claim(stores)).claims
+    clock.tick(minutes=10)
+    await stores.upkeep.close_zombies(FIVE_MINUTES_MS, 100)
+
+    (retried,) = (await claim(stores, worker="worker-2")).claims
+
+    assert retried.slot_id == dead.slot_id
+    assert (await get_run(stores, dead)).status is RunStatus.TIMEOUT
+
+
+async def test_surplus_of_many_endpoints_is_found_page_by_page(stores: Stores, clock: FixedClock) -> None:
+    await add(stores, *[an_endpoint() for _ in range(ENDPOINTS_PER_LOOK + 2)])
+    await run_often(stores, clock, 2)
+
+    await sweep_all(stores, Retention(NEVER, NEVER, NEVER, 1), batch=1_000)
+
+    assert len(await statuses(stores)) == ENDPOINTS_PER_LOOK + 2
+
+
+async def test_sweep_is_done_only_when_every_endpoint_was_looked_at(stores: Stores) -> None:
+    await add(stores, *[an_endpoint() for _ in range(ENDPOINTS_PER_LOOK + 1)])
+    keep = Retention(NEVER, NEVER, NEVER, 1)
+
+    assert [await stores.upkeep.sweep(keep, 10) for _ in range(2)] == [Swept(0, done=False), Swept(0, done=True)]
+
+
+async def test_surplus_never_takes_the_run_that_is_running(stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint()
+    await add(stores, endpoint)
+    (live,) = (await claim(stores)).claims
+    clock.tick(seconds=1)
+    test_run = Run(
+        "run_" + "f" * 20, "default", endpoint.id, START, 1, Trigger.TEST, "", RunStatus.SUCCESS, clock.now()
+    )
+    await stores.runs.add_test_run(test_run, an_outcome(), [])
+
+    await sweep_all(stores, Retention(NEVER, NEVER, NEVER, 1), batch=10)
+
+    assert [run.id for run in await stores.runs.runs("default", RunFilter())] == [test_run.id, live.run_id]
+
+
+async def test_nothing_to_sweep_is_done_at_once(stores: Stores) -> None:
+    await add(stores, an_endpoint())
+
+    assert await stores.upkeep.sweep(Retention(NEVER, NEVER, NEVER, 10_000), 100) == Swept(0, done=True)
+
+
+async def test_quiet_schedule_has_no_backlog(stores: Stores) -> None:
+    await add(stores, an_endpoint(next_run_at=START + timedelta(seconds=1)), an_endpoint(next_run_at=None))
+
+    assert await stores.upkeep.backlog(0) == Backlog(START, 0, None, 0)
+
+
+async def test_backlog_counts_every_tenant(stores: Stores, clock: FixedClock) -> None:
+    await stores.endpoints.put_tenant(Tenant("other", "other"))
+    earlier = START - timedelta(seconds=5)
+    await add(stores, an_endpoint(), an_endpoint(tenant_id="other", job_id="job_other", next_run_at=earlier))
+
+    assert await stores.upkeep.backlog(0) == Backlog(START, 2, earlier, 0)
+
+
+async def test_worker_that_beats_again_keeps_its_start(stores: Stores, clock: FixedClock) -> None:
+    await stores.schedule.heartbeat("worker-1", "scheduler", 10)
+    clock.tick(seconds=20)
+    await stores.schedule.heartbeat("worker-1", "scheduler", 30)
+
+    assert await stores.upkeep.workers(1_000) == [WorkerRow("worker-1", "scheduler", 30, START, clock.now())]
+
+
+async def test_worker_that_was_not_seen_for_a_day_is_forgotten(stores: Stores, clock: FixedClock) -> None:
+    await stores.schedule.heartbeat("old", "scheduler", 10)
+    clock.tick(days=1, seconds=1)
+    await stores.upkeep.sweep(Retention(NEVER, NEVER, NEVER, 10_000), 100)
+
+    assert await stores.upkeep.workers(10**12) == []
+
+
+async def test_database_that_answers_is_not_missed(stores: Stores) -> None:
+    await stores.upkeep.ping()
+
+
+async def test_database_that_does_not_answer_is_unavailable(
+    postgres_cluster: Cluster, shared_postgres_url: str
+) -> None:
+    name = shared_postgres_url.rpartition("/")[2]
+    async with (
+        FaultProxy(postgres_cluster.host, postgres_cluster.port) as proxy,
+        open_stores(postgres_cluster.url(name, port=proxy.port)) as stores,
+    ):
+        await proxy.refuse()
+
+        with pytest.raises(StoreUnavailable, match="the database does not answer"):
+            await stores.upkeep.ping()

@@ -2,11 +2,10 @@
 
 import asyncio
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from structlog.testing import capture_logs
-from tests.harness.waiting import until
-from tests.stores.world import START, FixedClock, add, an_endpoint, claim, finished, get_run, kinds, run_slot, told
 
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import EventType
@@ -15,6 +14,8 @@ from mainspring.observe import Metrics
 from mainspring.ports import Backlog, Retention, RunFilter, Stores, Swept
 from mainspring.workers import janitor
 from mainspring.workers.janitor import Janitor, JanitorOptions
+from tests.harness.waiting import until
+from tests.stores.world import START, FixedClock, add, an_endpoint, claim, finished, get_run, kinds, run_slot, told
 
 
 def a_janitor(stores: Stores, metrics: Metrics | None = None, **options: object) -> Janitor:
@@ -94,9 +95,7 @@ async def test_only_the_newest_runs_of_an_endpoint_are_kept(stores: Stores, cloc
     await a_janitor(stores, runs_per_endpoint_max=3).run_once()
 
     left = await stores.runs.runs("default", RunFilter(limit=100))
-    assert sorted(run.slot_at for run in left) == [
-        START + timedelta(minutes=minute) for minute in (7, 7, 8, 8, 9, 9)
-    ]
+    assert sorted(run.slot_at for run in left) == [START + timedelta(minutes=minute) for minute in (7, 7, 8, 8, 9, 9)]
 
 
 async def test_bodies_go_before_the_runs_they_belong_to(stores: Stores, clock: FixedClock) -> None:
@@ -128,7 +127,7 @@ async def test_a_sweep_removes_no_more_than_a_batch_at_a_time(stores: Stores, cl
         counts.append(await run_count(stores))
 
     assert counts[-1] == 6
-    assert max(before - after for before, after in zip(counts, counts[1:], strict=False)) == 5
+    assert max(before - after for before, after in pairwise(counts)) == 5
 
 
 async def test_a_run_in_flight_is_never_swept(stores: Stores, clock: FixedClock) -> None:

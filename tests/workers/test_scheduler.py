@@ -6,15 +6,15 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from structlog.testing import capture_logs
-from tests.harness.waiting import holds_for, until, until_true
-from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, change, get, requested
-from tests.workers.fakes import FaultyStore, ScriptedCaller
 
 from mainspring.domain.endpoint import Endpoint, LostWorkerPolicy
 from mainspring.domain.run import HttpAction, Run, RunStatus, Trigger, slot_id
 from mainspring.observe import Metrics
 from mainspring.ports import RunFilter, Stores
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
+from tests.harness.waiting import holds_for, until, until_true
+from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, change, get, requested
+from tests.workers.fakes import FaultyStore, ScriptedCaller
 
 MINUTE = timedelta(minutes=1)
 

@@ -4,11 +4,11 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from tests.harness.waiting import holds_for
-from tests.stores.world import START, add, an_endpoint, change, claim, finished, hinted, hinted_once, requested
 
 from mainspring.domain.changes import Act
 from mainspring.ports import Stores
+from tests.harness.waiting import holds_for
+from tests.stores.world import START, add, an_endpoint, change, claim, finished, hinted, hinted_once, requested
 
 HEARD_S = 0.3  # how long a notification may take through the database; a store has no way to say that it heard one
 

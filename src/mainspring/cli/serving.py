@@ -72,6 +72,7 @@ async def _serve(settings: "Settings") -> None:
     from mainspring.ports import EndpointFilter
     from mainspring.wiring import open_scheduler, open_web
 
+    _end_at_once_on_signals()
     set_up_logging(settings.log_format, settings.log_level)
     async with open_scheduler(settings) as running:
         await _warn_of_rivals(running.stores, settings)
@@ -93,6 +94,7 @@ async def _schedule(settings: "Settings") -> None:
     from mainspring.observe import set_up_logging
     from mainspring.wiring import open_scheduler
 
+    _end_at_once_on_signals()
     set_up_logging(settings.log_format, settings.log_level)
     async with open_scheduler(settings) as running:
         await _warn_of_rivals(running.stores, settings)
@@ -123,6 +125,16 @@ async def _warn_of_rivals(stores: "Stores", settings: "Settings") -> None:
             "enough on one machine: stop it, or set MAINSPRING_DATABASE_URL to a PostgreSQL for more than one",
             file=sys.stderr,
         )
+
+
+def _end_at_once_on_signals() -> None:
+    """Until the supervisor takes the signals over, nothing has started, so nothing has to be drained."""
+    import asyncio
+    import os
+    import signal
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, os._exit, 0)
 
 
 def _command() -> str:

@@ -89,8 +89,10 @@ def admit(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) -> 
     paused = endpoint.is_paused(now)
     if paused and endpoint.manual_at is None:
         return Transition(replan(replace(endpoint, slot_at=None), now, cron))
-    if endpoint.slot_at is not None and not paused:  # before a manual run that may wait beside it: no slot is lost
-        return _start(endpoint, now, by, endpoint.slot_at, endpoint.trigger, endpoint.attempt + 1)
+    if endpoint.slot_at is not None and (not paused or endpoint.trigger is Trigger.MANUAL):
+        # Before a manual run that may wait beside it, so that no slot is lost; a manual one that was given back is it.
+        owed = replace(endpoint, manual_at=None) if endpoint.trigger is Trigger.MANUAL else endpoint
+        return _start(owed, now, by, endpoint.slot_at, endpoint.trigger, endpoint.attempt + 1)
     if endpoint.manual_at is not None:
         manual_at = endpoint.manual_at
         return _start(replace(endpoint, manual_at=None), now, by, manual_at, Trigger.MANUAL, 1)

@@ -17,7 +17,7 @@ from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.governor import CronReader
 from mainspring.domain.planning import push_ahead
-from mainspring.domain.run import RunStatus
+from mainspring.domain.run import RunStatus, Trigger
 from mainspring.domain.settling import Finished, settle
 from mainspring.failpoints import is_on
 from mainspring.ports import FinishReport, Ids
@@ -123,7 +123,9 @@ def release_all(claims: Sequence[Claim], locked: Iterable[Endpoint], now: dateti
         endpoint = held.get(claim.endpoint.id)
         if endpoint is None or endpoint.claim_epoch != claim.epoch or not endpoint.is_running:
             continue
-        rows.add_state(replace(endpoint, lease_until=None, next_run_at=now, claim_epoch=claim.epoch + 1))
+        freed = replace(endpoint, lease_until=None, claim_epoch=claim.epoch + 1)
+        asked = endpoint.trigger is Trigger.MANUAL  # then the schedule's own next run stays where it is
+        rows.add_state(replace(freed, manual_at=now) if asked else replace(freed, next_run_at=now))
         rows.closed.append((endpoint.tenant_id, claim.run_id, "abandoned", "its worker shut down; the slot runs again"))
     return rows
 
@@ -136,6 +138,8 @@ def expire_all(locked: Iterable[Endpoint], now: datetime, cron: CronReader, code
             change = expire_hints(endpoint, now, cron)
         except Exception as fault:  # whatever one endpoint throws is that endpoint's alone
             change = faulty(replace(endpoint, interval_hint=None, one_shot_hint=None), now, fault)
+            if (closed := change.closed) is not None:
+                rows.closed.append((endpoint.tenant_id, closed.run_id, closed.status, closed.error))
         rows.add_state(change.endpoint)
         rows.events.extend(change.events)
     return rows

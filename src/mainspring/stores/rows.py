@@ -16,7 +16,7 @@ from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, 
 from mainspring.domain.event import Event, StoredEvent
 from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.instant import to_us
-from mainspring.domain.run import HttpAction, Outcome, Run, RunStatus, Trigger
+from mainspring.domain.run import Body, HttpAction, Outcome, Run, RunStatus, Trigger
 from mainspring.domain.settling import Finished
 from mainspring.domain.text import clean_text
 
@@ -130,7 +130,7 @@ def run_values(run: Run, t: Codec = as_it_is) -> tuple[object, ...]:
     return (
         run.id, run.tenant_id, run.endpoint_id, t(run.slot_at), run.attempt, run.trigger, run.source,
         run.status, t(run.started_at), run.claim_epoch, run.worker, t(run.finished_at), run.duration_ms,
-        run.status_code, run.error_code, run.error, run.missed_count, run.trail, run.detail,
+        run.status_code, run.error_code, _error_text(run.error), run.missed_count, run.trail, run.detail,
     )  # fmt: skip
 
 
@@ -142,15 +142,17 @@ def run_from(row: Sequence[Any]) -> Run:
 
 def result_values(claim: Claim, status: RunStatus, finished: Finished, t: Codec) -> tuple[object, ...]:
     outcome = finished.outcome
-    body = outcome.body
-    error = None if outcome.error is None else clean_text(outcome.error, ERROR_TEXT_MAX)
-    body_columns: tuple[object, ...] = (None, "", False, 0)
-    if body is not None:
-        body_columns = (body.data, clean_text(body.content_type, 200), body.truncated, body.bytes_seen)
     return (
         claim.run_id, claim.endpoint.tenant_id, status, t(finished.finished_at), outcome.duration_ms,
-        outcome.status_code, outcome.error_code, error, _detail(outcome), t(finished.started_at), *body_columns,
+        outcome.status_code, outcome.error_code, _error_text(outcome.error), _detail(outcome), t(finished.started_at),
+        *body_values(outcome.body),
     )  # fmt: skip
+
+
+def body_values(body: Body | None) -> tuple[object, ...]:
+    if body is None:
+        return (None, "", False, 0)
+    return (body.data, clean_text(body.content_type, 200), body.truncated, body.bytes_seen)
 
 
 def event_rows(events: Sequence[Event], t: Codec = as_it_is) -> list[tuple[object, ...]]:
@@ -161,13 +163,17 @@ def event_rows(events: Sequence[Event], t: Codec = as_it_is) -> list[tuple[objec
     return [(tenant_id, t(told[0].at), _encode(told).decode()) for tenant_id, told in tenants.items()]
 
 
-def stored_events(rows: Iterable[tuple[str, str]], after: int) -> list[StoredEvent]:
-    """The events of (place, JSON) rows, from the one after index `after` of the first row on."""
+def stored_events(rows: Iterable[tuple[str, str]], last_read: tuple[str, int] = ("", -1)) -> list[StoredEvent]:
+    """The events of (place, JSON) rows, without those up to the index that was read last in the row at that place.
+
+    That row need not be among them: it may have been swept, or belong to another tenant than the reader now asks for.
+    """
+    read_place, read_index = last_read
     stored: list[StoredEvent] = []
     for place, text in rows:
+        after = read_index if place == read_place else -1
         events = _EVENTS.decode(text)
         stored.extend([StoredEvent(f"{place}:{at}", each) for at, each in enumerate(events) if at > after])
-        after = -1
     return stored
 
 
@@ -184,6 +190,10 @@ def job_from(row: Sequence[Any]) -> Job:
 
 def job_values(job: Job) -> tuple[object, ...]:
     return (job.id, job.tenant_id, job.name, job.description, job.status, job.created_at, job.updated_at)
+
+
+def _error_text(error: str | None) -> str | None:
+    return None if error is None else clean_text(error, ERROR_TEXT_MAX)
 
 
 def _detail(outcome: Outcome) -> str:

@@ -128,6 +128,10 @@ class Scheduler:
         except StoreUnavailable as fault:
             await self._while_away(fault)
             return
+        except Exception:  # the outermost loop of a worker: one bad round must not end scheduling for ever
+            log.exception("worker failed", worker=self._options.worker)
+            await asyncio.sleep(RETRY_S_MIN)
+            return
         self._back()
         for claim in batch.claims:
             self._start(claim, batch.now)
@@ -251,7 +255,14 @@ class Scheduler:
         log.error("result unstorable", endpoint_id=one.claim.endpoint.id, run_id=one.claim.run_id, fault=str(fault))
         error = f"the result could not be stored: {type(fault).__name__}"
         bare = Outcome(RunStatus.FAILURE, one.outcome.duration_ms, one.outcome.status_code, "unstorable", error)
-        report = await self._store.finish([replace(one, outcome=bare)])
+        try:
+            report = await self._store.finish([replace(one, outcome=bare)])
+        except StoreUnavailable:
+            raise
+        except Exception:  # not even that: its lease runs out and the slot is taken over
+            self._metrics.dropped += 1
+            log.exception("result dropped", endpoint_id=one.claim.endpoint.id, run_id=one.claim.run_id)
+            return
         self._count(batch, report.superseded)
 
     def _forget(self, batch: Sequence[Finished]) -> None:

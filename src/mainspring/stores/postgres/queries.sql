@@ -118,9 +118,10 @@ INSERT INTO endpoint ({{config_columns}}) VALUES ({{config_parameters}});
 INSERT INTO schedule (id, tenant_id, host, {{state_columns}}) VALUES (:id, :tenant_id, :host, {{state_parameters}});
 
 -- name: endpoint
--- One endpoint by id, or by name among those not archived.
+-- One endpoint by id, or by name among those not archived; the id first, should another one be named like it.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND (id = :name OR (name = :name AND archived_at IS NULL));
+WHERE endpoint.tenant_id = :tenant_id AND (id = :name OR (name = :name AND archived_at IS NULL))
+ORDER BY id <> :name;
 
 -- name: endpoints
 -- A page of endpoints by name.
@@ -211,9 +212,11 @@ ON CONFLICT (id) DO UPDATE SET name = excluded.name, runs_per_month = excluded.r
     interval_ms_min = excluded.interval_ms_min;
 
 -- name: undefer
--- Endpoints that waited for a quota that has just changed: due again, by their own plan, from now on.
-UPDATE schedule SET deferred_until = NULL, next_run_at = :now, revision = revision + 1
-WHERE tenant_id = :tenant_id AND deferred_until IS NOT NULL AND next_run_at IS NOT NULL;
+-- Endpoints that waited for a quota that has just changed: due again, by their own plan, from now on. What has no plan,
+-- as its job is paused, gets none; but it does not wait any longer either.
+UPDATE schedule SET deferred_until = NULL, revision = revision + 1,
+    next_run_at = CASE WHEN next_run_at IS NULL THEN NULL ELSE :now::timestamptz END
+WHERE tenant_id = :tenant_id AND deferred_until IS NOT NULL;
 
 -- name: signing_keys
 -- Which signing keys a tenant has; never the keys.
@@ -246,8 +249,10 @@ UPDATE run SET status = 'timeout', error_code = 'zombie', finished_at = :now,
     error = 'no result came before the lease ended, nor for long after it'
 WHERE status = 'running' AND (tenant_id, id) IN (
     SELECT dead.tenant_id, dead.run_id FROM tenant CROSS JOIN LATERAL (
-        SELECT tenant_id, run_id FROM schedule
-        WHERE tenant_id = tenant.id AND claimable_at < :before AND lease_until IS NOT NULL LIMIT :limit) AS dead);
+        SELECT schedule.tenant_id, run_id FROM schedule
+        JOIN run AS open ON open.tenant_id = schedule.tenant_id AND open.id = run_id AND open.status = 'running'
+        WHERE schedule.tenant_id = tenant.id AND claimable_at < :before AND lease_until IS NOT NULL
+        LIMIT :limit) AS dead);
 
 -- name: tenant_ids
 -- Every tenant's id.

@@ -8,7 +8,7 @@ from mainspring.domain.run import Body, Outcome, Run
 from mainspring.ports import RunFilter
 from mainspring.stores.postgres.database import Database
 from mainspring.stores.postgres.endpoints import add_events
-from mainspring.stores.rows import parse_cursor, run_from, run_values, stored_events
+from mainspring.stores.rows import body_values, parse_cursor, run_from, run_values, stored_events
 
 
 class PostgresRuns:
@@ -39,24 +39,21 @@ class PostgresRuns:
     async def add_test_run(self, run: Run, outcome: Outcome, events: Sequence[Event]) -> None:
         async with self._db.transaction() as session:
             await session.run("add_run", *run_values(run))
-            body = outcome.body
-            if body is not None:
-                await session.run(
-                    "add_body", body.data, body.content_type, body.truncated, body.bytes_seen, run.tenant_id, run.id
-                )
+            if outcome.body is not None:
+                await session.run("add_body", *body_values(outcome.body), run.tenant_id, run.id)
             await add_events(session, events)
 
     async def events_after(self, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
-        place, after = parse_cursor(cursor, "0.0")
+        place, index = parse_cursor(cursor, "0.0")
         tx, _, seq = place.partition(".")
         async with self._db.statement() as session:
             rows = await session.rows("events_after", tx, int(seq), tenant_id, limit + 1)
-        return stored_events([(row[0], row[1]) for row in rows], after)[:limit]  # type: ignore[misc]  # columns
+        return stored_events([(row[0], row[1]) for row in rows], (place, index))[:limit]  # type: ignore[misc]  # columns
 
     async def latest_events(self, tenant_id: str | None, limit: int) -> list[StoredEvent]:
         async with self._db.statement() as session:
             rows = await session.rows("latest_events", tenant_id, limit)
-        return stored_events([(row[0], row[1]) for row in reversed(rows)], -1)[-limit:]  # type: ignore[misc]  # columns
+        return stored_events([(row[0], row[1]) for row in reversed(rows)])[-limit:]  # type: ignore[misc]  # columns
 
     async def add_events(self, events: Sequence[Event]) -> None:
         async with self._db.transaction() as session:

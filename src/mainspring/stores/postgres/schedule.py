@@ -1,6 +1,7 @@
 """The scheduler's port on PostgreSQL: claim, finish, release, expire, wait."""
 
 import asyncio
+import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -41,6 +42,7 @@ class PostgresSchedule:
         self._cache = EndpointCache()
         self._changed = asyncio.Event()
         self._asleep_until_us = 0
+        self._moved_to_us = sys.maxsize  # the earliest instant heard of since the last claim began
         self._offset_us = 0  # the database's clock minus our monotonic one
 
     async def now(self) -> datetime:
@@ -48,6 +50,7 @@ class PostgresSchedule:
 
     async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
         """One transaction: pick, lock what is not locked, admit, write. See `ScheduleStore.claim_due`."""
+        self._moved_to_us = sys.maxsize
         revisions: dict[str, int] = {}
         rows = Batch(as_it_is)
         claims: list[Claim] = []
@@ -99,6 +102,7 @@ class PostgresSchedule:
             revisions = _revisions(await session.rows("expired_hints", now, limit))
             if revisions:
                 rows = expire_all(await self._endpoints(session, revisions), now, self._cron)
+                await _close(session, rows, now)
                 await _write_states(session, rows)
                 await session.run("add_events", *columns(rows.event_rows(), len(EVENT_COLUMNS)))
                 await self._db.notify(session)
@@ -108,6 +112,8 @@ class PostgresSchedule:
         """Woken by a notification that concerns the time we would sleep through; others are not worth waking for."""
         self._db.listen(self._heard)
         self._asleep_until_us = time.monotonic_ns() // 1000 + self._offset_us + int(timeout_s * 1_000_000)
+        if self._moved_to_us < self._asleep_until_us:  # said after the claim had looked, before we fell asleep
+            self._changed.set()
         try:
             async with asyncio.timeout(timeout_s):
                 await self._changed.wait()
@@ -126,7 +132,8 @@ class PostgresSchedule:
             await session.run("heartbeat", worker, kind, places, now)
 
     def _heard(self, moved_to: str) -> None:
-        if not moved_to or int(moved_to) < self._asleep_until_us:
+        self._moved_to_us = min(self._moved_to_us, int(moved_to or 0))
+        if self._moved_to_us < self._asleep_until_us:
             self._changed.set()
 
     async def _serialize(self, session: Session) -> None:

@@ -12,6 +12,7 @@ another process's lock. The simulator, inline, has no threads at all.
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
@@ -198,9 +199,9 @@ class Database:
             return self._transact("BEGIN IMMEDIATE", self._writer, work, *args, **kwargs)
         async with self._writing:
             try:
-                if not self._writer.try_begin():
-                    await self._in_thread(0, self._writer.script, "BEGIN IMMEDIATE")
-                try:
+                try:  # around BEGIN too: who is cancelled while it waits for the lock still gets it
+                    if not self._writer.try_begin():
+                        await self._in_thread(0, self._writer.script, "BEGIN IMMEDIATE")
                     result = work(self._writer, *args, **kwargs)
                     await self._in_thread(0, self._writer.commit)
                 except BaseException:
@@ -242,7 +243,10 @@ class Database:
         try:
             return await asyncio.shield(call)
         except asyncio.CancelledError:
-            await asyncio.wait((call,))
+            while not call.done():
+                with suppress(asyncio.CancelledError):  # asked again; the connection is still in use
+                    await asyncio.wait((call,))
+            call.exception()  # seen, or the loop would report it as forgotten
             raise
 
     def _transact(
@@ -275,7 +279,7 @@ class Database:
         known = migrations(PACKAGE)
         if unknown := applied - {number for number, _, _ in known}:
             raise Misconfigured(
-                f"the database {self.path} has schema {max(map(str, unknown))}, newer than this program knows; "
+                f"the database {self.path} has schema {max(int(str(number)) for number in unknown)}, newer than this program knows; "
                 "run the newer version, or restore a backup made with this one",
                 setting="MAINSPRING_DATABASE_URL",
             )

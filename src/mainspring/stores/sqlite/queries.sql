@@ -75,9 +75,10 @@ INSERT INTO endpoint ({{config_columns}}) VALUES ({{config_parameters}});
 INSERT INTO schedule (id, tenant_id, host, {{state_columns}}) VALUES (:id, :tenant_id, :host, {{state_parameters}});
 
 -- name: endpoint
--- One endpoint by id, or by name among those not archived.
+-- One endpoint by id, or by name among those not archived; the id first, should another one be named like it.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND (id = :name OR (name = :name AND archived_at IS NULL));
+WHERE endpoint.tenant_id = :tenant_id AND (id = :name OR (name = :name AND archived_at IS NULL))
+ORDER BY id <> :name;
 
 -- name: endpoints
 -- A page of endpoints by name.
@@ -183,9 +184,11 @@ ON CONFLICT (id) DO UPDATE SET name = excluded.name, runs_per_month = excluded.r
     interval_ms_min = excluded.interval_ms_min;
 
 -- name: undefer
--- Endpoints that waited for a quota that has just changed: due again, by their own plan, from now on.
-UPDATE schedule SET deferred_until = NULL, next_run_at = :now, revision = revision + 1
-WHERE tenant_id = :tenant_id AND deferred_until IS NOT NULL AND next_run_at IS NOT NULL;
+-- Endpoints that waited for a quota that has just changed: due again, by their own plan, from now on. What has no plan,
+-- as its job is paused, gets none; but it does not wait any longer either.
+UPDATE schedule SET deferred_until = NULL, revision = revision + 1,
+    next_run_at = CASE WHEN next_run_at IS NULL THEN NULL ELSE :now END
+WHERE tenant_id = :tenant_id AND deferred_until IS NOT NULL;
 
 -- name: count_usage
 -- Add to what a tenant used this month, in this worker's own row.
@@ -222,9 +225,10 @@ SELECT id, kind, places, started_at, seen_at FROM worker WHERE seen_at >= :since
 DELETE FROM worker WHERE seen_at < :before;
 
 -- name: zombies
--- Runs that nobody finished although their lease was over long ago.
-SELECT tenant_id, run_id FROM schedule
-WHERE tenant_id = :tenant_id AND claimable_at < :before AND claimable_at IS NOT NULL AND lease_until IS NOT NULL
+-- Runs that nobody finished although their lease was over long ago, and that were not closed before.
+SELECT schedule.tenant_id, run_id FROM schedule
+JOIN run ON run.tenant_id = schedule.tenant_id AND run.id = run_id AND run.status = 'running'
+WHERE schedule.tenant_id = :tenant_id AND claimable_at < :before AND claimable_at IS NOT NULL AND lease_until IS NOT NULL
 LIMIT :limit;
 
 -- name: close_zombie

@@ -7,7 +7,7 @@ from mainspring.domain.event import Event, StoredEvent
 from mainspring.domain.instant import from_us
 from mainspring.domain.run import Body, Outcome, Run
 from mainspring.ports import RunFilter
-from mainspring.stores.rows import RUN_COLUMNS, parse_cursor, run_from, run_values, stored_events
+from mainspring.stores.rows import RUN_COLUMNS, body_values, parse_cursor, run_from, run_values, stored_events
 from mainspring.stores.sqlite.database import Connection, Database, instant
 from mainspring.stores.sqlite.endpoints import add_events
 
@@ -44,21 +44,20 @@ class SqliteRuns:
     async def add_test_run(self, run: Run, outcome: Outcome, events: Sequence[Event]) -> None:
         def work(db: Connection) -> None:
             db.run("add_run", *run_values(run))
-            body = outcome.body
-            if body is not None:
-                db.run("add_body", body.data, body.content_type, body.truncated, body.bytes_seen, run.tenant_id, run.id)
+            if outcome.body is not None:
+                db.run("add_body", *body_values(outcome.body), run.tenant_id, run.id)
             add_events(db, events)
 
         await self._db.write(work)
 
     async def events_after(self, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
-        seq, after = parse_cursor(cursor, "0")
+        seq, index = parse_cursor(cursor, "0")
         rows = await self._db.read(lambda db: db.rows("events_after", int(seq), tenant_id, limit + 1))
-        return stored_events([(str(row[0]), str(row[1])) for row in rows], after)[:limit]
+        return stored_events([(str(row[0]), str(row[1])) for row in rows], (seq, index))[:limit]
 
     async def latest_events(self, tenant_id: str | None, limit: int) -> list[StoredEvent]:
         rows = await self._db.read(lambda db: db.rows("latest_events", tenant_id, limit))
-        return stored_events([(str(row[0]), str(row[1])) for row in reversed(rows)], -1)[-limit:]
+        return stored_events([(str(row[0]), str(row[1])) for row in reversed(rows)])[-limit:]
 
     async def add_events(self, events: Sequence[Event]) -> None:
         await self._db.write(add_events, events)

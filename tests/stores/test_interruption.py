@@ -1,0 +1,111 @@
+"""Transactions that are cut short: by a cancelled task, by a lock that another process holds."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import apsw
+import asyncpg
+import pytest
+from tests.harness.waiting import until_true
+from tests.stores.databases import file_of, is_sqlite, query
+from tests.stores.world import START, add, an_endpoint, archived, change, claim, finished, get, get_run, told
+
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.run import RunStatus
+from mainspring.ports import Stores
+
+
+@asynccontextmanager
+async def locked(url: str, endpoint: Endpoint) -> AsyncIterator[None]:
+    """Another process inside a transaction that writes this endpoint."""
+    if is_sqlite(url):
+        file = apsw.Connection(str(file_of(url)))
+        file.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        finally:
+            file.close()
+        return
+    connection = await asyncpg.connect(url)
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT id FROM schedule WHERE id = $1 FOR UPDATE", endpoint.id)
+            yield
+    finally:
+        await connection.close()
+
+
+async def begun(url: str) -> None:
+    """Until whoever was started waits for a lock; on SQLite it waits in a thread from its first step on."""
+    await asyncio.sleep(0)
+    if not is_sqlite(url):
+
+        async def is_waiting() -> bool:
+            return bool(await query(url, "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))
+
+        await until_true(is_waiting, "a connection that waits for a lock")
+
+
+async def test_change_that_is_cancelled_while_it_waits_for_a_lock_leaves_the_store_usable(
+    stores: Stores, store_url: str
+) -> None:
+    endpoint = an_endpoint()
+    await add(stores, endpoint)
+    async with locked(store_url, endpoint):
+        waiting = asyncio.create_task(change(stores, endpoint, archived()))
+        await begun(store_url)
+        waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+    async with asyncio.timeout(5):
+        await change(stores, endpoint, archived())
+    assert (await get(stores, endpoint)).archived_at == START
+
+
+async def test_change_that_is_cancelled_leaves_other_processes_free_to_write(
+    stores: Stores, other_stores: Stores, store_url: str
+) -> None:
+    endpoint = an_endpoint()
+    await add(stores, endpoint)
+    async with locked(store_url, endpoint):
+        waiting = asyncio.create_task(change(stores, endpoint, archived()))
+        await begun(store_url)
+        waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+    async with asyncio.timeout(5):
+        await change(other_stores, endpoint, archived())
+    assert (await get(other_stores, endpoint)).archived_at == START
+
+
+async def test_change_waits_for_a_lock_that_is_soon_given_back(stores: Stores, store_url: str) -> None:
+    endpoint = an_endpoint()
+    await add(stores, endpoint)
+    async with locked(store_url, endpoint):
+        waiting = asyncio.create_task(change(stores, endpoint, archived()))
+        await begun(store_url)
+
+    assert (await waiting).archived_at == START
+
+
+async def test_finish_that_is_cancelled_happened_wholly_or_not_at_all(stores: Stores) -> None:
+    await add(stores, *[an_endpoint() for _ in range(20)])
+    outcomes: set[tuple[bool, RunStatus, tuple[str, ...]]] = set()
+    for steps, each in enumerate((await claim(stores)).claims):
+        finishing = asyncio.create_task(stores.schedule.finish([finished(each)]))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        finishing.cancel()
+        await asyncio.wait([finishing])
+
+        endpoint, run = await get(stores, each.endpoint), await get_run(stores, each)
+        told_of = [event.type.value for event in await told(stores) if event.run_id == each.run_id]
+        outcomes.add((endpoint.is_running, run.status, tuple(told_of)))
+
+    assert outcomes <= {
+        (True, RunStatus.RUNNING, ("run.started",)),
+        (False, RunStatus.SUCCESS, ("run.started", "run.finished")),
+    }
