@@ -20,6 +20,7 @@ import gc
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -66,7 +67,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    title: str
+    title: str  # with a place for its version
     measure: Callable[[Assignment], Awaitable[Score]]
     packages: tuple[str, ...] = ()
     first_rate: float = 0  # 0: a queue, which is given more than it can do
@@ -76,20 +77,21 @@ class Contender:
         return [package for package in self.packages if _version(package) is None]
 
     def name_and_version(self) -> str:
-        return f"{self.title} {_version(self.packages[0])}" if self.packages else self.title
+        return self.title.format(_version(self.packages[0])) if self.packages else self.title
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=8)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--items", type=int, default=10_000, help="recurring items in each queue, and endpoints of ours")
+    parser.add_argument("--items", type=int, default=10_000, help="recurring items in each queue")
     parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=list(PEERS))
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)  # how a measuring process is started
     options = parser.parse_args()
     if options.measure:
         _measure_here(Assignment(**json.load(sys.stdin)))
     else:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))  # so that target, cluster and child end
         compare(options)
 
 
@@ -98,7 +100,7 @@ def compare(options: argparse.Namespace) -> None:
     names = [OURS]
     for name in options.peers:
         if missing := PEERS[name].missing():
-            print(f"{name} is left out: {', '.join(missing)} not installed; `make bench` installs requirements/bench.txt")
+            print(f"{name} is left out: {', '.join(missing)} not installed; `make bench` brings requirements/bench.txt")
         else:
             names.append(name)
     rounds: list[dict[str, Score]] = []
@@ -127,14 +129,14 @@ def find_best(assignment: Assignment) -> tuple[Score, float]:
 
 
 def print_table(rounds: list[dict[str, Score]]) -> None:
-    print(f"\n{'medians of ' + str(len(rounds)) + ' rounds':36} {'units/s':>8}  {'(least - most)':>17}  ours is  CPU ms/unit")
+    print(f"\n{f'medians of {len(rounds)}':38} {'units/s':>8}  {'(least - most)':>17}  ours is  CPU ms a unit")
     for name in rounds[0]:
         speeds = [scores[name].units_s for scores in rounds]
         factor = median(scores[OURS].units_s / max(scores[name].units_s, 0.1) for scores in rounds)
         cpu_ms = median(scores[name].cpu_ms for scores in rounds)
         spread = f"({min(speeds):,.0f} - {max(speeds):,.0f})"
         title = CONTENDERS[name].name_and_version()
-        print(f"{title:36} {median(speeds):8,.0f}  {spread:>17}  {factor:5.1f} x  {cpu_ms:11.2f}")
+        print(f"{title:38} {median(speeds):8,.0f}  {spread:>17}  {factor:5.1f} x  {cpu_ms:13.2f}")
 
 
 def measure_apart(assignment: Assignment) -> Score:
@@ -142,14 +144,13 @@ def measure_apart(assignment: Assignment) -> Score:
     command = [sys.executable, "-m", "benchmarks.peers", "--measure"]
     limit_s = SETUP_S_MAX + WARM_UP_S + assignment.seconds * 2
     with database_url("postgres") as url:
-        done = subprocess.run(
-            command,
-            input=json.dumps(asdict(replace(assignment, url=url))),
-            capture_output=True,
-            text=True,
-            timeout=limit_s,
-            check=False,
-        )
+        given = json.dumps(asdict(replace(assignment, url=url)))
+        try:
+            done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=limit_s, check=False)
+        except subprocess.TimeoutExpired:
+            raise SystemExit(
+                f"measuring {assignment.contender} did not end in {limit_s:.0f} s and was killed"
+            ) from None
     if done.returncode != 0:
         raise SystemExit(f"measuring {assignment.contender} failed:\n{done.stderr[-4000:]}")
     return Score(**json.loads(done.stdout.splitlines()[-1]))
@@ -328,7 +329,8 @@ async def _measure_apscheduler(assignment: Assignment, jobstores: dict[str, obje
     scheduler = AsyncIOScheduler(jobstores=jobstores, job_defaults=job_defaults, timezone=UTC)
     scheduler.start(paused=True)
     count = round(assignment.rate)
-    first_at = datetime.now(UTC) + timedelta(seconds=1 + 0.004 * count)  # a job store commits every job by itself
+    setup_s = 1 + 0.004 * count if jobstores else 1  # the store in PostgreSQL commits every job by itself
+    first_at = datetime.now(UTC) + timedelta(seconds=setup_s)
     for item in range(count):
         due_at = first_at + INTERVAL * (item / count)
         scheduler.add_job(
@@ -373,15 +375,15 @@ def _version(package: str) -> str | None:
 OURS = "mainspring"
 PEERS = {
     "pgqueuer": Contender(
-        "PgQueuer", measure_pgqueuer, ("pgqueuer", "asyncpg", "aiohttp", "uvloop"), uses_uvloop=True
+        "PgQueuer {}", measure_pgqueuer, ("pgqueuer", "asyncpg", "aiohttp", "uvloop"), uses_uvloop=True
     ),
-    "procrastinate": Contender("Procrastinate", measure_procrastinate, ("procrastinate", "psycopg", "aiohttp")),
+    "procrastinate": Contender("Procrastinate {}", measure_procrastinate, ("procrastinate", "psycopg", "aiohttp")),
     "apscheduler-postgres": Contender(
-        "APScheduler, PostgreSQL jobs", measure_apscheduler_postgres,
+        "APScheduler {}, jobs in PostgreSQL", measure_apscheduler_postgres,
         ("apscheduler", "sqlalchemy", "psycopg", "aiohttp"), first_rate=200,
     ),
     "apscheduler-memory": Contender(
-        "APScheduler, jobs in memory", measure_apscheduler_memory, ("apscheduler", "aiohttp"), first_rate=1_000
+        "APScheduler {}, jobs in memory", measure_apscheduler_memory, ("apscheduler", "aiohttp"), first_rate=1_000
     ),
 }  # fmt: skip
 CONTENDERS = {OURS: Contender("Mainspring", measure_mainspring), **PEERS}

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from mainspring.cli.screen import MASK, clock, say, took, when
+from mainspring.cli.screen import MASK, clock, took, when
 from mainspring.cli.shapes import state_of
 from mainspring.cli.table import show_fields
 from mainspring.domain.duration import format_duration
@@ -245,11 +245,6 @@ def body_view(body: "Body", chars_max: int | None = None) -> str:
     if chars_max is None or len(text) <= chars_max:
         return text
     return f"{text[:chars_max]}\n… {len(text) - chars_max:,} more characters"
-
-
-def tell(sentences: list[str]) -> None:
-    for sentence in sentences:
-        say(sentence)
 
 
 def _if(name: str, value: str) -> list[tuple[str, str]]:

@@ -34,6 +34,7 @@ PACKAGE = "mainspring.stores.postgres"
 CHANNEL = "mainspring"
 CONNECT_TIMEOUT_S = 3
 COMMAND_TIMEOUT_S = 10  # a peer that accepts and never answers is noticed by us, not only by the kernel
+MIGRATION_TIMEOUT_S = 660  # > what the server is told to allow a migration, and the wait for another one's
 RECONNECT_PAUSE_S = 0.5  # at most two attempts a second while the database is away
 MIGRATION_LOCK = 0x6D61696E737072  # "mainspr"
 SERVER_SETTINGS = {
@@ -143,8 +144,8 @@ class Session:
     async def rows(self, query: str, *values: object) -> list[Sequence[object]]:
         return list(await self._connection.fetch(QUERIES[query], *values))
 
-    async def value(self, query: str, *values: object) -> object:
-        return await self._connection.fetchval(QUERIES[query], *values)
+    async def value(self, query: str, *values: object, timeout_s: float | None = None) -> object:
+        return await self._connection.fetchval(QUERIES[query], *values, timeout=timeout_s)
 
     async def run(self, query: str, *values: object) -> int:
         """Execute for its effect; how many rows it changed."""
@@ -152,8 +153,8 @@ class Session:
         count = status.rpartition(" ")[2]
         return int(count) if count.isdigit() else 0
 
-    async def script(self, sql: str) -> None:
-        await self._connection.execute(sql)
+    async def script(self, sql: str, timeout_s: float | None = None) -> None:
+        await self._connection.execute(sql, timeout=timeout_s)
 
 
 class Database:
@@ -286,9 +287,9 @@ class Database:
     async def _migrate(self) -> None:
         known = migrations(PACKAGE)
         async with self.transaction() as session:
-            # Whoever comes second waits here, for as long as the first one migrates.
+            # Whoever comes second waits here, for as long as the first one migrates; the server ends what is too long.
             await session.script("SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '600s'")
-            await session.value("lock_migrations", MIGRATION_LOCK)
+            await session.value("lock_migrations", MIGRATION_LOCK, timeout_s=MIGRATION_TIMEOUT_S)
             await session.run("create_migration_table")
             applied = {row[0] for row in await session.rows("applied_migrations")}
             if unknown := applied - {number for number, _, _ in known}:
@@ -299,7 +300,7 @@ class Database:
                 )
             missing = [migration for migration in known if migration[0] not in applied]
             for number, name, text in missing:
-                await session.script(text)
+                await session.script(text, timeout_s=MIGRATION_TIMEOUT_S)
                 await session.run("add_migration", number, name, await self.now_in(session))
         self.migrated = tuple(name for _, name, _ in missing)
 

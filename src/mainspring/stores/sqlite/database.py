@@ -278,8 +278,9 @@ class Database:
         applied = {row[0] for row in connection.rows("applied_migrations")}
         known = migrations(PACKAGE)
         if unknown := applied - {number for number, _, _ in known}:
+            newest = max(int(str(number)) for number in unknown)
             raise Misconfigured(
-                f"the database {self.path} has schema {max(int(str(number)) for number in unknown)}, newer than this program knows; "
+                f"the database {self.path} has schema {newest}, newer than this program knows; "
                 "run the newer version, or restore a backup made with this one",
                 setting="MAINSPRING_DATABASE_URL",
             )
