@@ -13,7 +13,7 @@ from mainspring.domain.governor import BASELINE_INTERVAL
 from mainspring.domain.hint import OneShotHint
 from mainspring.domain.schedule import CRON
 from mainspring.operations.endpoints import Desk, run_endpoint
-from mainspring.operations.jobs import PAGE, add_job, edit_job, find_job, set_job_status
+from mainspring.operations.jobs import add_job, edit_job, find_job, set_job_status
 from mainspring.operations.preview import preview
 from mainspring.operations.signing import add_signing_key, list_signing_keys, revoke_signing_key
 
@@ -28,16 +28,6 @@ async def test_paused_job_runs_nothing_and_resumed_job_runs_what_is_overdue(desk
 
     await set_job_status(desk, "job_default", JobStatus.ACTIVE)
     assert len((await claim(desk.stores)).claims) == 3
-
-
-async def test_job_with_more_endpoints_than_a_page_is_paused_as_a_whole(desk: Desk) -> None:
-    endpoints = [an_endpoint(f"endpoint {number:05d}") for number in range(PAGE + 3)]
-    await add(desk.stores, *endpoints)
-
-    await set_job_status(desk, "job_default", JobStatus.PAUSED)
-
-    assert (await get(desk.stores, endpoints[0])).next_run_at is None
-    assert (await get(desk.stores, endpoints[-1])).next_run_at is None
 
 
 async def test_run_now_of_an_endpoint_in_a_paused_job_is_refused_with_the_way_out(desk: Desk) -> None:

@@ -5,13 +5,14 @@ from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
-from tests.stores.world import START, FixedClock, claim, finished, get, told
+from tests.stores.world import START, FixedClock, an_outcome, claim, finished, get, told
 
 from mainspring.domain.changes import Change
 from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import JobStatus, Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from mainspring.domain.event import EventType
+from mainspring.domain.run import RunStatus
 from mainspring.operations.endpoints import (
     REASON_MAX,
     Desk,
@@ -69,7 +70,7 @@ async def test_endpoint_of_another_tenant_is_out_of_reach_of(
     stranger = replace(desk, tenant_id="other")
 
     for name in ("health", endpoint.id):
-        with pytest.raises(NotFound, match="^no endpoint '[^']*'$"):
+        with pytest.raises(NotFound, match=r"^no endpoint '[^']*'$"):
             await verb(stranger, name)
     assert await get(desk.stores, endpoint) == endpoint
 
@@ -245,8 +246,7 @@ async def test_parked_endpoint_is_refused_a_run_and_comes_back_with_resume(desk:
 async def test_run_resets_the_backoff_of_an_idle_endpoint(desk: Desk, clock: FixedClock) -> None:
     await add_endpoint(desk, HEALTH)
     (each,) = (await claim(desk.stores)).claims
-    failed = finished(each, replace(finished(each).outcome, status="failure"))
-    await desk.stores.schedule.finish([failed])
+    await desk.stores.schedule.finish([finished(each, an_outcome(RunStatus.FAILURE))])
     clock.tick(seconds=10)
 
     change = await run_endpoint(desk, "health")

@@ -15,9 +15,10 @@ import pytest
 from tests.harness.postgres import Cluster
 from tests.stores.world import FixedClock
 
-from mainspring.domain.endpoint import Tenant
+from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.instant import rfc3339, to_us
 from mainspring.ports import Stores
+from mainspring.stores.rows import CONFIG_COLUMNS, STATE_COLUMNS
 from mainspring.wiring import open_stores
 
 KINDS = ("sqlite", "postgres")
@@ -86,6 +87,17 @@ async def query(url: str, sql: str) -> list[tuple[object, ...]]:
         return [tuple(row) for row in await connection.fetch(sql)]
     finally:
         await connection.close()
+
+
+async def multiply(url: str, endpoint: Endpoint, count: int) -> None:
+    """Copies of a stored endpoint, ids and names followed by 1, 2, ...: one statement, where adding takes seconds."""
+    series = "WITH RECURSIVE series (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < {})".format(count)
+    config = ", ".join(column for column in CONFIG_COLUMNS if column not in ("id", "name"))
+    state = ", ".join(("tenant_id", "host", *STATE_COLUMNS))
+    named = f"SELECT id || '_' || n, name || ' ' || n, {config} FROM endpoint, series WHERE id = '{endpoint.id}'"
+    await query(url, f"{series} INSERT INTO endpoint (id, name, {config}) {named}")
+    planned = f"SELECT id || '_' || n, {state} FROM schedule, series WHERE id = '{endpoint.id}'"
+    await query(url, f"{series} INSERT INTO schedule (id, {state}) {planned}")
 
 
 async def empty(url: str) -> None:
