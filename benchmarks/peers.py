@@ -227,7 +227,7 @@ async def measure_pgqueuer(assignment: Assignment) -> Score:
 
     A job is recurring by enqueueing itself with `execute_after`, in one transaction with its result, as the README
     shows. PgQueuer's own records of finished jobs are durable, its default. Batches of 10 to 500, pools of 10 to 50,
-    two commits in place of a transaction, several managers and `balanced` durability were tried: none was faster.
+    two commits in place of a transaction, several managers and `balanced` durability were tried: none was faster beyond the noise.
     """
     import asyncpg
     from pgqueuer import PgQueuer
@@ -266,7 +266,7 @@ async def measure_procrastinate(assignment: Assignment) -> Score:
 
     A job is recurring by deferring itself with `schedule_at`, over the connection and in the transaction of its result
     ("Using an external database connection"). More concurrency, several workers in the process, uvloop, and a pool
-    without connection checks were tried: none was faster.
+    without connection checks were tried: none was faster beyond the noise.
     """
     import procrastinate
 

@@ -219,11 +219,19 @@ def test_the_missed_row_says_how_many_since_when_and_by_which_policy() -> None:
     )  # fmt: skip
 
 
-def test_one_missed_slot_is_one_slot() -> None:
-    missed = reach(down(SKIP), NOON + timedelta(seconds=45)).missed
+@pytest.mark.parametrize(
+    ("fields", "late", "words"),
+    [
+        pytest.param({}, timedelta(seconds=45), "1 slot from ", id="one"),
+        pytest.param({"cron": "* * * * *"}, MINUTE * 2.75, "3 slots from ", id="some of a cron"),
+        pytest.param({}, timedelta(days=2, seconds=45), "2881 slots from ", id="any number of an interval"),
+    ],
+)
+def test_the_missed_row_counts_in_words(fields: dict[str, object], late: timedelta, words: str) -> None:
+    missed = reach(down(SKIP, **fields), NOON + late).missed
 
     assert missed is not None
-    assert (missed.error or "").startswith("1 slot from ")
+    assert (missed.error or "").startswith(words)
 
 
 def test_what_is_missed_is_told_before_what_starts() -> None:
@@ -260,6 +268,17 @@ def test_what_was_planned_for_one_instant_is_one_slot(
     endpoint = replace(down(RUN_ONCE, **fields), source=source, interval_hint=every(60, at("15:00:00")))
 
     assert summary(reach(endpoint, NOON + MINUTE * 9)) == expected
+
+
+@pytest.mark.parametrize("policy", [RUN_ONCE, CATCH_UP])
+def test_one_instant_is_one_slot_however_long_ago(policy: MisfirePolicy) -> None:
+    endpoint = down(policy, source="clamped-max")
+
+    transition = reach(endpoint, NOON + timedelta(days=3))
+
+    assert summary(transition) == (NOON, 0)
+    assert transition.opened is not None
+    assert transition.opened.trigger is Trigger.SCHEDULE
 
 
 def test_a_hint_that_expired_during_the_downtime_leaves_its_slots_to_the_misfire_policy() -> None:

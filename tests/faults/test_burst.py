@@ -50,7 +50,7 @@ async def test_a_burst_keeps_to_the_caps_and_is_drained(stage: Stage, long_run: 
 
 async def test_a_flood_of_one_tenant_delays_no_other(stage: Stage, long_run: bool, figures: Figures) -> None:
     """Every place is taken by slow calls of one tenant, over and over; another tenant's few calls come in between."""
-    count, call_s, seconds = (2_500, 2.0, 60) if long_run else (700, 1.0, 8)
+    count, call_s, seconds = (2_500, 2.0, 60) if long_run else (500, 1.0, 5)
     async with Harbour(PORTS, delay_s=call_s) as slow, Harbour(2, delay_s=0.005) as quick, stage.stores() as stores:
         due_at = await stores.schedule.now()
         flood = [calling(slow.url(n, f"/{n}"), due_at, HOUR_MS, timeout_ms=10_000) for n in range(count)]
@@ -79,5 +79,5 @@ async def test_a_flood_of_one_tenant_delays_no_other(stage: Stage, long_run: boo
     )
     assert slow.most_in_flight >= PLACES - QUIET
     assert flooded < count  # it lasted to the end
-    assert percentile(late, 0.99) <= call_s + 0.5  # until the first place becomes free
+    assert percentile(late, 0.99) <= call_s + 1.0  # until a place becomes free: all may do so at once
     assert sorted(late)[0] >= 0

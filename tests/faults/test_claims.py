@@ -101,9 +101,9 @@ async def test_without_row_locks_slots_are_claimed_twice(
 async def test_no_slot_is_claimed_twice_by_eight_processes(
     postgres_stage: Stage, journal: Journal, long_run: bool, figures: Figures
 ) -> None:
-    rounds = ROUNDS if long_run else 4
+    rounds = ROUNDS if long_run else 3
     async with postgres_stage.stores() as stores:
-        due_at = await stores.schedule.now() + timedelta(seconds=4)
+        due_at = await stores.schedule.now() + timedelta(seconds=2)
         endpoints = [calling(journal.url(f"/{n}"), due_at, 2_000, timeout_ms=10_000) for n in range(ENDPOINTS)]
         await fill(stores, endpoints)
         with postgres_stage.nursery(lease_margin="30s", concurrency=PLACES) as nursery:

@@ -91,7 +91,7 @@ async def query(url: str, sql: str) -> list[tuple[object, ...]]:
 
 async def multiply(url: str, endpoint: Endpoint, count: int) -> None:
     """Copies of a stored endpoint, ids and names followed by 1, 2, ...: one statement, where adding takes seconds."""
-    series = "WITH RECURSIVE series (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < {})".format(count)
+    series = f"WITH RECURSIVE series (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < {count})"
     config = ", ".join(column for column in CONFIG_COLUMNS if column not in ("id", "name"))
     state = ", ".join(("tenant_id", "host", *STATE_COLUMNS))
     named = f"SELECT id || '_' || n, name || ' ' || n, {config} FROM endpoint, series WHERE id = '{endpoint.id}'"

@@ -140,6 +140,19 @@ async def test_archived_endpoints_are_listed_apart(stores: Stores) -> None:
     assert await names(stores, EndpointFilter(archived=True)) == ["gone"]
 
 
+@pytest.mark.xfail(strict=True, reason="a page begins after a name, and archived endpoints may share one")
+async def test_archived_endpoints_of_one_name_are_listed_in_pages_that_lose_none(stores: Stores) -> None:
+    for _ in range(3):
+        endpoint = an_endpoint("health")
+        await add(stores, endpoint)
+        await change(stores, endpoint, archived())
+    seen: list[str] = []
+    while page := await names(stores, EndpointFilter(archived=True, after_name=seen[-1] if seen else None, limit=2)):
+        seen += page
+
+    assert seen == ["health"] * 3
+
+
 async def test_endpoints_of_another_tenant_are_not_listed(stores: Stores) -> None:
     await add(stores, an_endpoint())
 

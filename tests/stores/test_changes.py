@@ -1,6 +1,7 @@
 """Changes between runs: atomic, within one tenant, and seen by the next claim of whichever process."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
 import pytest
@@ -303,13 +304,32 @@ async def test_wait_for_nothing_ends_false_after_its_timeout(stores: Stores) -> 
     assert 0.29 <= loop.time() - before < 2
 
 
-async def test_slot_released_by_another_process_ends_a_wait(stores: Stores, other_stores: Stores) -> None:
+async def moved_by_an_endpoint(stores: Stores) -> None:
     await add(stores, an_endpoint())
-    (each,) = (await claim(other_stores)).claims
+
+
+async def moved_by_a_quota(stores: Stores) -> None:
+    await stores.endpoints.put_tenant(Tenant("default", "default", runs_per_month=5))
+
+
+async def moved_by_a_release(stores: Stores) -> None:
+    await stores.schedule.release((await claim(stores)).claims)
+
+
+MOVES = {"a new endpoint": moved_by_an_endpoint, "a quota": moved_by_a_quota, "a slot given back": moved_by_a_release}
+
+
+@pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
+@pytest.mark.parametrize("is_own", [True, False], ids=["of its own process", "of another process"])
+async def test_wait_ends_for(
+    stores: Stores, other_stores: Stores, move: Callable[[Stores], Awaitable[None]], is_own: bool
+) -> None:
+    await add(stores, an_endpoint())
     await quiet(stores)
     waiting = asyncio.ensure_future(stores.schedule.wait_for_change(30))
+    await asyncio.sleep(0)
 
-    await other_stores.schedule.release([each])
+    await move(stores if is_own else other_stores)
 
     async with asyncio.timeout(1):
         assert await waiting
