@@ -11,11 +11,12 @@ import statistics
 import time
 from datetime import timedelta
 
+from tests.stores.world import an_outcome
+
 from benchmarks.world import database_url, filled
 from mainspring.domain.settling import Finished
 from mainspring.ports import Caps, Stores
 from mainspring.wiring import SystemClock
-from tests.stores.world import an_outcome
 
 CAPS = Caps(10**6, 10**6)
 DUE = 100
@@ -46,9 +47,10 @@ async def _timed(stores: Stores, found: int) -> float:
 
 
 async def _make_due(stores: Stores, size: int) -> None:
+    from msgspec.structs import replace
+
     from mainspring.domain.changes import Change
     from mainspring.domain.endpoint import Endpoint
-    from msgspec.structs import replace
 
     def act(endpoint: Endpoint, now) -> Change:  # type: ignore[no-untyped-def]  # datetime
         return Change(replace(endpoint, next_run_at=now))
@@ -70,9 +72,8 @@ def main() -> None:
             with database_url(kind) as url:
                 claim, idle = asyncio.run(measure(url, size, options.rounds))
             base = base or claim
-            print(
-                f"{kind:10} {size:9,} endpoints: claim of {DUE} {claim:6.2f} ms ({claim / base:4.2f}x), nothing due {idle:6.3f} ms"
-            )
+            ratio = f"{claim:6.2f} ms ({claim / base:4.2f}x)"
+            print(f"{kind:10} {size:9,} endpoints: claim of {DUE} {ratio}, nothing due {idle:6.3f} ms")
 
 
 if __name__ == "__main__":

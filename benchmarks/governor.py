@@ -8,11 +8,12 @@ import time
 from collections.abc import Iterator
 from datetime import timedelta
 
+from tests.stores.world import START, an_endpoint
+
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint
 from mainspring.domain.governor import plan_next_run
 from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.schedule import CRON
-from tests.stores.world import START, an_endpoint
 
 HOUR = timedelta(hours=1)
 

@@ -51,8 +51,8 @@ async def measure(url: str, target: str, rate: int, seconds: float) -> str:
         await caller.aclose()
         missed = max(0, round(rate * elapsed) - ran - scheduler.in_flight)
         return (
-            f"{ran / elapsed:8,.0f} runs/s  missed {missed / (rate * elapsed):5.2%}  p50 {percentile(spread, 0.5):6.1f} ms"
-            f"  p99 {percentile(spread, 0.99):6.1f} ms  p99.9 {percentile(spread, 0.999):6.1f} ms"
+            f"{ran / elapsed:8,.0f} runs/s  missed {missed / (rate * elapsed):5.2%}"
+            f"  p50 {percentile(spread, 0.5):6.1f} ms  p99 {percentile(spread, 0.99):6.1f} ms  p99.9 {percentile(spread, 0.999):6.1f} ms"
         )
 
 

@@ -227,7 +227,8 @@ async def measure_pgqueuer(assignment: Assignment) -> Score:
 
     A job is recurring by enqueueing itself with `execute_after`, in one transaction with its result, as the README
     shows. PgQueuer's own records of finished jobs are durable, its default. Batches of 10 to 500, pools of 10 to 50,
-    two commits in place of a transaction, several managers and `balanced` durability were tried: none was faster beyond the noise.
+    two commits in place of a transaction, several managers and `balanced` durability were tried: none was faster
+    beyond the noise.
     """
     import asyncpg
     from pgqueuer import PgQueuer

@@ -1,6 +1,6 @@
-"""The whole loop: claim, HTTP call, record with a 200-byte body, plan, persist, in one process, against the bare client.
+"""The whole loop: claim, HTTP call, record with a 200-byte body, plan, persist, in one process, beside the bare client.
 
-    python -m benchmarks.whole_loop [--stores sqlite postgres] [--endpoints 10000] [--seconds 10] [--places 500] [--profile]
+    python -m benchmarks.whole_loop [--stores sqlite postgres] [--endpoints 10000] [--seconds 10] [--places 500]
 
 More endpoints are due every second than can run, so the loop is never idle. The bare client makes the same calls with
 nothing around them, in the same run and with as many in flight; the ratio is what counts on a noisy machine.
@@ -16,7 +16,6 @@ from datetime import timedelta
 
 from benchmarks.target import running_target
 from benchmarks.world import database_url, filled, make_caller
-
 from mainspring.domain.run import HttpAction, Request
 from mainspring.observe import Metrics
 from mainspring.wiring import SystemClock
@@ -97,9 +96,8 @@ def main() -> None:
                     profile.enable()
                 rate, share = asyncio.run(loop(url, target, options))
                 profile.disable()
-                print(
-                    f"whole loop on {kind:12} {rate:8,.0f} runs/s  {rate / bare_rate:5.0%} of bare  {share:4.2f} cores of ours"
-                )
+                ratio = f"{rate / bare_rate:5.0%} of bare  {share:4.2f} cores of ours"
+                print(f"whole loop on {kind:12} {rate:8,.0f} runs/s  {ratio}")
                 if options.profile:
                     pstats.Stats(profile).sort_stats("tottime").print_stats(45)
 

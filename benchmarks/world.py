@@ -7,6 +7,8 @@ from ipaddress import ip_network
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.harness.postgres import Cluster
+from tests.stores.world import add, an_endpoint
 
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.outbound.guard import AddressGuard
@@ -14,8 +16,6 @@ from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.vault import KeyRing, Vault
 from mainspring.ports import Stores
 from mainspring.wiring import SystemClock, open_stores
-from tests.harness.postgres import Cluster
-from tests.stores.world import add, an_endpoint
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def _endpoints(count: int, target: str, first: datetime, spread_s: float, interv
                 interval_ms=interval_ms,
                 next_run_at=due,
                 anchor_at=due - timedelta(milliseconds=interval_ms),
-            )  # fmt: skip
+            )
         )
     return made
 

@@ -94,4 +94,3 @@ class StoredEvent(Struct, frozen=True):
 
     cursor: str
     event: Event
-

@@ -28,9 +28,7 @@ def full_hosts(busy: Busy, per_host: int) -> list[str]:
     return [host for host, count in hosts.items() if count >= per_host]
 
 
-def pick(
-    candidates: Iterable[Candidate], busy: Busy, per_tenant: int, per_host: int, limit: int
-) -> list[str]:
+def pick(candidates: Iterable[Candidate], busy: Busy, per_tenant: int, per_host: int, limit: int) -> list[str]:
     """Ids to claim, at most `limit`."""
     tenants: Counter[str] = Counter()
     hosts: Counter[str] = Counter()
