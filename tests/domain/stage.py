@@ -9,7 +9,7 @@ from mainspring.domain.claiming import Claim, Claimant, Transition, admit
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event
 from mainspring.domain.hint import IntervalHint, OneShotHint
-from mainspring.domain.run import Outcome, RunStatus
+from mainspring.domain.run import Outcome, RunStatus, Trigger
 from mainspring.domain.schedule import CRON
 from mainspring.domain.settling import Finished, Settlement, settle
 
@@ -83,7 +83,9 @@ def run(
 
 def released(claim: Claim, now: datetime) -> Endpoint:
     """As a store gives a slot back when its worker shuts down."""
-    return replace(claim.endpoint, lease_until=None, next_run_at=now, claim_epoch=claim.epoch + 1)
+    freed = replace(claim.endpoint, lease_until=None, claim_epoch=claim.epoch + 1)
+    manual = freed.trigger is Trigger.MANUAL
+    return replace(freed, manual_at=now) if manual else replace(freed, next_run_at=now)
 
 
 def types(events: tuple[Event, ...]) -> list[str]:

@@ -104,6 +104,17 @@ def test_a_released_slot_starts_again_before_a_requested_run() -> None:
     assert transition.endpoint.manual_at == NOON
 
 
+@pytest.mark.parametrize("paused_until", [None, at("18:00:00")], ids=["active", "paused"])
+def test_a_manual_run_that_was_given_back_starts_again_and_leaves_the_schedule(paused_until: datetime | None) -> None:
+    endpoint = an_endpoint(next_run_at=at("13:00:00"), manual_at=NOON, paused_until=paused_until)
+    given_back = released(start(endpoint, NOON), at("12:00:05"))
+
+    again = start(given_back, at("12:00:06"))
+
+    assert (again.slot_at, again.attempt, again.endpoint.trigger) == (NOON, 2, Trigger.MANUAL)
+    assert (again.endpoint.manual_at, again.endpoint.next_run_at) == (None, at("13:00:00"))
+
+
 def test_a_paused_endpoint_leaves_a_slot_that_was_given_back() -> None:
     paused = replace(released(start(an_endpoint(next_run_at=NOON), NOON), NOON), paused_until=at("18:00:00"))
 

@@ -176,6 +176,7 @@ class OneEndpoint(RuleBasedStateMachine):
     def shut_down(self) -> None:
         assert self.worker is not None
         self.endpoint = released(replace(self.worker, endpoint=self.endpoint), self.now)
+        self.requested = self.endpoint.manual_at is not None  # a manual run that was given back waits again
         self.dead.append(self.worker)
         self.worker = None
 
@@ -291,7 +292,7 @@ class OneEndpoint(RuleBasedStateMachine):
             assert had_its_run or not self.asked.is_fresh(self.now)
             self.asked = None
         if self.requested and new.manual_at is None:
-            ran = opened is not None and opened.trigger is Trigger.MANUAL
+            ran = transition.claim is not None and transition.endpoint.trigger is Trigger.MANUAL
             assert ran or new.deferred_until is not None or not new.can_run
             self.requested = False
         assert opened is None or opened.slot_at <= opened.started_at
