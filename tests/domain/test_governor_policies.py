@@ -3,6 +3,7 @@
 from collections import Counter
 from datetime import datetime, timedelta
 from fractions import Fraction
+from hashlib import sha256
 
 import pytest
 from hypothesis import given
@@ -78,6 +79,18 @@ def test_monitor_delays_lie_between_the_ends_of_the_formula(
 )
 def test_monitor_delay_is_one_the_formula_allows(number: int, base: int, failures: int) -> None:
     assert delay_ms(monitor(number, base, failures)) in allowed_ms(base, failures)
+
+
+@pytest.mark.parametrize(
+    ("base", "failures", "target"), [(60_000, 0, 60_000), (60_000, 9, HOUR_MS), (7_000, 2, 28_000)]
+)
+def test_jitter_is_drawn_from_a_hash_of_endpoint_slot_and_salt(base: int, failures: int, target: int) -> None:
+    for number in range(20):
+        digest = sha256(f"ep_{number}|1735689600000000|monitor".encode()).digest()
+        reach = target // 10
+        offset = int.from_bytes(digest[:8], "big") % (2 * reach + 1) - reach
+
+        assert delay_ms(monitor(number, base, failures)) == target + offset
 
 
 def test_both_ends_of_the_jitter_range_are_reached_and_nothing_lies_beyond() -> None:

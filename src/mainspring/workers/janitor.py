@@ -8,6 +8,7 @@ Each round is small, so that a claim never waits long for it:
 
 import asyncio
 from datetime import timedelta
+from itertools import count
 
 import structlog
 from msgspec import Struct
@@ -17,6 +18,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
 from mainspring.observe import Metrics
 from mainspring.ports import Backlog, Retention, RunStore, UpkeepStore
+from mainspring.workers.ending import end_tasks
 
 ROUND_S = 10.0
 SWEEP_EVERY_ROUNDS = 30
@@ -46,24 +48,24 @@ class Janitor:
         self._late = False
 
     async def run(self) -> None:
-        """A round every ten seconds until `stop`; whatever one round raises, the next one comes."""
-        number = 0
-        while not self._stopping.is_set():
+        """A round every ten seconds until `stop`, which waits for none: a batch is one transaction, whole or absent."""
+        rounds = asyncio.create_task(self._keep_house(), name="upkeep")
+        await self._stopping.wait()
+        await end_tasks(rounds)
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def _keep_house(self) -> None:
+        """Whatever one round raises, the next one comes."""
+        for number in count():
             try:
                 await self.run_once(sweep=number % SWEEP_EVERY_ROUNDS == 0)
             except StoreUnavailable:
                 pass  # the scheduler says that the database is away
             except Exception:  # the outermost loop of a worker: one bad round must not end upkeep for ever
                 log.exception("worker failed", worker="janitor")
-            number += 1
-            try:
-                async with asyncio.timeout(ROUND_S):
-                    await self._stopping.wait()
-            except TimeoutError:
-                continue
-
-    def stop(self) -> None:
-        self._stopping.set()
+            await asyncio.sleep(ROUND_S)
 
     async def run_once(self, *, sweep: bool = True) -> None:
         zombie_ms = int(self._options.zombie_after.total_seconds() * 1000)

@@ -30,6 +30,7 @@ from mainspring.domain.settling import Finished
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
 from mainspring.ports import Caller, Caps, ClaimBatch, ScheduleStore
+from mainspring.workers.ending import end_tasks
 
 TICK_S = 5.0  # the longest sleep; a lost notification costs no more than this
 EARLY_S = 0.0002  # timers may fire a little before their time; the claim would find nothing and sleep again
@@ -39,6 +40,7 @@ CLAIM_BATCH_MAX = 100
 FINISH_BATCH_MAX = 100
 RETRY_S_MIN, RETRY_S_MAX = 0.5, 5.0
 HEARTBEAT_S = 10.0
+LAST_ROUND_S, RELEASE_S = 1.0, 0.5  # at the end, a database that may be away is not waited for much longer
 HINTS_PER_ROUND = 500
 SWEEP_HINTS_S = 0.5
 
@@ -72,6 +74,8 @@ class Scheduler:
         self._wake = asyncio.Event()  # a place became free, or a result waits, or it is time to stop
         self._result_ready = asyncio.Event()
         self._stopping = False
+        self._stop_asked = asyncio.Event()
+        self._grace_ends_s = 0.0
         self._away = False
         metrics.places = options.places
 
@@ -97,25 +101,38 @@ class Scheduler:
     async def run(self) -> None:
         """Work until `stop`; drains before it returns."""
         log.info("scheduler started", worker=self._options.worker, places=self._options.places)
+        rounds = asyncio.create_task(self._keep_claiming(), name="rounds")
         recorder = asyncio.create_task(self._keep_recording(), name="recorder")
         heart = asyncio.create_task(self._keep_beating(), name="heartbeat")
         try:
-            while not self._stopping:
-                await self._round()
+            await self._until_stopped(rounds)
         finally:
+            self.stop()
             await self._drain()
-            for task in (recorder, heart):
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+            await end_tasks(rounds, recorder, heart)
             log.info("scheduler stopped", worker=self._options.worker)
 
     def stop(self) -> None:
         """Claim nothing from now on."""
         if not self._stopping:
             log.info("draining", worker=self._options.worker, in_flight=self.in_flight)
+            self._grace_ends_s = time.monotonic() + self._options.grace_s
         self._stopping = True
+        self._stop_asked.set()
         self._wake.set()
+
+    async def _keep_claiming(self) -> None:
+        while not self._stopping:
+            await self._round()
+
+    async def _until_stopped(self, rounds: asyncio.Task[None]) -> None:
+        """A claim under way may come through, within the grace; one that waits for a database that is away may not."""
+        asked = asyncio.ensure_future(self._stop_asked.wait())
+        await asyncio.wait((rounds, asked), return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+        await asyncio.wait((rounds,), timeout=min(LAST_ROUND_S, self._options.grace_s))
+        if rounds.done():
+            rounds.result()  # raises what no round should
 
     async def _round(self) -> None:
         self._wake.clear()
@@ -319,9 +336,8 @@ class Scheduler:
 
     async def _drain(self) -> None:
         """Let what runs end within the grace and record it; give the rest back."""
-        deadline = asyncio.get_running_loop().time() + self._options.grace_s
         with suppress(TimeoutError):
-            async with asyncio.timeout_at(deadline):
+            async with asyncio.timeout(self._grace_ends_s - time.monotonic()):
                 while self._claims:
                     self._wake.clear()
                     await self._wake.wait()
@@ -336,6 +352,8 @@ class Scheduler:
             if claim.run_id not in unfinished and claim.endpoint.on_lost_worker is LostWorkerPolicy.RETRY
         ]
         if back:
-            with suppress(StoreUnavailable):
-                await self._store.release(back)
+            release = asyncio.create_task(self._store.release(back), name="release")
+            await asyncio.wait((release,), timeout=RELEASE_S)
+            if release.done() and release.exception() is None:
                 log.info("slots released", count=len(back))
+            await end_tasks(release)

@@ -35,6 +35,7 @@ CHANNEL = "mainspring"
 CONNECT_TIMEOUT_S = 3
 COMMAND_TIMEOUT_S = 10  # a peer that accepts and never answers is noticed by us, not only by the kernel
 MIGRATION_TIMEOUT_S = 660  # > what the server is told to allow a migration, and the wait for another one's
+CLOSE_TIMEOUT_S = 0.5  # a goodbye that is not answered by then is left unsaid
 RECONNECT_PAUSE_S = 0.5  # at most two attempts a second while the database is away
 MIGRATION_LOCK = 0x6D61696E737072  # "mainspr"
 SERVER_SETTINGS = {
@@ -243,7 +244,7 @@ class Database:
                 await self._listener
         if self._pool is not None:
             with suppress(TimeoutError):
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(CLOSE_TIMEOUT_S):
                     await self._pool.close()
             self._pool.terminate()
 

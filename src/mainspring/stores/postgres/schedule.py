@@ -95,6 +95,7 @@ class PostgresSchedule:
             await _close(session, rows, now)
             await _write_states(session, rows)
             await self._db.notify(session)
+        self.wake()
 
     async def expire_hints(self, limit: int) -> int:
         async with self._db.transaction() as session:
@@ -120,6 +121,7 @@ class PostgresSchedule:
         except TimeoutError:
             return False
         self._changed.clear()
+        self._moved_to_us = sys.maxsize  # told: who does not claim now is not woken for it again
         return True
 
     def wake(self) -> None:
