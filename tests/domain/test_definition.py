@@ -34,6 +34,15 @@ def test_a_plain_definition_passes_with_its_host() -> None:
     assert check_definition(PLAIN, TENANT) == (PLAIN, "example.org:443")
 
 
+def test_what_is_not_said_has_a_default() -> None:
+    assert Definition("billing", "https://example.org/") == Definition(
+        name="billing", url="https://example.org/", job="default", description="", method="GET", headers=(), body=None,
+        cron=None, interval_ms=None, timezone="UTC", timeout_ms=30_000, min_interval_ms=None, max_interval_ms=None,
+        backoff="default", jitter_ms=0, spread=True, misfire="run_once", catch_up_max=10, max_lateness_ms=None,
+        on_lost_worker="retry", body_cap=100_000, redirects_max=0, accept_codes=(), condition=None,
+    )  # fmt: skip
+
+
 def test_what_passes_is_normalised() -> None:
     given = replace(
         PLAIN,

@@ -51,7 +51,7 @@ def test_caps_are_never_exceeded_and_no_place_is_left_free_without_need(
         assert each.id not in picked or (by_host[each.host] <= per_host and by_tenant[each.tenant_id] <= per_tenant)
 
 
-@given(floods, loads, st.integers(1, 12))
+@given(floods, st.dictionaries(st.tuples(tenants, hosts), st.integers(0, 6)), st.integers(1, 12))
 def test_no_tenant_gets_ahead_of_one_that_waits_by_more_than_its_turn(
     candidates: list[Candidate], busy: Busy, limit: int
 ) -> None:

@@ -86,7 +86,6 @@ async def test_pause_of_an_endpoint_survives_an_edit_that_was_begun_before(desk:
     assert (stored.is_paused(START), stored.description) == (True, "slowly")
 
 
-@pytest.mark.xfail(strict=True, reason="edit_endpoint writes a whole definition that it read before the lock")
 async def test_edit_of_one_field_does_not_undo_the_edit_of_another(desk: Desk) -> None:
     await add_endpoint(desk, HEALTH)
 

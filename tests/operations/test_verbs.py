@@ -75,6 +75,11 @@ async def test_endpoint_of_another_tenant_is_out_of_reach_of(
     assert await get(desk.stores, endpoint) == endpoint
 
 
+async def test_tenant_that_is_not_there_has_no_endpoints(desk: Desk) -> None:
+    with pytest.raises(NotFound, match="no tenant 'nobody'"):
+        await add_endpoint(replace(desk, tenant_id="nobody"), HEALTH)
+
+
 async def test_acts_are_told_with_who_did_them(desk: Desk) -> None:
     endpoint = await add_endpoint(desk, HEALTH)
     await pause_endpoint(desk, "health", lambda now: now + 60 * SECOND, "maintenance")

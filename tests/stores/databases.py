@@ -1,13 +1,14 @@
 """A database for each test, of both kinds, and a way into it that does not lead through a store.
 
-SQLite is a new file. PostgreSQL is one database for the whole session, emptied before each test: a clone of the
-template costs half a second, and there are hundreds of tests. A test of the migrations makes its own.
+SQLite is a new file, in memory. PostgreSQL is one database for the whole session, emptied before each test: a clone
+of the template costs half a second, and there are hundreds of tests. A test of the migrations makes its own.
 """
 
 from collections.abc import AsyncIterator, Iterator
 from datetime import datetime
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import apsw
 import asyncpg
@@ -23,6 +24,8 @@ from mainspring.wiring import open_stores
 
 KINDS = ("sqlite", "postgres")
 REFUSED = (apsw.ConstraintError, asyncpg.IntegrityConstraintViolationError)  # what a constraint of the schema raises
+# Behaviour is the same there, and thousands of commits need not reach a disk: power cuts are for the fault tests.
+IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 _numbers = count(1)
 
 
@@ -39,12 +42,14 @@ def shared_postgres_url(postgres_cluster: Cluster, postgres_template: str) -> It
 
 
 @pytest.fixture(params=KINDS)
-async def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+async def store_url(request: pytest.FixtureRequest) -> AsyncIterator[str]:
     if request.param == "sqlite":
-        return f"sqlite://{tmp_path}/mainspring.db"
-    url = str(request.getfixturevalue("shared_postgres_url"))
-    await empty(url)
-    return url
+        with TemporaryDirectory(dir=IN_MEMORY) as folder:
+            yield f"sqlite://{folder}/mainspring.db"
+    else:
+        url = str(request.getfixturevalue("shared_postgres_url"))
+        await empty(url)
+        yield url
 
 
 @pytest.fixture

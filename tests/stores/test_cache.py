@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -17,7 +16,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.stores.databases import empty
+from tests.stores.databases import IN_MEMORY, empty
 from tests.stores.world import (
     FixedClock,
     add,
@@ -48,7 +47,6 @@ ENDPOINTS = [
     an_endpoint("b", id="ep_b", interval_ms=20_000),
     an_endpoint("c", id="ep_c", cron="*/2 * * * *"),
 ]
-IN_MEMORY = Path("/dev/shm")  # thousands of commits, and none of them is about surviving a power cut
 
 
 @dataclass(frozen=True)
@@ -243,7 +241,7 @@ def test_full_cache_forgets_the_oldest() -> None:
 @example(EDITED_AFTER_A_FINISH)
 @example(ALLOWED_AGAIN)
 def test_two_processes_on_sqlite_never_act_on_a_stale_value(steps: list[Step]) -> None:
-    with TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as folder:
+    with TemporaryDirectory(dir=IN_MEMORY) as folder:
         asyncio.run(agree(f"sqlite://{folder}/mainspring.db", steps))
 
 

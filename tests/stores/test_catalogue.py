@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
+from tests.stores.databases import REFUSED
 from tests.stores.world import (
     START,
     FixedClock,
@@ -77,6 +78,14 @@ async def test_second_endpoint_of_a_name_is_a_conflict_that_writes_nothing(store
     assert (refused.value.kind, refused.value.name) == ("endpoint", "health")
     assert await stores.endpoints.endpoint("default", second.id) is None
     assert await told(stores) == before
+
+
+async def test_endpoint_of_a_job_that_is_not_there_is_our_mistake_and_no_conflict(stores: Stores) -> None:
+    endpoint = an_endpoint(job_id="job_nobody")
+
+    with pytest.raises(REFUSED, match=r"(?i)foreign key"):
+        await stores.endpoints.add_endpoint(endpoint, created(endpoint))
+    assert await stores.endpoints.endpoint("default", endpoint.id) is None
 
 
 async def test_two_tenants_may_use_the_same_name(stores: Stores) -> None:

@@ -305,6 +305,19 @@ async def test_wait_for_nothing_ends_false_after_its_timeout(stores: Stores) -> 
     assert 0.29 <= loop.time() - before < 2
 
 
+async def test_change_between_a_look_and_the_wait_after_it_is_not_slept_through(
+    stores: Stores, other_stores: Stores
+) -> None:
+    endpoint = an_endpoint(next_run_at=START + timedelta(hours=1))
+    await add(stores, endpoint)
+    await quiet(stores)
+    await claim(stores)
+    await change(other_stores, endpoint, hinted_once(SECOND))
+
+    async with asyncio.timeout(1):
+        assert await stores.schedule.wait_for_change(30)
+
+
 async def moved_by_an_endpoint(stores: Stores) -> None:
     await add(stores, an_endpoint())
 

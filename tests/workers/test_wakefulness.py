@@ -25,9 +25,10 @@ async def fall_asleep_and_wake(stores: Stores, other_stores: Stores) -> None:
 
 
 async def settle_down(stores: Stores) -> None:
-    """Until nothing that happened so far wakes us any more."""
+    """Look and sleep, as a scheduler does, until nothing that happened so far wakes us any more."""
+    assert (await claim(stores)).claims == ()
     while await stores.schedule.wait_for_change(HEARD_S):
-        pass
+        assert (await claim(stores)).claims == ()
 
 
 @pytest.mark.parametrize(

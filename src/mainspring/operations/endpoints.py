@@ -28,6 +28,11 @@ from mainspring.ports import EndpointFilter, Ids, Stores, Vault
 
 REASON_MAX = 1_000
 NAMES_FOR_SUGGESTIONS = 1_000
+EDIT_TRIES_MAX = 5
+
+
+class _EditedMeanwhile(Exception):
+    """Somebody wrote the configuration between our reading it and our locking it."""
 
 
 class Desk(Struct, frozen=True):
@@ -72,8 +77,24 @@ async def describe_endpoint(desk: Desk, endpoint: Endpoint) -> Definition:
 
 
 async def edit_endpoint(desk: Desk, name_or_id: str, edit: Callable[[Definition], Definition]) -> Change:
-    """Change the definition by a function of the present one; secret headers that it leaves alone stay sealed."""
-    found = await find_endpoint(desk, name_or_id)
+    """Change the definition by a function of the present one; secret headers that it leaves alone stay sealed.
+
+    Two who edit different fields at once both get theirs: who comes second edits again what the first has written.
+    """
+    for _ in range(EDIT_TRIES_MAX):
+        found = await find_endpoint(desk, name_or_id)
+        try:
+            return await _edit_once(desk, found, edit)
+        except _EditedMeanwhile:
+            continue
+    raise Conflict(
+        f"endpoint {name_or_id!r} is being edited by others all the time; try again in a moment",
+        kind="endpoint",
+        name=name_or_id,
+    )
+
+
+async def _edit_once(desk: Desk, found: Endpoint, edit: Callable[[Definition], Definition]) -> Change:
     tenant = await _tenant(desk)
     before = await describe_endpoint(desk, found)
     wanted = edit(before)
@@ -85,6 +106,8 @@ async def edit_endpoint(desk: Desk, name_or_id: str, edit: Callable[[Definition]
     headers = tuple(header if header in before.headers else next(new) for header in wanted.headers)
 
     def act(old: Endpoint, at: datetime) -> Change:
+        if old.version != found.version:
+            raise _EditedMeanwhile
         return changes.edit(old, _configured(old, checked, headers, host, job), at, desk.actor, desk.cron)
 
     return await _change(desk, found, act)
