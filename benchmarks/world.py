@@ -88,8 +88,8 @@ async def _bulk(stores: Stores, endpoints: list[Endpoint]) -> None:
     async with database.transaction() as session:
         await session.script("SET LOCAL statement_timeout = '600s'")
         copy = session._connection.copy_records_to_table
-        await copy("endpoint", records=configs, columns=CONFIG_COLUMNS)
-        await copy("schedule", records=states, columns=("id", "tenant_id", "host", *STATE_COLUMNS))
+        await copy("endpoint", records=configs, columns=CONFIG_COLUMNS, timeout=600)
+        await copy("schedule", records=states, columns=("id", "tenant_id", "host", *STATE_COLUMNS), timeout=600)
     async with database.statement() as session:
         await session.script("ANALYZE endpoint")
         await session.script("ANALYZE schedule")
