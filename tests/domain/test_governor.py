@@ -293,6 +293,21 @@ def test_the_trail_says_that_an_interval_hint_replaced_the_baseline() -> None:
     )
 
 
+@pytest.mark.parametrize("interval_ms", [1_000, 366 * 86_400_000])
+def test_an_interval_hint_on_the_edge_of_its_bounds_is_followed(interval_ms: int) -> None:
+    hint = replace(every(1, HOUR), interval_ms=interval_ms)
+
+    assert answer(DAY, interval_hint=hint) == (DAY + timedelta(milliseconds=interval_ms), "ai-interval")
+
+
+def test_the_trail_begins_with_the_baseline_whatever_was_ignored() -> None:
+    interval = decide(HOUR, interval_hint=every(30, at("02:00:00")), one_shot_hint=once(DAY, HOUR))
+    one_shot = decide(HOUR, interval_hint=every(30, HOUR), one_shot_hint=once(HOUR, at("02:00:00")))
+
+    assert [step.rule for step in interval.trail] == ["baseline-interval", "ai-oneshot", "ai-interval"]
+    assert [step.rule for step in one_shot.trail] == ["baseline-interval", "ai-interval", "ai-oneshot"]
+
+
 def test_the_trail_keeps_expired_hints_as_ignored() -> None:
     decision = decide(HOUR, interval_hint=every(30, at("00:30:00")), one_shot_hint=once(at("00:50:00"), HOUR))
 

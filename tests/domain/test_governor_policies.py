@@ -82,12 +82,19 @@ def test_monitor_delay_is_one_the_formula_allows(number: int, base: int, failure
 
 
 @pytest.mark.parametrize(
-    ("base", "failures", "target"), [(60_000, 0, 60_000), (60_000, 9, HOUR_MS), (7_000, 2, 28_000)]
+    ("base", "failures", "target", "reach"),
+    [
+        pytest.param(60_000, 0, 60_000, 6_000, id="a minute"),
+        pytest.param(60_000, 9, HOUR_MS, 360_000, id="the cap"),
+        pytest.param(5_704, 0, 5_704, 570, id="a tenth of 5704 is 570.4, rounded down"),
+        pytest.param(5_705, 0, 5_705, 571, id="a tenth of 5705 is 570.5, rounded half up"),
+    ],
 )
-def test_jitter_is_drawn_from_a_hash_of_endpoint_slot_and_salt(base: int, failures: int, target: int) -> None:
+def test_jitter_is_drawn_from_a_hash_of_endpoint_slot_and_salt(
+    base: int, failures: int, target: int, reach: int
+) -> None:
     for number in range(20):
         digest = sha256(f"ep_{number}|1735689600000000|monitor".encode()).digest()
-        reach = target // 10
         offset = int.from_bytes(digest[:8], "big") % (2 * reach + 1) - reach
 
         assert delay_ms(monitor(number, base, failures)) == target + offset

@@ -301,5 +301,5 @@ class OneEndpoint(RuleBasedStateMachine):
 
 TestOneEndpoint = OneEndpoint.TestCase
 TestOneEndpoint.settings = settings(
-    max_examples=300 if settings().max_examples <= 100 else 5_000, stateful_step_count=40
+    max_examples=200 if settings().max_examples <= 100 else 5_000, stateful_step_count=40
 )

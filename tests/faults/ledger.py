@@ -80,12 +80,14 @@ class Ledger:
     def lost(self) -> list[str]:
         """Slots that nobody decided, and slots that a decision named and that never came to be.
 
-        Not lost is what the policies account for: a slot summed up in a `missed` row after a long outage, and the last
-        slot of an endpoint that lost five workers in a row: it was parked, and an alert says so.
+        Not lost is what is accounted for: a slot whose lease still runs, one summed up in a `missed` row after a long
+        outage, and the last one of an endpoint that lost five workers in a row: it was parked, and an alert says so.
         """
         missed = {(run.endpoint_id, run.slot_at) for run in self.runs if run.status is RunStatus.MISSED}
+        leased = {(each.id, each.slot_at) for each in self.endpoints.values() if each.is_running}
         slots, made = self.by_slot(), self.decisions() | self.parked()
-        found = [f"{slot} was never decided: {[run.status for run in slots[slot]]}" for slot in slots.keys() - made]
+        undecided = slots.keys() - made - leased
+        found = [f"{slot} was never decided: {[run.status for run in slots[slot]]}" for slot in undecided]
         for (endpoint_id, slot_at), moves in made.items():
             for next_run_at in moves:
                 is_there = next_run_at is not None and (endpoint_id, next_run_at) in slots.keys() | missed
@@ -159,6 +161,7 @@ class Ledger:
             "abandoned": self.count(RunStatus.ABANDONED),
             "unknown": self.count(RunStatus.UNKNOWN),
             "parked": len(self.parked()),
+            "still_leased": sum(each.is_running for each in self.endpoints.values()),
             "superseded": self.count(RunStatus.SUPERSEDED),
             "lost": len(self.lost()),
             "recorded_twice": len(self.recorded_twice()),

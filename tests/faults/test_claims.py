@@ -87,9 +87,9 @@ async def test_without_row_locks_slots_are_claimed_twice(
     """The negative control: neither a row lock nor the lock around claims keeps the schedulers apart."""
     locking = " FOR UPDATE SKIP LOCKED"
     assert locking in QUERIES["claim_revisions"]
-    assert "pg_try_advisory_xact_lock" in QUERIES["serialize_claims"]
+    assert "pg_try_advisory_xact_lock" in QUERIES["serialize_claims_and_read_clock"]
     monkeypatch.setitem(QUERIES, "claim_revisions", QUERIES["claim_revisions"].replace(locking, ""))
-    monkeypatch.setitem(QUERIES, "serialize_claims", "SELECT $1::bigint IS NOT NULL")
+    monkeypatch.setitem(QUERIES, "serialize_claims_and_read_clock", "SELECT $1::bigint IS NOT NULL, clock_timestamp()")
 
     claimed, shares = await compete(postgres_stage, 8, 3, forgive_deadlocks=True)
 

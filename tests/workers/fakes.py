@@ -11,32 +11,39 @@ from mainspring.domain.settling import Finished
 from mainspring.ports import Caps, ClaimBatch, FinishReport, ScheduleStore
 
 OK = Outcome(RunStatus.SUCCESS, 1, 200)
+ALL = "all endpoints"
 
 
 class ScriptedCaller:
-    """Answers every request with `answers[endpoint_id]`, else with 200; `hold` keeps answers back until `let_go`."""
+    """Answers a request with `answers[endpoint_id]`, else with 200; `hold` keeps answers back until `let_go`.
+
+    Both are about one endpoint, or about all of them.
+    """
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
         self.answers: dict[str, Outcome | Exception] = {}
         self.on_call: Callable[[Request], None] = lambda request: None
-        self._open = asyncio.Event()
-        self._open.set()
+        self._held: set[str] = set()
+        self._changed = asyncio.Condition()
 
     async def call(self, request: Request) -> Outcome:
         self.requests.append(request)
         self.on_call(request)
-        await self._open.wait()
+        async with self._changed:
+            await self._changed.wait_for(lambda: not self._held & {ALL, request.endpoint_id})
         answer = self.answers.get(request.endpoint_id, OK)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    def hold(self) -> None:
-        self._open.clear()
+    def hold(self, endpoint_id: str = ALL) -> None:
+        self._held.add(endpoint_id)
 
-    def let_go(self) -> None:
-        self._open.set()
+    async def let_go(self, endpoint_id: str = ALL) -> None:
+        self._held.discard(endpoint_id)
+        async with self._changed:
+            self._changed.notify_all()
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -50,22 +57,31 @@ class FaultyStore:
         self.is_away = False
         self.refuses: Callable[[Finished], bool] = lambda finished: False
         self.claim_fault: Exception | None = None
+        self.heartbeat_fault: Exception | None = None
+        self.loses_answer_to = ""  # "claim" or "finish": does what it is asked, and then its connection is gone
+        self.finish_takes_s = 0.0
         self.claims = 0  # how often somebody reached for work
         self.finishes = 0
+        self.heartbeats = 0
 
     async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
         self.claims += 1
         self._check()
         if self.claim_fault is not None:
             raise self.claim_fault
-        return await self._store.claim_due(worker, limit, lease_margin_ms, caps)
+        batch = await self._store.claim_due(worker, limit, lease_margin_ms, caps)
+        self._lose_answer_to("claim")
+        return batch
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
         self.finishes += 1
         self._check()
         if any(self.refuses(finished) for finished in batch):
             raise ValueError("a row the database refuses")
-        return await self._store.finish(batch)
+        await asyncio.sleep(self.finish_takes_s)
+        report = await self._store.finish(batch)
+        self._lose_answer_to("finish")
+        return report
 
     async def release(self, claims: Sequence[Claim]) -> None:
         self._check()
@@ -83,7 +99,15 @@ class FaultyStore:
 
     async def heartbeat(self, worker: str, kind: str, places: int) -> None:
         self._check()
+        self.heartbeats += 1
+        if self.heartbeat_fault is not None:
+            raise self.heartbeat_fault
         await self._store.heartbeat(worker, kind, places)
+
+    def _lose_answer_to(self, what: str) -> None:
+        if self.loses_answer_to == what:
+            self.loses_answer_to = ""
+            raise StoreUnavailable("the database does not answer: its connection was lost; it is tried again")
 
     def _check(self) -> None:
         if self.is_away:

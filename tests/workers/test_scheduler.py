@@ -5,15 +5,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
+import pytest
 from structlog.testing import capture_logs
 
 from mainspring.domain.endpoint import Endpoint, LostWorkerPolicy
+from mainspring.domain.event import EventType
 from mainspring.domain.run import HttpAction, Run, RunStatus, Trigger, slot_id
 from mainspring.observe import Metrics
 from mainspring.ports import RunFilter, Stores
+from mainspring.workers import scheduler
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
 from tests.harness.waiting import holds_for, until, until_true
-from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, change, get, requested
+from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, change, get, kinds, requested, told
 from tests.workers.fakes import FaultyStore, ScriptedCaller
 
 MINUTE = timedelta(minutes=1)
@@ -86,7 +89,7 @@ async def test_a_place_is_taken_until_its_result_is_recorded(stores: Stores) -> 
     async with bench.running():
         await until(lambda: len(bench.caller.requests) == 2, "two calls start")
         bench.store.is_away = True
-        bench.caller.let_go()
+        await bench.caller.let_go()
         await until(lambda: bench.metrics.database_up == 0, "the results cannot be recorded")
 
         assert bench.scheduler.in_flight == 2
@@ -135,7 +138,7 @@ async def test_manual_runs_asked_for_during_a_run_are_queued_once_and_start_when
         for _ in range(3):
             await change(stores, endpoint, requested())
         await holds_for(lambda: len(bench.caller.requests) == 1, "one run at a time", 0.2)
-        bench.caller.let_go()
+        await bench.caller.let_go()
         await until(lambda: len(bench.caller.requests) == 2, "the queued one starts")
         await holds_for(lambda: len(bench.caller.requests) == 2, "exactly one was queued", 0.2)
 
@@ -222,7 +225,7 @@ async def test_results_are_kept_while_the_store_is_away_and_recorded_when_it_is_
         async with bench.running():
             await until(lambda: len(bench.caller.requests) == 1, "the call starts")
             bench.store.is_away = True
-            bench.caller.let_go()
+            await bench.caller.let_go()
             await until(lambda: bench.store.finishes >= 2, "it is tried and tried again")
             assert not bench.scheduler.is_connected
             bench.store.is_away = False
@@ -232,6 +235,46 @@ async def test_results_are_kept_while_the_store_is_away_and_recorded_when_it_is_
     assert bench.metrics.dropped == 0
     said = [line["event"] for line in logs if str(line["event"]).startswith("database")]
     assert said == ["database away", "database back"] * (len(said) // 2)  # a claim under way may come through between
+
+
+async def test_a_result_whose_acknowledgement_was_lost_is_recorded_once(stores: Stores) -> None:
+    bench = Bench(stores)
+    endpoint = an_endpoint()
+    await add(stores, endpoint)
+    bench.caller.hold()
+    async with bench.running():
+        await until(lambda: len(bench.caller.requests) == 1, "the call starts")
+        bench.store.loses_answer_to = "finish"
+        await bench.caller.let_go()
+        await until(lambda: bench.scheduler.in_flight == 0, "the result is recorded")
+
+    assert bench.store.finishes == 2
+    assert await bench.statuses() == [RunStatus.SUCCESS]
+    assert kinds(await told(stores)).count(EventType.RUN_FINISHED) == 1
+    assert (await get(stores, endpoint)).next_run_at == START + MINUTE
+
+
+@pytest.mark.xfail(reason="a claim whose commit was not acknowledged is known to nobody until its lease is over")
+async def test_a_claim_whose_acknowledgement_was_lost_is_called_when_the_store_is_back(stores: Stores) -> None:
+    bench = Bench(stores)
+    await add(stores, an_endpoint())
+    bench.store.loses_answer_to = "claim"
+    async with bench.running():
+        await until(lambda: len(bench.caller.requests) == 1, "the slot is called", 3.0)
+
+
+async def test_a_heartbeat_that_raises_is_followed_by_another(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler, "HEARTBEAT_S", 0.01)
+    bench = Bench(stores)
+    bench.store.heartbeat_fault = ValueError("a row the database refuses")
+    async with bench.running():
+        await until(lambda: bench.store.heartbeats >= 2, "it goes on")
+        bench.store.heartbeat_fault = None
+
+        async def is_seen() -> bool:
+            return [row.id for row in await stores.upkeep.workers(60_000)] == ["worker-1"]
+
+        await until_true(is_seen, "the worker is seen")
 
 
 async def test_a_result_is_dropped_when_its_lease_is_over_before_the_store_is_back(
@@ -244,7 +287,7 @@ async def test_a_result_is_dropped_when_its_lease_is_over_before_the_store_is_ba
     async with bench.running():
         await until(lambda: len(bench.caller.requests) == 1, "the call starts")
         bench.store.is_away = True
-        bench.caller.let_go()
+        await bench.caller.let_go()
         await until(lambda: bench.metrics.dropped == 1, "the result is dropped")
         assert bench.scheduler.in_flight == 0
         clock.tick(seconds=1)
@@ -268,7 +311,7 @@ async def test_a_result_that_comes_after_a_takeover_is_superseded_and_moves_noth
         clock.tick(seconds=61)
         await other.scheduler.run_once()
         moved_to = (await get(stores, endpoint)).next_run_at
-        bench.caller.let_go()
+        await bench.caller.let_go()
         await until(lambda: bench.metrics.superseded == 1, "the late result is superseded")
 
     assert await bench.statuses() == [RunStatus.SUPERSEDED, RunStatus.SUCCESS]
@@ -283,7 +326,7 @@ async def test_stopping_waits_for_calls_in_flight_and_records_them(stores: Store
     await until(lambda: len(bench.caller.requests) == 3, "the calls start")
     bench.scheduler.stop()
     await add(stores, an_endpoint())
-    bench.caller.let_go()
+    await bench.caller.let_go()
     await task
 
     assert await bench.statuses() == [RunStatus.SUCCESS] * 3
@@ -307,6 +350,23 @@ async def test_what_does_not_end_within_the_grace_is_given_back_unless_it_may_ru
     assert await bench.statuses(once) == [RunStatus.RUNNING]
 
 
+async def test_what_ended_just_within_the_grace_is_recorded_although_that_takes_a_moment_longer(stores: Stores) -> None:
+    bench = Bench(stores, grace_s=0.2)
+    quick, slow = an_endpoint(), an_endpoint()
+    await add(stores, quick, slow)
+    bench.caller.hold(slow.id)
+    bench.caller.hold(quick.id)
+    task = asyncio.create_task(bench.scheduler.run())
+    await until(lambda: len(bench.caller.requests) == 2, "the calls start")
+    bench.store.finish_takes_s = 0.3
+    bench.scheduler.stop()
+    await bench.caller.let_go(quick.id)
+    await task
+
+    assert await bench.statuses(quick) == [RunStatus.SUCCESS]
+    assert await bench.statuses(slow) == [RunStatus.ABANDONED]
+
+
 async def test_a_store_that_is_away_does_not_keep_a_stopping_scheduler(stores: Stores) -> None:
     bench = Bench(stores, grace_s=0.2)
     await add(stores, an_endpoint())
@@ -328,5 +388,5 @@ async def test_a_full_tenant_does_not_make_the_scheduler_spin(stores: Stores) ->
         before = bench.store.claims
         await holds_for(lambda: bench.store.claims - before < 20, "it waits for a place", 0.5)
         assert len(bench.caller.requests) == 1
-        bench.caller.let_go()
+        await bench.caller.let_go()
         await until(lambda: len(bench.caller.requests) == 2, "the other one has its turn")

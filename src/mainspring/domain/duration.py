@@ -5,6 +5,7 @@ A bare whole number is milliseconds, as text or as a number. A float is refused:
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from mainspring.domain.errors import InvalidInput
@@ -36,6 +37,7 @@ def parse_duration_ms(value: object, *, field: str, min_ms: int = 1, max_ms: int
     return ms
 
 
+@lru_cache(4096)
 def format_duration(ms: int) -> str:
     """Exact text with each unit at most once and no empty ones: `1h30m`, `1.5s`, `1m0.5s`, `250ms`, `0s`."""
     if ms < 0:

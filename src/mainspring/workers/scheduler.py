@@ -13,7 +13,7 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -36,11 +36,11 @@ TICK_S = 5.0  # the longest sleep; a lost notification costs no more than this
 EARLY_S = 0.0002  # timers may fire a little before their time; the claim would find nothing and sleep again
 # Small enough that some slots are claimed while others are called and others recorded; large enough that the cost of a
 # transaction is shared by many.
-CLAIM_BATCH_MAX = 100
-FINISH_BATCH_MAX = 100
+CLAIM_BATCH_MAX = 250
+FINISH_BATCH_MAX = 250
 RETRY_S_MIN, RETRY_S_MAX = 0.5, 5.0
 HEARTBEAT_S = 10.0
-LAST_ROUND_S, RELEASE_S = 1.0, 0.5  # at the end, a database that may be away is not waited for much longer
+LAST_ROUND_S, LAST_WRITES_S = 1.0, 0.5  # at the end, a database that may be away is not waited for much longer
 HINTS_PER_ROUND = 500
 SWEEP_HINTS_S = 0.5
 
@@ -330,30 +330,42 @@ class Scheduler:
 
     async def _keep_beating(self) -> None:
         while True:
-            with suppress(StoreUnavailable):
+            try:
                 await self._store.heartbeat(self._options.worker, "scheduler", self._options.places)
+            except StoreUnavailable:
+                pass  # the rounds say so
+            except Exception:  # a worker that is alive must not look dead for ever
+                log.exception("worker failed", worker=self._options.worker)
             await asyncio.sleep(HEARTBEAT_S)
 
     async def _drain(self) -> None:
-        """Let what runs end within the grace and record it; give the rest back."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._grace_ends_s - time.monotonic()):
-                while self._claims:
-                    self._wake.clear()
-                    await self._wake.wait()
+        """Let what runs end within the grace; give the rest back, and record what ended to the last."""
+        await self._wait_until(lambda: not self._claims, self._grace_ends_s - time.monotonic())
         for task in list(self._calls.values()):
             task.cancel()
         await asyncio.gather(*self._calls.values(), return_exceptions=True)
         # A slot that may run at most once may have been delivered: its lease runs out and it ends as unknown.
-        unfinished = {finished.claim.run_id for finished in self._results}
+        ended = {finished.claim.run_id for finished in self._results}
         back = [
             claim
             for claim in self._claims.values()
-            if claim.run_id not in unfinished and claim.endpoint.on_lost_worker is LostWorkerPolicy.RETRY
+            if claim.run_id not in ended and claim.endpoint.on_lost_worker is LostWorkerPolicy.RETRY
         ]
-        if back:
-            release = asyncio.create_task(self._store.release(back), name="release")
-            await asyncio.wait((release,), timeout=RELEASE_S)
-            if release.done() and release.exception() is None:
-                log.info("slots released", count=len(back))
-            await end_tasks(release)
+        release = asyncio.create_task(self._release(back), name="release")
+        await self._wait_until(lambda: release.done() and not self._results, LAST_WRITES_S)
+        await end_tasks(release)
+
+    async def _release(self, claims: Sequence[Claim]) -> None:
+        with suppress(StoreUnavailable):
+            if claims:
+                await self._store.release(claims)
+                log.info("slots released", count=len(claims))
+        self._wake.set()
+
+    async def _wait_until(self, is_so: Callable[[], bool], timeout_s: float) -> None:
+        """Look whenever a result was recorded; not for longer than that."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while not is_so():
+                    self._wake.clear()
+                    await self._wake.wait()

@@ -196,24 +196,18 @@ class Database:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Session]:
         """One transaction: commits where the block ends, leaves nothing where it raises."""
-        try:
-            pool = await self._connected()
-            async with pool.acquire(timeout=CONNECT_TIMEOUT_S + 2) as connection, connection.transaction():
+        async with self._lent() as connection, connection.transaction():
+            try:
                 yield Session(connection)
-        except AWAY as fault:
-            self._away_until = time.monotonic() + RECONNECT_PAUSE_S
-            raise _unavailable(fault) from fault
+            except TimeoutError:
+                connection.terminate()  # it would not answer a rollback either
+                raise
 
     @asynccontextmanager
     async def statement(self) -> AsyncIterator[Session]:
         """Single statements, each a transaction of its own."""
-        try:
-            pool = await self._connected()
-            async with pool.acquire(timeout=CONNECT_TIMEOUT_S + 2) as connection:
-                yield Session(connection)
-        except AWAY as fault:
-            self._away_until = time.monotonic() + RECONNECT_PAUSE_S
-            raise _unavailable(fault) from fault
+        async with self._lent() as connection:
+            yield Session(connection)
 
     async def now(self) -> datetime:
         if self.clock is not None:
@@ -223,9 +217,11 @@ class Database:
 
     async def now_in(self, session: Session) -> datetime:
         """The clock that counts, read in the transaction it counts for."""
-        if self.clock is not None:
-            return self.clock.now()
-        return await session.value("read_clock")  # type: ignore[return-value]  # timestamptz
+        return self.at(await session.value("read_clock"))
+
+    def at(self, read: object) -> datetime:
+        """The instant that a statement read off the database's clock, unless another clock counts."""
+        return self.clock.now() if self.clock is not None else read  # type: ignore[return-value]  # timestamptz
 
     async def notify(self, session: Session, moved_to: datetime | None = None) -> None:
         when = to_us(moved_to) if moved_to is not None else ""
@@ -248,6 +244,21 @@ class Database:
                     await self._pool.close()
             self._pool.terminate()
 
+    @asynccontextmanager
+    async def _lent(self) -> AsyncIterator[Any]:
+        """A connection of the pool. One that does not answer in time is cut: it would not answer a goodbye either."""
+        try:
+            pool = await self._connected()
+            async with pool.acquire(timeout=CONNECT_TIMEOUT_S + 2) as connection:
+                try:
+                    yield connection
+                except TimeoutError:
+                    connection.terminate()
+                    raise
+        except AWAY as fault:
+            self._away_until = time.monotonic() + RECONNECT_PAUSE_S
+            raise _unavailable(fault) from fault
+
     async def _connected(self) -> Any:
         if self._pool is None:
             if time.monotonic() < self._away_until:
@@ -260,6 +271,7 @@ class Database:
                 command_timeout=COMMAND_TIMEOUT_S,
                 statement_cache_size=0 if self._behind_bouncer else 200,
                 max_inactive_connection_lifetime=300,
+                reset=_nothing_to_reset,
                 server_settings=None if self._behind_bouncer else SERVER_SETTINGS,
             )
         elif time.monotonic() < self._away_until and self._pool.get_idle_size() == 0:
@@ -304,6 +316,10 @@ class Database:
                 await session.script(text, timeout_s=MIGRATION_TIMEOUT_S)
                 await session.run("add_migration", number, name, await self.now_in(session))
         self.migrated = tuple(name for _, name, _ in missing)
+
+
+async def _nothing_to_reset(connection: object) -> None:
+    """All we set is set for a transaction, so a connection comes back as it went."""
 
 
 def _unavailable(fault: BaseException) -> StoreUnavailable:

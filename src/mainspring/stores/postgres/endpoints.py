@@ -55,10 +55,9 @@ class PostgresEndpoints:
     async def change_endpoints(self, tenant_id: str, ids: Sequence[str], act: Act) -> list[Change]:
         changes: list[Change] = []
         async with self._db.transaction() as session:
-            await lock(session, ids)
+            _, now = await lock(self._db, session, ids)
             rows = await session.rows("endpoints_by_id", list(ids))
             endpoints = [endpoint_from(row) for row in rows if row[1] == tenant_id]
-            now = await self._db.now_in(session)
             states: list[tuple[object, ...]] = []
             for old in endpoints:
                 change = act(old, now)

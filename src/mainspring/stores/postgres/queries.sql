@@ -9,10 +9,10 @@ SELECT LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
                   ORDER BY claimable_at LIMIT 1) AS upcoming),
              (SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL));
 
--- name: serialize_claims
+-- name: serialize_claims_and_read_clock
 -- Keep claims apart for the moment they take, so that caps counted over the fleet hold exactly. A try, never a wait:
 -- a worker that is stopped inside its claim must not stop the others.
-SELECT pg_try_advisory_xact_lock(:key);
+SELECT pg_try_advisory_xact_lock(:key), clock_timestamp();
 
 -- name: due
 -- What is in flight for each tenant and host, as rows without an id, and the due endpoints of every tenant, oldest first,
@@ -28,7 +28,8 @@ UNION ALL
 SELECT due.id, due.tenant_id, due.host, due.claimable_at, 0
 FROM tenant CROSS JOIN LATERAL (
     SELECT id, tenant_id, host, claimable_at FROM schedule
-    WHERE tenant_id = tenant.id AND claimable_at <= :now AND NOT host = ANY ((SELECT hosts FROM full_hosts)::text[])
+    WHERE tenant_id = tenant.id AND claimable_at <= :now
+      AND NOT COALESCE(host = ANY ((SELECT hosts FROM full_hosts)::text[]), false)  -- opaque, so that nobody guesses that no row is left
     ORDER BY claimable_at LIMIT :limit) AS due;
 
 -- name: claim_revisions
@@ -36,9 +37,11 @@ FROM tenant CROSS JOIN LATERAL (
 SELECT id, revision FROM schedule WHERE id = ANY (:ids::text[]) AND claimable_at <= :now
 ORDER BY id FOR UPDATE SKIP LOCKED;
 
--- name: revisions
--- Lock endpoints by id, in one order for everybody, so that no two batches wait for each other.
-SELECT id, revision FROM schedule WHERE id = ANY (:ids::text[]) ORDER BY id FOR UPDATE;
+-- name: lock_and_read_clock
+-- Lock endpoints by id, in one order for everybody, so that no two batches wait for each other. The last row's clock was
+-- read when all were locked.
+SELECT id, revision, clock_timestamp() FROM (
+    SELECT id, revision FROM schedule WHERE id = ANY (:ids::text[]) ORDER BY id FOR UPDATE) AS locked;
 
 -- name: endpoints_by_id
 -- Whole endpoints, for those that are not known at their revision.

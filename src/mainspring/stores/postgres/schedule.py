@@ -55,8 +55,7 @@ class PostgresSchedule:
         rows = Batch(as_it_is)
         claims: list[Claim] = []
         async with self._db.transaction() as session:
-            await self._serialize(session)
-            now = await self._db.now_in(session)
+            now = await self._serialize(session)
             self._offset_us = to_us(now) - time.monotonic_ns() // 1000
             picked, more = await self._pick(session, now, limit, caps)
             if picked:
@@ -71,9 +70,8 @@ class PostgresSchedule:
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
         async with self._db.transaction() as session:
-            revisions = await lock(session, [each.claim.endpoint.id for each in batch])
+            revisions, now = await lock(self._db, session, [each.claim.endpoint.id for each in batch])
             endpoints = await self._endpoints(session, revisions)
-            now = await self._db.now_in(session)
             rows, report = settle_all(batch, endpoints, now, self._cron)
             await _write_states(session, rows)
             await session.run(
@@ -89,9 +87,8 @@ class PostgresSchedule:
 
     async def release(self, claims: Sequence[Claim]) -> None:
         async with self._db.transaction() as session:
-            endpoints = await self._endpoints(session, await lock(session, [claim.endpoint.id for claim in claims]))
-            now = await self._db.now_in(session)
-            rows = release_all(claims, endpoints, now)
+            revisions, now = await lock(self._db, session, [claim.endpoint.id for claim in claims])
+            rows = release_all(claims, await self._endpoints(session, revisions), now)
             await _close(session, rows, now)
             await _write_states(session, rows)
             await self._db.notify(session)
@@ -138,11 +135,14 @@ class PostgresSchedule:
         if self._moved_to_us < self._asleep_until_us:
             self._changed.set()
 
-    async def _serialize(self, session: Session) -> None:
+    async def _serialize(self, session: Session) -> datetime:
+        """Wait a moment for our turn; what time it is then."""
         for _ in range(CLAIM_LOCK_TRIES):
-            if await session.value("serialize_claims", CLAIM_LOCK):
-                return
+            ((is_ours, now),) = await session.rows("serialize_claims_and_read_clock", CLAIM_LOCK)
+            if is_ours:
+                break
             await asyncio.sleep(CLAIM_LOCK_PAUSE_S)
+        return self._db.at(now)
 
     async def _pick(self, session: Session, now: datetime, limit: int, caps: Caps) -> tuple[list[str], bool]:
         """Who gets the free places, and whether somebody due was left out."""
@@ -179,8 +179,11 @@ class PostgresSchedule:
         return endpoints
 
 
-async def lock(session: Session, ids: Sequence[str]) -> dict[str, int]:
-    return _revisions(await session.rows("revisions", list(ids)))
+async def lock(database: Database, session: Session, ids: Sequence[str]) -> tuple[dict[str, int], datetime]:
+    """What these endpoints' revisions are, theirs until the transaction ends, and what time it was when they were."""
+    rows = await session.rows("lock_and_read_clock", list(ids))
+    now = database.at(rows[-1][2]) if rows else await database.now_in(session)
+    return _revisions(rows), now
 
 
 async def tenants(session: Session, ids: set[str], now: datetime) -> dict[str, Tenant]:
