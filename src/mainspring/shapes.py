@@ -1,12 +1,11 @@
-"""Domain values as JSON objects: the stable form that scripts read. Instants are RFC 3339, durations milliseconds.
+"""Domain values as JSON objects: the stable form that every door gives out.
 
-A secret header's value is never here, sealed or open.
+Instants are RFC 3339, durations milliseconds. A secret header's value is never here, sealed or open.
 """
 
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from mainspring.cli.screen import MASK
 from mainspring.domain.instant import rfc3339
 
 if TYPE_CHECKING:
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
     from mainspring.domain.run import Body, Run
 
 Shape = dict[str, object]
+
+MASK = "••••"  # stands where a secret is
 
 
 def instant(at: datetime | None) -> str | None:

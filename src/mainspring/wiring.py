@@ -10,10 +10,12 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from itertools import count
-from secrets import randbits, token_hex
+from random import Random
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
@@ -29,8 +31,7 @@ if TYPE_CHECKING:
     from mainspring.observe import Metrics
     from mainspring.outbound.http import HttpCaller
     from mainspring.outbound.vault import KeyRing
-    from mainspring.workers.janitor import Janitor
-    from mainspring.workers.scheduler import Scheduler
+    from mainspring.workers.supervisor import Worker
 
 
 KEPT_CONNECTIONS = 100
@@ -43,13 +44,17 @@ class SystemClock:
 
 
 class TimeOrderedIds:
-    """Millisecond of the store's clock, a counter, 64 random bits: sorts by time, and within a process by order."""
+    """Millisecond of the store's clock, a counter, 64 random bits: sorts by time, and within a process by order.
+
+    An id is no secret, so the bits need not come from the system each time: that would let go of the interpreter.
+    """
 
     def __init__(self) -> None:
-        self._count = count(randbits(12))
+        self._random = Random()
+        self._count = count(self._random.getrandbits(12))
 
     def new(self, prefix: str, now: datetime) -> str:
-        return f"{prefix}_{to_us(now) // 1000:012x}{next(self._count) & 0xFFFF:04x}{token_hex(8)}"
+        return f"{prefix}_{to_us(now) // 1000:012x}{next(self._count) & 0xFFFF:04x}{self._random.getrandbits(64):016x}"
 
 
 @asynccontextmanager
@@ -221,16 +226,20 @@ def is_gone(worker: str) -> bool:
 class Running(Struct, frozen=True):
     """The workers of one process and what its doors need to look at them."""
 
-    scheduler: "Scheduler"
-    janitor: "Janitor"
-    stores: Stores
+    workers: tuple["Worker", ...]
+    desk: Desk
+    caller: "HttpCaller"
     metrics: "Metrics"
+
+    @property
+    def stores(self) -> Stores:
+        return self.desk.stores
 
     async def supervise(self, *others: "WebServer") -> None:
         """Work until a signal comes or a worker ends; drains before it returns."""
         from mainspring.workers.supervisor import supervise
 
-        await supervise([*others, self.scheduler, self.janitor])
+        await supervise([*others, *self.workers])
 
     async def check_database(self) -> str | None:
         try:
@@ -271,7 +280,8 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
         )
         scheduler = Scheduler(stores.schedule, caller, options, metrics)
         try:
-            yield Running(scheduler, Janitor(stores.upkeep, stores.runs, upkeep, metrics), stores, metrics)
+            janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics)
+            yield Running((scheduler, janitor), desk, caller, metrics)
         finally:
             await caller.aclose()
 
@@ -280,10 +290,15 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
 def open_web(settings: Settings, running: Running, on_ready: Callable[[str], None]) -> Iterator["WebServer"]:
     """The web server of one process, bound to its port and ready to be supervised beside its workers."""
     from mainspring.api.app import make_app
+    from mainspring.api.context import Context
     from mainspring.api.server import WebServer
 
-    app = make_app(running.metrics.registry(), {"database": running.check_database})
-    web = WebServer(app, settings.host, settings.port, on_ready)
+    def desk(tenant_id: str, actor: str) -> Desk:
+        return replace(running.desk, tenant_id=tenant_id, actor=actor)
+
+    checks = {"database": running.check_database}
+    context = Context(running.stores, desk, running.caller, settings, running.metrics.registry(), checks)
+    web = WebServer(make_app(context), settings.host, settings.port, on_ready)
     try:
         yield web
     finally:

@@ -6,9 +6,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from mainspring.cli.door import OutputOption, current_settings
-from mainspring.cli.screen import MASK, Output, show_json
+from mainspring.cli.screen import Output, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.duration import format_duration
+from mainspring.shapes import MASK
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings

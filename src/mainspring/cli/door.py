@@ -16,12 +16,15 @@ from typer.models import CommandFunctionType
 from mainspring.cli.screen import Output, show_error
 from mainspring.domain.errors import (
     Conflict,
+    Forbidden,
     InvalidInput,
     MainspringError,
     Misconfigured,
+    NotAuthenticated,
     NotFound,
     QuotaExceeded,
     StoreUnavailable,
+    TooManyRequests,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +40,8 @@ EXIT_CODES: dict[int, str] = {
     2: "Usage: no such command or option, or a value of the wrong kind.",
     3: "Not found: the message suggests the nearest name.",
     4: "Conflict: the state must change first.",
-    5: "The database is unavailable; try again.",
+    5: "The database or the server is unavailable; try again.",
+    6: "Not allowed: no valid key or password, or one without the scope that this needs.",
     78: "Misconfigured: a setting must change.",
 }
 EXIT_CODE_OF: dict[type[MainspringError], int] = {
@@ -46,6 +50,9 @@ EXIT_CODE_OF: dict[type[MainspringError], int] = {
     NotFound: 3,
     Conflict: 4,
     StoreUnavailable: 5,
+    TooManyRequests: 5,
+    NotAuthenticated: 6,
+    Forbidden: 6,
     Misconfigured: 78,
 }
 

@@ -6,9 +6,9 @@ import typer
 
 from mainspring.cli.door import OutputOption, ask
 from mainspring.cli.screen import Output, as_json, clock, say, show_json
-from mainspring.cli.shapes import event_shape
 from mainspring.cli.sights import names_of
 from mainspring.cli.table import Column, show_table
+from mainspring.shapes import event_shape
 
 if TYPE_CHECKING:
     from mainspring.domain.event import StoredEvent

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from mainspring.cli.arguments import read_instant
 from mainspring.cli.screen import harmless
-from mainspring.cli.shapes import decision_shape
 from mainspring.domain.duration import DURATION_MS_MAX, format_duration
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint, LostWorkerPolicy, MisfirePolicy
 from mainspring.domain.errors import InvalidInput, did_you_mean
@@ -28,6 +27,7 @@ from mainspring.domain.name import shown
 from mainspring.domain.run import HttpAction, Trigger
 from mainspring.domain.schedule import CRON, check_cron, check_timezone
 from mainspring.domain.text import clean_text
+from mainspring.shapes import decision_shape
 
 LINE_BYTES_MAX = 1_000_000
 NOW_MIN, NOW_MAX = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)

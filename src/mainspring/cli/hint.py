@@ -9,10 +9,10 @@ import typer
 from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_instant, read_span
 from mainspring.cli.door import Door, OutputOption, ask
 from mainspring.cli.screen import Output, say, show_json, when
-from mainspring.cli.shapes import endpoint_shape
 from mainspring.cli.sights import Sight, hints_in_words, see
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput
+from mainspring.shapes import endpoint_shape
 
 if TYPE_CHECKING:
     from mainspring.domain.changes import Change

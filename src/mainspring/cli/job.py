@@ -7,9 +7,9 @@ import typer
 from mainspring.cli.arguments import JobName
 from mainspring.cli.door import Door, OutputOption, ask
 from mainspring.cli.screen import Output, relative, say, show_json, when
-from mainspring.cli.shapes import endpoint_shape, job_shape
 from mainspring.cli.sights import Sight, schedule_in_words, see_all
 from mainspring.cli.table import Column, show_fields, show_table
+from mainspring.shapes import endpoint_shape, job_shape
 
 if TYPE_CHECKING:
     from datetime import datetime

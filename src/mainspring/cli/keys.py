@@ -6,8 +6,8 @@ import typer
 
 from mainspring.cli.door import Door, OutputOption, ask
 from mainspring.cli.screen import Output, note, say, show_json, when
-from mainspring.cli.shapes import instant
 from mainspring.cli.table import Column, show_table
+from mainspring.shapes import instant
 
 if TYPE_CHECKING:
     from datetime import datetime

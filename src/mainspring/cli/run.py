@@ -7,11 +7,11 @@ import typer
 
 from mainspring.cli.door import Door, OutputOption, ask
 from mainspring.cli.screen import Output, clock, relative, show_json, took, when
-from mainspring.cli.shapes import run_in_full, run_shape
 from mainspring.cli.sights import body_in_words, body_view, names_of, phases_in_words
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.domain.errors import InvalidInput, NotFound, did_you_mean
 from mainspring.domain.name import shown
+from mainspring.shapes import run_in_full, run_shape
 
 if TYPE_CHECKING:
     from datetime import datetime

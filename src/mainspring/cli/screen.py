@@ -15,8 +15,6 @@ from mainspring.domain.errors import MainspringError
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.text import spelled_out
 
-MASK = "••••"
-
 _NOT_PLAIN = re.compile(r"[^\x20-\x7e\n]")
 
 

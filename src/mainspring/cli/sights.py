@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from mainspring.cli.screen import MASK, clock, took, when
-from mainspring.cli.shapes import state_of
+from mainspring.cli.screen import clock, took, when
 from mainspring.cli.table import show_fields
 from mainspring.domain.duration import format_duration
+from mainspring.shapes import MASK, state_of
 
 if TYPE_CHECKING:
     from mainspring.domain.endpoint import Endpoint

@@ -7,10 +7,10 @@ import typer
 from mainspring.cli.arguments import NO_VALUE, read_quota
 from mainspring.cli.door import Door, OutputOption, ask
 from mainspring.cli.screen import Output, show_json
-from mainspring.cli.shapes import tenant_shape
 from mainspring.cli.table import show_fields
 from mainspring.domain.duration import format_duration, parse_duration_ms
 from mainspring.domain.errors import InvalidInput
+from mainspring.shapes import tenant_shape
 
 if TYPE_CHECKING:
     from mainspring.domain.endpoint import Tenant

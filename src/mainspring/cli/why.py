@@ -8,10 +8,10 @@ import typer
 from mainspring.cli.arguments import EndpointName, read_assumption
 from mainspring.cli.door import OutputOption, ask
 from mainspring.cli.screen import Output, clock, relative, say, show_json, when
-from mainspring.cli.shapes import decision_shape, instant, run_shape, state_of, step_shape
 from mainspring.cli.sights import Sight, hints_in_words, see
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.instant import FOREVER
+from mainspring.shapes import decision_shape, instant, run_shape, state_of, step_shape
 
 if TYPE_CHECKING:
     from mainspring.domain.governor import Decision, Step

@@ -5,6 +5,9 @@
     ├── NotFound           name something that exists          (kind, name)
     ├── Conflict           change the state first              (kind, name)
     ├── QuotaExceeded      ask for less, or for a higher quota (quota, limit)
+    ├── NotAuthenticated   say who you are
+    ├── Forbidden          ask somebody who may                (scope)
+    ├── TooManyRequests    wait, then try again                (retry_after_s)
     ├── StoreUnavailable   wait and try again
     └── Misconfigured      the operator changes a setting      (setting)
 
@@ -54,6 +57,26 @@ class QuotaExceeded(MainspringError):
         super().__init__(message)
         self.quota = quota
         self.limit = limit
+
+
+class NotAuthenticated(MainspringError):
+    code = "not-authenticated"
+
+
+class Forbidden(MainspringError):
+    code = "forbidden"
+
+    def __init__(self, message: str, *, scope: str) -> None:
+        super().__init__(message)
+        self.scope = scope
+
+
+class TooManyRequests(MainspringError):
+    code = "too-many-requests"
+
+    def __init__(self, message: str, *, retry_after_s: int) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class StoreUnavailable(MainspringError):

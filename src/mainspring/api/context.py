@@ -1,0 +1,23 @@
+"""What the routes work with: the open stores and the few things of this process that a request may need."""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from msgspec import Struct
+from prometheus_client import CollectorRegistry
+
+from mainspring.operations.endpoints import Desk
+from mainspring.ports import Caller, Stores
+from mainspring.settings import Settings
+
+Check = Callable[[], Awaitable[str | None]]  # None: fine; else what is wrong
+
+
+class Context(Struct, frozen=True):
+    """Kept at `app.state.context`."""
+
+    stores: Stores
+    desk: Callable[[str, str], Desk]  # of a tenant, for an actor
+    caller: Caller
+    settings: Settings
+    registry: CollectorRegistry
+    checks: Mapping[str, Check]

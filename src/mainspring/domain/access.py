@@ -1,0 +1,54 @@
+"""Who may do what: scopes, the roles that bundle them, and the principal on whose behalf a request acts."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from mainspring.domain.errors import Forbidden
+
+
+class Scope(StrEnum):
+    READ = "read"
+    RUN = "run"
+    WRITE = "write"
+    ADMIN = "admin"
+
+
+MEANING: dict[Scope, str] = {
+    Scope.READ: "Look at everything of the tenant except secrets.",
+    Scope.RUN: "Run, test, pause and resume endpoints; write and clear hints; reset failures.",
+    Scope.WRITE: "Create, change, archive and delete jobs, endpoints, rules, alerts and workflows.",
+    Scope.ADMIN: "Manage keys, signing keys, members, quotas and the audit trail.",
+}
+
+
+class Role(StrEnum):
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    OWNER = "owner"
+
+
+SCOPES_OF: dict[Role, frozenset[Scope]] = {
+    Role.VIEWER: frozenset({Scope.READ}),
+    Role.OPERATOR: frozenset({Scope.READ, Scope.RUN, Scope.WRITE}),
+    Role.OWNER: frozenset(Scope),
+}
+
+
+class Principal(Struct, frozen=True):
+    """Somebody who was recognised, in one tenant. The scopes of a key are its own, not those of its maker."""
+
+    tenant_id: str
+    actor: str  # as events and the audit trail name it: `user:ann@example.com`, `key:k_8f3a`, `cli`
+    scopes: frozenset[Scope]
+    user_id: str = ""  # "": a key or a process, not a person
+    session_id: str = ""
+    is_operator: bool = False  # of the installation: may see and make tenants
+
+    def require(self, scope: Scope) -> None:
+        if scope not in self.scopes:
+            has = ", ".join(sorted(self.scopes)) or "none"
+            raise Forbidden(
+                f"this needs the scope {scope!s}, and {self.actor} has {has}; use a key or an account that has it",
+                scope=scope,
+            )
