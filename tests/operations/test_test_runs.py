@@ -3,11 +3,14 @@
 from datetime import timedelta
 
 import msgspec
+import pytest
+from msgspec.structs import replace
 from tests.stores.world import START, FixedClock, claim, get, told
 
 from mainspring.domain.definition import Definition
+from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.run import Body, Outcome, Phases, Request, Run, RunStatus, Trigger, slot_id
+from mainspring.domain.run import Body, Header, Outcome, Phases, Request, Run, RunStatus, Trigger, slot_id
 from mainspring.operations import testing
 from mainspring.operations.endpoints import Desk, add_endpoint
 from mainspring.operations.signing import add_signing_key
@@ -106,3 +109,30 @@ async def test_test_run_without_a_body_has_none(desk: Desk) -> None:
 
     assert await desk.stores.runs.body("default", run.id) is None
     assert [each.id for each in await desk.stores.runs.runs("default", RunFilter())] == [run.id]
+
+
+async def test_check_calls_what_is_not_stored_and_leaves_no_trace(desk: Desk) -> None:
+    await add_signing_key(desk, "whsec_1")
+    before = await told(desk.stores)
+    caller = ScriptedCaller(Outcome(RunStatus.SUCCESS, 5, 200))
+    definition = replace(HEALTH, headers=(Header("X-Api-Key", "hunter2"),), job="new one")
+
+    endpoint, outcome = await testing.check_endpoint(desk, caller, definition)
+
+    (request,) = caller.requests
+    (header,) = request.action.headers
+    context = f"default|{endpoint.id}|header:x-api-key"
+    assert (outcome, request.endpoint_id, len(request.signing_keys)) == (caller.outcome, endpoint.id, 1)
+    assert desk.vault.open(header.value, context) == "hunter2"
+    assert await desk.stores.endpoints.endpoint("default", endpoint.id) is None
+    assert await desk.stores.endpoints.jobs("default") == []
+    assert await told(desk.stores) == before
+
+
+async def test_check_refuses_what_could_not_be_added(desk: Desk) -> None:
+    caller = ScriptedCaller(Outcome(RunStatus.SUCCESS, 5, 200))
+
+    with pytest.raises(InvalidInput, match="neither a cron expression nor an interval"):
+        await testing.check_endpoint(desk, caller, replace(HEALTH, interval_ms=None))
+
+    assert caller.requests == []

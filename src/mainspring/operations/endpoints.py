@@ -63,6 +63,15 @@ async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:
     return endpoint
 
 
+async def draft_endpoint(desk: Desk, definition: Definition) -> Endpoint:
+    """The endpoint that this definition would make, checked and sealed, but neither stored nor in any stored job."""
+    now = await desk.stores.schedule.now()
+    endpoint_id = desk.ids.new("ep", now)
+    checked, host = _checked(desk, definition, await _tenant(desk), endpoint_id)
+    job = Job("", desk.tenant_id, checked.job, "", JobStatus.ACTIVE, now, now)
+    return plan_first(_new_endpoint(desk, endpoint_id, checked, host, job, now), now, desk.cron)
+
+
 async def find_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
     endpoint = await desk.stores.endpoints.endpoint(desk.tenant_id, name_or_id)
     if endpoint is None:
