@@ -5,7 +5,7 @@ A store method is one query or one transaction; it decides nothing itself, it ap
 rows it has locked. Two implementations exist for every port here; the behaviour suite in `tests/stores` runs on both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from mainspring.domain.changes import Act, Change
 from mainspring.domain.claiming import Claim
-from mainspring.domain.endpoint import Endpoint, Job, Tenant
+from mainspring.domain.endpoint import Endpoint, Job, JobStatus, Tenant
 from mainspring.domain.event import Event, StoredEvent
 from mainspring.domain.run import Body, Outcome, Request, Run, RunStatus
 from mainspring.domain.settling import Finished
@@ -115,15 +115,25 @@ class RunFilter(Struct, frozen=True):
 class EndpointFilter(Struct, frozen=True):
     job_id: str | None = None
     archived: bool = False
-    after_name: str | None = None
+    after: tuple[str, str] | None = None  # name and id of the last one seen: archived ones may share a name
     limit: int = 100
+
+
+Join = Callable[[Endpoint, JobStatus, int], Endpoint]  # a new endpoint, its job's status, how many there are
+
+
+def as_it_is(endpoint: Endpoint, job: JobStatus, others: int) -> Endpoint:
+    return endpoint
 
 
 class EndpointStore(Protocol):
     """Jobs, endpoints and tenants, for operations. Everything is asked for within one tenant."""
 
-    async def add_endpoint(self, endpoint: Endpoint, event: Event) -> None:
-        """Raises Conflict where the tenant already has an endpoint of that name that is not archived."""
+    async def add_endpoint(self, endpoint: Endpoint, event: Event, join: Join = as_it_is) -> None:
+        """Add what `join` makes of it; raises Conflict where the name is taken by one that is not archived.
+
+        Until it is written, its job's status stays as `join` is told, and nobody else adds one for the tenant.
+        """
 
     async def endpoint(self, tenant_id: str, name_or_id: str) -> Endpoint | None:
         """By id, or by name among those not archived."""

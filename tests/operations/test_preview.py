@@ -63,7 +63,6 @@ EXPIRING = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="preview does not know that the baseline is back at once when a hint expires")
 @pytest.mark.parametrize("endpoint", EXPIRING.values(), ids=EXPIRING)
 async def test_preview_knows_that_the_baseline_is_back_when_a_hint_expires_that(
     stores: Stores, clock: FixedClock, endpoint: Endpoint

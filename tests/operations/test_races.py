@@ -99,7 +99,6 @@ async def test_edit_of_one_field_does_not_undo_the_edit_of_another(desk: Desk) -
     assert (stored.interval_ms, stored.description) == (30_000, "slowly")
 
 
-@pytest.mark.xfail(strict=True, reason="add_endpoint takes the status of a job that it read before it writes")
 async def test_endpoint_that_joins_a_job_while_it_is_paused_does_not_run(desk: Desk) -> None:
     await add_job(desk, "shop")
     slow = interrupted(desk, "add_endpoint", lambda: set_job_status(desk, "shop", JobStatus.PAUSED))
@@ -109,7 +108,6 @@ async def test_endpoint_that_joins_a_job_while_it_is_paused_does_not_run(desk: D
     assert (await claim(desk.stores)).claims == ()
 
 
-@pytest.mark.xfail(strict=True, reason="add_endpoint counts before it writes")
 async def test_quota_of_endpoints_holds_for_two_that_are_added_at_once(desk: Desk) -> None:
     await desk.stores.endpoints.put_tenant(Tenant("default", "default", endpoints_max=1))
     slow = interrupted(desk, "add_endpoint", lambda: add_endpoint(desk, HEALTH))

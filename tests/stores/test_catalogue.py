@@ -124,14 +124,19 @@ async def test_endpoints_are_listed_by_name_in_one_order_on_every_database(store
     assert await names(stores, EndpointFilter()) == sorted(given)
 
 
+async def names_in_pages(stores: Stores, wanted: EndpointFilter) -> list[str]:
+    seen: list[str] = []
+    while page := await stores.endpoints.endpoints("default", wanted):
+        seen += [endpoint.name for endpoint in page]
+        wanted = replace(wanted, after=(page[-1].name, page[-1].id))
+    return seen
+
+
 async def test_endpoints_are_listed_in_pages_that_lose_none(stores: Stores) -> None:
     given = [f"endpoint {number:03d}" for number in range(7)]
     await add(stores, *[an_endpoint(name) for name in given])
-    seen: list[str] = []
-    while page := await names(stores, EndpointFilter(after_name=seen[-1] if seen else None, limit=3)):
-        seen += page
 
-    assert seen == given
+    assert await names_in_pages(stores, EndpointFilter(limit=3)) == given
 
 
 async def test_endpoints_are_listed_by_job(stores: Stores) -> None:
@@ -149,17 +154,13 @@ async def test_archived_endpoints_are_listed_apart(stores: Stores) -> None:
     assert await names(stores, EndpointFilter(archived=True)) == ["gone"]
 
 
-@pytest.mark.xfail(strict=True, reason="a page begins after a name, and archived endpoints may share one")
 async def test_archived_endpoints_of_one_name_are_listed_in_pages_that_lose_none(stores: Stores) -> None:
     for _ in range(3):
         endpoint = an_endpoint("health")
         await add(stores, endpoint)
         await change(stores, endpoint, archived())
-    seen: list[str] = []
-    while page := await names(stores, EndpointFilter(archived=True, after_name=seen[-1] if seen else None, limit=2)):
-        seen += page
 
-    assert seen == ["health"] * 3
+    assert await names_in_pages(stores, EndpointFilter(archived=True, limit=2)) == ["health"] * 3
 
 
 async def test_endpoints_of_another_tenant_are_not_listed(stores: Stores) -> None:

@@ -47,15 +47,15 @@ async def see_all(desk: "Desk", job: str | None, archived: bool, count: int | No
     jobs = {each.id: each.name for each in await desk.stores.endpoints.jobs(desk.tenant_id)}
     now = await desk.stores.schedule.now()
     sights: list[Sight] = []
-    after: str | None = None
+    after: tuple[str, str] | None = None
     while count is None or len(sights) < count:
         limit = PAGE if count is None else min(PAGE, count - len(sights))
-        wanted = EndpointFilter(job_id=job_id, archived=archived, after_name=after, limit=limit)
+        wanted = EndpointFilter(job_id=job_id, archived=archived, after=after, limit=limit)
         page = await desk.stores.endpoints.endpoints(desk.tenant_id, wanted)
         sights.extend(Sight(endpoint, jobs[endpoint.job_id], now) for endpoint in page)
         if len(page) < limit:
             break
-        after = page[-1].name
+        after = page[-1].name, page[-1].id
     return sights
 
 

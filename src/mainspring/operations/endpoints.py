@@ -54,12 +54,19 @@ async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:
     now = await desk.stores.schedule.now()
     endpoint_id = desk.ids.new("ep", now)
     checked, host = _checked(desk, definition, tenant, endpoint_id)
-    await _check_count(desk, tenant)
     job = await _job(desk, checked.job, now)
-    endpoint = plan_first(_new_endpoint(desk, endpoint_id, checked, host, job, now), now, desk.cron)
+    endpoint = _new_endpoint(desk, endpoint_id, checked, host, job, now)
     data: dict[str, object] = {"name": endpoint.name, "url": endpoint.action.url}
     event = Event(EventType.ENDPOINT_CREATED, now, desk.tenant_id, endpoint.id, "", desk.actor, data)
-    await desk.stores.endpoints.add_endpoint(endpoint, event)
+
+    def join(new: Endpoint, status: JobStatus, others: int) -> Endpoint:
+        nonlocal endpoint
+        _check_count(tenant, others)
+        _check_open(job.name, status)
+        endpoint = plan_first(replace(new, job_active=status is JobStatus.ACTIVE), now, desk.cron)
+        return endpoint
+
+    await desk.stores.endpoints.add_endpoint(endpoint, event, join)
     return endpoint
 
 
@@ -221,26 +228,27 @@ async def _tenant(desk: Desk) -> Tenant:
     return tenant
 
 
-async def _check_count(desk: Desk, tenant: Tenant) -> None:
+def _check_count(tenant: Tenant, there: int) -> None:
     most = tenant.endpoints_max
-    if most is None:
-        return
-    there = await desk.stores.endpoints.endpoints(desk.tenant_id, EndpointFilter(limit=most))
-    if len(there) >= most:
+    if most is not None and there >= most:
         raise QuotaExceeded(
-            f"tenant {tenant.id!r} has {len(there)} endpoints, as many as its quota endpoints_max allows; "
+            f"tenant {tenant.id!r} has {there} endpoints, as many as its quota endpoints_max allows; "
             "archive one or raise the quota",
             quota="endpoints_max",
             limit=most,
         )
 
 
+def _check_open(name: str, status: JobStatus) -> None:
+    if status is JobStatus.ARCHIVED:
+        raise Conflict(f"job {name!r} is archived; choose another job", kind="job", name=name)
+
+
 async def _job(desk: Desk, name: str, now: datetime) -> Job:
     """The job of that name; made if it is new, because one endpoint should not need two commands."""
     for job in await desk.stores.endpoints.jobs(desk.tenant_id):
         if job.name == name:
-            if job.status is JobStatus.ARCHIVED:
-                raise Conflict(f"job {name!r} is archived; choose another job", kind="job", name=name)
+            _check_open(name, job.status)
             return job
     job = Job(desk.ids.new("job", now), desk.tenant_id, name, "", JobStatus.ACTIVE, now, now)
     event = Event(EventType.JOB_CREATED, now, desk.tenant_id, actor=desk.actor, data={"name": name})

@@ -69,10 +69,10 @@ async def set_job_status(desk: Desk, name_or_id: str, status: JobStatus) -> Job:
             return changes.archive(endpoint, at, desk.actor)
         return changes.set_job_active(endpoint, status is JobStatus.ACTIVE, at, desk.actor, desk.cron)
 
-    after: str | None = None
+    after: tuple[str, str] | None = None
     while page := await desk.stores.endpoints.endpoints(
-        desk.tenant_id, EndpointFilter(job_id=job.id, after_name=after, limit=PAGE)
+        desk.tenant_id, EndpointFilter(job_id=job.id, after=after, limit=PAGE)
     ):
         await desk.stores.endpoints.change_endpoints(desk.tenant_id, [endpoint.id for endpoint in page], act)
-        after = page[-1].name
+        after = page[-1].name, page[-1].id
     return changed

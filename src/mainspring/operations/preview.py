@@ -1,34 +1,48 @@
-"""What comes next, and what would come if: the governor asked again and again on an endpoint as it would become."""
+"""What comes next, and what would come if: an endpoint walked from run to run by the domain's own rules."""
 
 from datetime import datetime
 
 from msgspec.structs import replace
 
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.governor import CronReader, Decision, decode_trail, plan_next_run
+from mainspring.domain.governor import CronReader, Decision, decode_trail
 from mainspring.domain.instant import FOREVER
+from mainspring.domain.planning import expire_hints, plan_after_run, replan, without_expired_hints
 
 
 def preview(
     endpoint: Endpoint, now: datetime, count: int, cron: CronReader, failures: int | None = None
 ) -> list[Decision]:
     """The next `count` runs, each on its slot and successful; with `failures`, as if every run failed from there on."""
-    state = endpoint if failures is None else replace(endpoint, failure_count=failures)
+    state = endpoint
+    if failures is not None:
+        state = replan(replace(state, failure_count=failures, anchor_at=max(state.anchor_at, now)), now, cron)
+    elif state.next_run_at is None:
+        state = replan(replace(state, anchor_at=now), now, cron)
     decisions: list[Decision] = []
-    if failures is not None or endpoint.next_run_at is None:
-        decision = plan_next_run(max(endpoint.anchor_at, now) if failures is not None else now, state, cron)
-    else:
-        decision = Decision(max(endpoint.next_run_at, now), endpoint.source, decode_trail(endpoint.trail))
-    if not endpoint.can_run:
-        return []
-    while decision.next_run_at < FOREVER:
-        decisions.append(decision)
-        if len(decisions) == count:
+    while endpoint.can_run and len(decisions) < count:
+        state = _after_hints_that_expire_before_it(state, cron)
+        if state.next_run_at is None or state.next_run_at >= FOREVER:
             break
-        at = decision.next_run_at
-        one_shot = state.one_shot_hint
-        if one_shot is not None and one_shot.next_run_at <= at:
-            one_shot = None
-        state = replace(state, failure_count=0 if failures is None else state.failure_count + 1, one_shot_hint=one_shot)
-        decision = plan_next_run(at, state, cron)
+        at = max(state.next_run_at, now)
+        decisions.append(Decision(at, state.source, decode_trail(state.trail)))
+        state = _after_run(state, at, 0 if failures is None else state.failure_count + 1, cron)
     return decisions
+
+
+def _after_hints_that_expire_before_it(state: Endpoint, cron: CronReader) -> Endpoint:
+    while state.next_run_at is not None:
+        hints = (state.interval_hint, state.one_shot_hint)
+        ends = [hint.expires_at for hint in hints if hint is not None and hint.expires_at < state.next_run_at]
+        if not ends:
+            break
+        state, _ = expire_hints(state, min(ends), cron)
+    return state
+
+
+def _after_run(state: Endpoint, at: datetime, failures: int, cron: CronReader) -> Endpoint:
+    one_shot = state.one_shot_hint
+    if one_shot is not None and one_shot.next_run_at <= at:
+        one_shot = None
+    ended = replace(state, failure_count=failures, one_shot_hint=one_shot, deferred_until=None)
+    return plan_after_run(without_expired_hints(ended, at)[0], at, at, at, cron)

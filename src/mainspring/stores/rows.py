@@ -188,6 +188,11 @@ def job_from(row: Sequence[Any]) -> Job:
     return Job(*parts)
 
 
+def joined_status(status: object) -> JobStatus:
+    """The status of a job that is joined; one that is not there takes nobody in."""
+    return JobStatus(str(status)) if status is not None else JobStatus.ARCHIVED
+
+
 def job_values(job: Job) -> tuple[object, ...]:
     return (job.id, job.tenant_id, job.name, job.description, job.status, job.created_at, job.updated_at)
 

@@ -8,7 +8,7 @@ from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
-from mainspring.ports import EndpointFilter
+from mainspring.ports import EndpointFilter, Join, as_it_is
 from mainspring.stores.postgres.database import Database, Session, columns
 from mainspring.stores.postgres.schedule import lock, tenants
 from mainspring.stores.rows import (
@@ -19,6 +19,7 @@ from mainspring.stores.rows import (
     event_rows,
     job_from,
     job_values,
+    joined_status,
     state_values,
 )
 
@@ -28,14 +29,16 @@ class PostgresEndpoints:
         self._db = database
         self._wake = wake
 
-    async def add_endpoint(self, endpoint: Endpoint, event: Event) -> None:
+    async def add_endpoint(self, endpoint: Endpoint, event: Event, join: Join = as_it_is) -> None:
         async with self._db.transaction() as session:
+            job = await session.value("lock_job", endpoint.tenant_id, endpoint.job_id)
+            others = await session.value("count_endpoints", endpoint.tenant_id)
+            new = join(endpoint, joined_status(job), int(str(others or 0)))
             try:
-                await session.run("add_endpoint", *config_values(endpoint))
+                await session.run("add_endpoint", *config_values(new))
             except asyncpg.UniqueViolationError as fault:
-                raise _taken("endpoint", endpoint.name) from fault
-            state = state_values(endpoint)
-            await session.run("add_schedule", endpoint.id, endpoint.tenant_id, endpoint.host, *state)
+                raise _taken("endpoint", new.name) from fault
+            await session.run("add_schedule", new.id, new.tenant_id, new.host, *state_values(new))
             await add_events(session, [event])
             await self._db.notify(session)
         self._wake()
@@ -48,7 +51,7 @@ class PostgresEndpoints:
     async def endpoints(self, tenant_id: str, wanted: EndpointFilter) -> list[Endpoint]:
         async with self._db.statement() as session:
             rows = await session.rows(
-                "endpoints", tenant_id, wanted.job_id, wanted.archived, wanted.after_name, wanted.limit
+                "endpoints", tenant_id, wanted.job_id, wanted.archived, *(wanted.after or (None, None)), wanted.limit
             )
         return [endpoint_from(row) for row in rows]
 

@@ -112,6 +112,17 @@ UPDATE endpoint SET {{config_assignments}} WHERE id = :id;
 -- Where an endpoint calls, for the cap on one host, after an edit.
 UPDATE schedule SET host = :host WHERE id = :id;
 
+-- name: lock_job
+-- A job's status, which stays so until the transaction ends; and nobody else adds an endpoint for its tenant meanwhile.
+SELECT job.status FROM job JOIN tenant ON tenant.id = job.tenant_id WHERE job.tenant_id = :tenant_id AND job.id = :id
+FOR SHARE OF job FOR NO KEY UPDATE OF tenant;
+
+-- name: count_endpoints
+-- How many endpoints count towards a tenant's quota; a tenant without one is not counted.
+SELECT CASE WHEN endpoints_max IS NULL THEN 0 ELSE
+    (SELECT COUNT(*) FROM endpoint WHERE tenant_id = tenant.id AND archived_at IS NULL) END
+FROM tenant WHERE id = :tenant_id;
+
 -- name: add_endpoint
 -- A new endpoint.
 INSERT INTO endpoint ({{config_columns}}) VALUES ({{config_parameters}});
@@ -130,7 +141,7 @@ ORDER BY id <> :name;
 -- A page of endpoints by name.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
 WHERE endpoint.tenant_id = :tenant_id AND (:job_id::text IS NULL OR job_id = :job_id) AND (archived_at IS NOT NULL) = :archived
-  AND (:after_name::text IS NULL OR name > :after_name)
+  AND (:after_name::text IS NULL OR (name, id) > (:after_name, :after_id::text))
 ORDER BY name, id LIMIT :limit;
 
 -- name: delete_runs

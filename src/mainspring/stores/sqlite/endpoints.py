@@ -8,8 +8,8 @@ from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
-from mainspring.ports import EndpointFilter
-from mainspring.stores.rows import config_values, event_rows, job_from, job_values, state_values
+from mainspring.ports import EndpointFilter, Join, as_it_is
+from mainspring.stores.rows import config_values, event_rows, job_from, job_values, joined_status, state_values
 from mainspring.stores.sqlite.database import Connection, Database, instant, microseconds
 from mainspring.stores.sqlite.schedule import encoded, endpoint_row, tenant
 
@@ -19,11 +19,14 @@ class SqliteEndpoints:
         self._db = database
         self._wake = wake
 
-    async def add_endpoint(self, endpoint: Endpoint, event: Event) -> None:
+    async def add_endpoint(self, endpoint: Endpoint, event: Event, join: Join = as_it_is) -> None:
         def work(db: Connection) -> None:
+            job = db.value("lock_job", endpoint.tenant_id, endpoint.job_id)
+            others = db.value("count_endpoints", endpoint.tenant_id)
+            new = join(endpoint, joined_status(job), int(str(others or 0)))
             try:
-                db.run("add_endpoint", *config_values(endpoint))
-                db.run("add_schedule", endpoint.id, endpoint.tenant_id, endpoint.host, *state_values(endpoint))
+                db.run("add_endpoint", *config_values(new))
+                db.run("add_schedule", new.id, new.tenant_id, new.host, *state_values(new))
             except apsw.ConstraintError as fault:
                 raise _taken("endpoint", endpoint.name, fault) from fault
             add_events(db, [event])
@@ -37,7 +40,9 @@ class SqliteEndpoints:
 
     async def endpoints(self, tenant_id: str, wanted: EndpointFilter) -> list[Endpoint]:
         rows = await self._db.read(
-            lambda db: db.rows("endpoints", tenant_id, wanted.job_id, wanted.archived, wanted.after_name, wanted.limit)
+            lambda db: db.rows(
+                "endpoints", tenant_id, wanted.job_id, wanted.archived, *(wanted.after or (None, None)), wanted.limit
+            )
         )
         return [endpoint_row(row) for row in rows]
 
