@@ -361,7 +361,6 @@ async def test_superseded_result_keeps_what_it_brought(stores: Stores, clock: Fi
     assert await stores.runs.body("default", late.run_id) == BODIES["a body one byte longer"]
 
 
-@pytest.mark.xfail(strict=True, reason="settling does not see that a superseded run was recorded before")
 async def test_superseded_result_that_comes_again_is_told_once(stores: Stores, clock: FixedClock) -> None:
     await add(stores, an_endpoint())
     (late,) = (await claim(stores)).claims

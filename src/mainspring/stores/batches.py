@@ -5,7 +5,7 @@ others go on.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -48,6 +48,10 @@ class Batch:
     closed: list[tuple[str, str, str, str]] = field(default_factory=list)  # tenant, run, status, error
     events: list[Event] = field(default_factory=list)
     endpoints: list[Endpoint] = field(default_factory=list)  # as they are after the write
+
+    def leave_out(self, told: Collection[str]) -> None:
+        """Superseded results that were recorded before, by a write whose answer was lost, are not told again."""
+        self.events = [event for event in self.events if event.run_id not in told]
 
     def add_state(self, endpoint: Endpoint) -> None:
         self.endpoints.append(endpoint)

@@ -95,6 +95,11 @@ WITH settled AS (
 )
 INSERT INTO event ({{event_columns}}) SELECT * FROM unnest({{event_arrays}});
 
+-- name: superseded_runs
+-- Which of these runs are known to have come too late.
+SELECT id FROM run WHERE endpoint_id = ANY (:endpoint_ids::text[]) AND id = ANY (:ids::text[])
+  AND status = 'superseded';
+
 -- name: write_states
 -- Whole states, where more changed than an ordinary claim or finish changes.
 UPDATE schedule SET revision = revision + 1, {{state_assignments}}

@@ -73,6 +73,9 @@ class PostgresSchedule:
             revisions, now = await lock(self._db, session, [each.claim.endpoint.id for each in batch])
             endpoints = await self._endpoints(session, revisions)
             rows, report = settle_all(batch, endpoints, now, self._cron)
+            if report.superseded:
+                late = [each.claim.endpoint.id for each in batch], list(report.superseded)
+                rows.leave_out({str(row[0]) for row in await session.rows("superseded_runs", *late)})
             await _write_states(session, rows)
             await session.run(
                 "write_results",

@@ -54,6 +54,11 @@ FROM schedule WHERE id IN (SELECT value FROM json_each(:ids));
 UPDATE schedule SET revision = revision + 1, {{outcome_assignments}}
 FROM (SELECT {{outcome_values}} FROM json_each(:rows)) AS new WHERE schedule.id = new.id;
 
+-- name: superseded_runs
+-- Which of these runs are known to have come too late.
+SELECT id FROM run WHERE endpoint_id IN (SELECT value FROM json_each(:endpoint_ids)) AND id IN (SELECT value FROM json_each(:ids))
+  AND status = 'superseded';
+
 -- name: write_state
 -- An endpoint's whole state.
 UPDATE schedule SET revision = revision + 1, {{state_assignments}} WHERE id = :id;

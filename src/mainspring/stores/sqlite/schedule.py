@@ -76,6 +76,9 @@ class SqliteSchedule:
             revisions, locked = self._lock(db, [each.claim.endpoint.id for each in batch])
             now = self._db.clock.now()
             rows, report = settle_all(batch, locked, now, self._cron, microseconds)
+            if report.superseded:
+                late = encoded([each.claim.endpoint.id for each in batch]), encoded(report.superseded)
+                rows.leave_out({str(row[0]) for row in db.rows("superseded_runs", *late)})
             _write(db, rows, now)
             return report, revisions, rows.endpoints
 
