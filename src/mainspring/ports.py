@@ -5,7 +5,7 @@ A store method is one query or one transaction; it decides nothing itself, it ap
 rows it has locked. Two implementations exist for every port here; the behaviour suite in `tests/stores` runs on both.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -166,6 +166,28 @@ class EndpointStore(Protocol):
         """Create or change a tenant's name and quotas."""
 
 
+class Changeset(Struct, frozen=True):
+    """What one application of configuration changes; `acts` are by endpoint id, `freed` give up their names."""
+
+    new_jobs: Sequence[Job] = ()
+    changed_jobs: Sequence[Job] = ()
+    acts: Mapping[str, Act] = {}
+    freed: Sequence[str] = ()
+    new_endpoints: Sequence[Endpoint] = ()
+    events: Sequence[Event] = ()
+
+
+class ConfigurationStore(Protocol):
+    """Many changes at once, for configuration as code."""
+
+    async def apply(self, tenant_id: str, changeset: Changeset) -> None:
+        """Jobs, then acts on locked rows with the store's now, then new endpoints: one transaction, all or nothing.
+
+        Names may go round in a circle. Raises Conflict where a name is taken in the end, NotFound where an endpoint of
+        `acts` is gone, and whatever an act raises.
+        """
+
+
 class WorkerRow(Struct, frozen=True):
     id: str
     kind: str
@@ -264,3 +286,4 @@ class Stores(Struct, frozen=True):
     endpoints: EndpointStore
     runs: RunStore
     upkeep: UpkeepStore
+    configuration: ConfigurationStore

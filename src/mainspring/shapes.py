@@ -71,6 +71,7 @@ def endpoint_shape(endpoint: "Endpoint", job: str, now: datetime) -> Shape:
         "catch_up_max": endpoint.catch_up_max,
         "max_lateness_ms": endpoint.max_lateness_ms,
         "on_lost_worker": endpoint.on_lost_worker.value,
+        "managed_by": endpoint.managed_by or None,
         "version": endpoint.version,
         "created_at": instant(endpoint.created_at),
         "updated_at": instant(endpoint.updated_at),
@@ -140,6 +141,7 @@ def job_shape(job: "Job") -> Shape:
         "name": job.name,
         "description": job.description,
         "status": job.status.value,
+        "managed_by": job.managed_by or None,
         "created_at": instant(job.created_at),
         "updated_at": instant(job.updated_at),
     }

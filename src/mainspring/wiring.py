@@ -79,6 +79,7 @@ async def open_stores(
             raise Misconfigured(
                 "the database URL names no file; write sqlite:///path/to/file.db", setting="MAINSPRING_DATABASE_URL"
             )
+        from mainspring.stores.sqlite.configuration import SqliteConfiguration
         from mainspring.stores.sqlite.database import Database as SqliteDatabase
         from mainspring.stores.sqlite.endpoints import SqliteEndpoints
         from mainspring.stores.sqlite.runs import SqliteRuns
@@ -89,10 +90,17 @@ async def open_stores(
         try:
             sqlite_schedule = SqliteSchedule(sqlite, ids, CRON)
             endpoints = SqliteEndpoints(sqlite, sqlite_schedule.wake)
-            yield Stores(sqlite_schedule, endpoints, SqliteRuns(sqlite), SqliteUpkeep(sqlite))
+            yield Stores(
+                sqlite_schedule,
+                endpoints,
+                SqliteRuns(sqlite),
+                SqliteUpkeep(sqlite),
+                SqliteConfiguration(sqlite, sqlite_schedule.wake),
+            )
         finally:
             await sqlite.aclose()
     elif scheme in ("postgresql", "postgres"):
+        from mainspring.stores.postgres.configuration import PostgresConfiguration
         from mainspring.stores.postgres.database import Database as PostgresDatabase
         from mainspring.stores.postgres.endpoints import PostgresEndpoints
         from mainspring.stores.postgres.runs import PostgresRuns
@@ -103,7 +111,11 @@ async def open_stores(
         try:
             schedule = PostgresSchedule(postgres, ids, CRON)
             yield Stores(
-                schedule, PostgresEndpoints(postgres, schedule.wake), PostgresRuns(postgres), PostgresUpkeep(postgres)
+                schedule,
+                PostgresEndpoints(postgres, schedule.wake),
+                PostgresRuns(postgres),
+                PostgresUpkeep(postgres),
+                PostgresConfiguration(postgres, schedule.wake),
             )
         finally:
             await postgres.aclose()

@@ -170,7 +170,7 @@ def test_events_are_listed_in_order_with_names(any_shell: Shell) -> None:
 
 def test_jobs_are_added_edited_paused_and_archived(any_shell: Shell) -> None:
     added = any_shell.json("job", "add", "billing", "--description", "money")
-    assert list(added) == ["id", "name", "description", "status", "created_at", "updated_at"]
+    assert list(added) == ["id", "name", "description", "status", "managed_by", "created_at", "updated_at"]
     edited = any_shell.json("job", "edit", "billing", "--name", "accounts")
     assert (edited["id"], edited["name"], edited["description"]) == (added["id"], "accounts", "money")
     any_shell.add("report", "--job", "accounts")
@@ -273,7 +273,7 @@ def test_migrate_says_what_it_did_and_that_nothing_was_left_to_do(shell: Shell) 
     second = shell.json("migrate")
 
     assert first["applied"][0] == "0001_foundation"
-    assert len(first["applied"]) == first["schema"]
+    assert int(first["applied"][-1][:4]) == first["schema"]
     assert second == first | {"applied": []}
     assert "is up to date at schema" in shell.ok("migrate")
 

@@ -150,8 +150,8 @@ def test_parameters_are_numbered(sql: str, expected: str) -> None:
     assert numbered(sql) == expected
 
 
-@pytest.mark.parametrize("package", ["mainspring.stores.sqlite", "mainspring.stores.postgres"])
-def test_both_databases_have_the_same_migrations(package: str) -> None:
-    assert [(number, name[:4]) for number, name, _ in migrations(package)] == [
-        (number, f"{number:04d}") for number in range(1, len(migrations("mainspring.stores.sqlite")) + 1)
-    ]
+def test_both_databases_have_the_same_migrations() -> None:
+    names = [[name for _, name, _ in migrations(f"mainspring.stores.{kind}")] for kind in ("sqlite", "postgres")]
+
+    assert names[0] == names[1]
+    assert len({name[:4] for name in names[0]}) == len(names[0])

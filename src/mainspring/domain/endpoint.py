@@ -50,6 +50,7 @@ class Job(Struct, frozen=True):
     status: JobStatus
     created_at: datetime
     updated_at: datetime
+    managed_by: str = ""  # the configuration source that describes it; "": people alone do
 
 
 class Tenant(Struct, frozen=True):
@@ -126,6 +127,8 @@ class Endpoint(Struct, frozen=True):
     # The last run that ended.
     last_run_at: datetime | None
     last_status: str
+
+    managed_by: str = ""  # configuration too, but last: the source that describes it; "": people alone do
 
     @property
     def is_running(self) -> bool:

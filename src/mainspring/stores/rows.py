@@ -24,6 +24,7 @@ CONFIG_COLUMNS = (
     "id", "tenant_id", "job_id", "name", "description", "action", "host", "cron", "interval_ms", "timezone",
     "min_interval_ms", "max_interval_ms", "backoff", "jitter_ms", "spread", "misfire", "catch_up_max",
     "max_lateness_ms", "on_lost_worker", "created_at", "updated_at", "version", "archived_at",
+    "managed_by",
 )  # fmt: skip
 STATE_COLUMNS = (
     "job_active", "parked_at", "parked_reason", "paused_until", "pause_reason", "deferred_until",
@@ -80,12 +81,12 @@ def _action(text: str) -> HttpAction:
 def endpoint_from(row: Sequence[Any]) -> Endpoint:
     """An Endpoint from ENDPOINT_COLUMNS, its instants already datetimes; the columns are typed by the schema."""
     r = row
-    interval_hint = None if r[31] is None else IntervalHint(r[31], r[32], r[33], r[34])
-    one_shot_hint = None if r[35] is None else OneShotHint(r[35], r[36], r[37], r[38])
+    interval_hint = None if r[32] is None else IntervalHint(r[32], r[33], r[34], r[35])
+    one_shot_hint = None if r[36] is None else OneShotHint(r[36], r[37], r[38], r[39])
     parts = (
         *r[0:5], _action(r[5]), *r[6:12], _BACKOFF[r[12]], r[13], bool(r[14]), _MISFIRE[r[15]], r[16], r[17],
-        _LOST[r[18]], *r[19:23], bool(r[23]), *r[24:31], interval_hint, one_shot_hint, *r[39:45], _TRIGGER[r[45]],
-        *r[46:54],
+        _LOST[r[18]], *r[19:23], bool(r[24]), *r[25:32], interval_hint, one_shot_hint, *r[40:46], _TRIGGER[r[46]],
+        *r[47:55], r[23],
     )  # fmt: skip
     return Endpoint(*parts)
 
@@ -96,6 +97,7 @@ def config_values(endpoint: Endpoint) -> tuple[object, ...]:
         e.id, e.tenant_id, e.job_id, e.name, e.description, _encode(e.action).decode(), e.host, e.cron, e.interval_ms,
         e.timezone, e.min_interval_ms, e.max_interval_ms, e.backoff, e.jitter_ms, e.spread, e.misfire,
         e.catch_up_max, e.max_lateness_ms, e.on_lost_worker, e.created_at, e.updated_at, e.version, e.archived_at,
+        e.managed_by,
     )  # fmt: skip
 
 
@@ -184,7 +186,7 @@ def parse_cursor(cursor: str, beginning: str) -> tuple[str, int]:
 
 
 def job_from(row: Sequence[Any]) -> Job:
-    parts = (*row[0:4], JobStatus(row[4]), *row[5:7])
+    parts = (*row[0:4], JobStatus(row[4]), *row[5:8])
     return Job(*parts)
 
 
@@ -194,7 +196,9 @@ def joined_status(status: object) -> JobStatus:
 
 
 def job_values(job: Job) -> tuple[object, ...]:
-    return (job.id, job.tenant_id, job.name, job.description, job.status, job.created_at, job.updated_at)
+    return (
+        job.id, job.tenant_id, job.name, job.description, job.status, job.created_at, job.updated_at, job.managed_by,
+    )  # fmt: skip
 
 
 def _error_text(error: str | None) -> str | None:

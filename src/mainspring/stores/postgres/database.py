@@ -154,6 +154,10 @@ class Session:
         count = status.rpartition(" ")[2]
         return int(count) if count.isdigit() else 0
 
+    async def run_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
+        """Execute once for each row, without waiting for the answers in between."""
+        await self._connection.executemany(QUERIES[query], rows)
+
     async def script(self, sql: str, timeout_s: float | None = None) -> None:
         await self._connection.execute(sql, timeout=timeout_s)
 

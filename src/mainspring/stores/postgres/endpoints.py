@@ -99,9 +99,7 @@ class PostgresEndpoints:
     async def put_job(self, job: Job, event: Event) -> None:
         async with self._db.transaction() as session:
             try:
-                await session.run(
-                    "put_job", job.name, job.description, job.status, job.updated_at, job.tenant_id, job.id
-                )
+                await put_job(session, job)
             except asyncpg.UniqueViolationError as fault:
                 raise _taken("job", job.name) from fault
             await add_events(session, [event])
@@ -127,6 +125,11 @@ class PostgresEndpoints:
             await session.run("write_host", endpoint.host, endpoint.id)
         except asyncpg.UniqueViolationError as fault:
             raise _taken("endpoint", endpoint.name) from fault
+
+
+async def put_job(session: Session, job: Job) -> None:
+    values = (job.name, job.description, job.status, job.updated_at, job.managed_by, job.tenant_id, job.id)
+    await session.run("put_job", *values)
 
 
 async def add_events(session: Session, events: Sequence[Event]) -> None:

@@ -218,8 +218,9 @@ INSERT INTO job ({{job_columns}}) VALUES ({{job_parameters}});
 SELECT {{job_columns}} FROM job WHERE tenant_id = :tenant_id ORDER BY name;
 
 -- name: put_job
--- A job's name, description and status.
-UPDATE job SET name = :name, description = :description, status = :status, updated_at = :updated_at
+-- A job's name, description, status and source.
+UPDATE job SET name = :name, description = :description, status = :status, updated_at = :updated_at,
+    managed_by = :managed_by
 WHERE tenant_id = :tenant_id AND id = :id;
 
 -- name: put_tenant
@@ -338,3 +339,7 @@ SELECT number FROM schema_migration;
 -- name: add_migration
 -- A migration was applied.
 INSERT INTO schema_migration (number, name, applied_at) VALUES (:number, :name, :applied_at);
+
+-- name: free_names
+-- Names that a configuration takes away from their endpoints, so that they can be given to others in any order.
+UPDATE endpoint SET name = id WHERE id = ANY (:ids::text[]);

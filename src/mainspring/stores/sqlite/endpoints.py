@@ -85,12 +85,12 @@ class SqliteEndpoints:
 
     async def jobs(self, tenant_id: str) -> list[Job]:
         rows = await self._db.read(lambda db: db.rows("jobs", tenant_id))
-        return [job_from((*row[:5], instant(row[5]), instant(row[6]))) for row in rows]
+        return [job_from((*row[:5], instant(row[5]), instant(row[6]), row[7])) for row in rows]
 
     async def put_job(self, job: Job, event: Event) -> None:
         def work(db: Connection) -> None:
             try:
-                db.run("put_job", job.name, job.description, job.status, job.updated_at, job.tenant_id, job.id)
+                put_job(db, job)
             except apsw.ConstraintError as fault:
                 raise _taken("job", job.name, fault) from fault
             add_events(db, [event])
@@ -124,6 +124,11 @@ class SqliteEndpoints:
                 raise _taken("endpoint", new.name, fault) from fault
             db.run("write_host", new.host, old.id)
         db.run("write_state", *state_values(new), old.id)
+
+
+def put_job(db: Connection, job: Job) -> None:
+    values = (job.name, job.description, job.status, job.updated_at, job.managed_by, job.tenant_id, job.id)
+    db.run("put_job", *values)
 
 
 def add_events(db: Connection, events: Sequence[Event]) -> None:

@@ -180,8 +180,9 @@ INSERT INTO job ({{job_columns}}) VALUES ({{job_parameters}});
 SELECT {{job_columns}} FROM job WHERE tenant_id = :tenant_id ORDER BY name;
 
 -- name: put_job
--- A job's name, description and status.
-UPDATE job SET name = :name, description = :description, status = :status, updated_at = :updated_at
+-- A job's name, description, status and source.
+UPDATE job SET name = :name, description = :description, status = :status, updated_at = :updated_at,
+    managed_by = :managed_by
 WHERE tenant_id = :tenant_id AND id = :id;
 
 -- name: tenant
@@ -306,3 +307,7 @@ INSERT INTO schema_migration (number, name, applied_at) VALUES (:number, :name, 
 -- Where applied migrations are noted.
 CREATE TABLE IF NOT EXISTS schema_migration (
     number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;
+
+-- name: free_names
+-- Names that a configuration takes away from their endpoints, so that they can be given to others in any order.
+UPDATE endpoint SET name = id WHERE id IN (SELECT value FROM json_each(:ids));
