@@ -26,7 +26,7 @@ FORBIDDEN_NAMES = frozenset(
 
 # Room -> rooms it may import. A room is a folder or module directly under `mainspring`; new ones get a row here.
 INNER = frozenset({"domain", "workflow", "ports"})
-DOOR = INNER | {"operations", "settings", "observe", "shapes"}
+DOOR = INNER | {"operations", "settings", "observe", "shapes", "feed"}
 ROOMS: dict[str, frozenset[str]] = {
     "domain": frozenset(),
     "workflow": frozenset({"domain"}),
@@ -35,7 +35,8 @@ ROOMS: dict[str, frozenset[str]] = {
     "stores": INNER | {"failpoints"},
     "outbound": INNER | {"failpoints"},
     "operations": INNER,
-    "workers": INNER | {"failpoints", "settings", "observe"},
+    "feed": INNER,  # one reader of the events for all listeners of a process, be they doors or workers
+    "workers": INNER | {"failpoints", "settings", "observe", "feed"},
     "settings": frozenset({"domain"}),
     "observe": frozenset({"domain", "ports", "settings"}),
     "shapes": INNER,  # domain values as the JSON objects that all doors give out

@@ -1,5 +1,6 @@
 """`mainspring events`: what happened, in order."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from mainspring.domain.event import StoredEvent
     from mainspring.operations.endpoints import Desk
 
-FOLLOW_S = 0.3
-FOLLOW_BATCH = 1_000
+FOLLOW_S = 60.0
 
 
 def events(
@@ -57,22 +57,30 @@ async def _follow(desk: "Desk", count: int, output: Output) -> None:
     """The newest, then whatever comes; ends with the process."""
     import asyncio
 
+    from mainspring.feed import Feed
+
     names: dict[str, str] = {}
-    found = await desk.stores.runs.latest_events(desk.tenant_id, max(count, 1))
-    cursor = found[-1].cursor if found else ""
-    found = found[len(found) - count :] if count < len(found) else found
-    while True:
-        names |= await names_of(desk, {stored.event.endpoint_id for stored in found} - names.keys() - {""})
-        for stored in found:
-            if output is Output.JSON:
-                print(as_json(event_shape(stored, names.get(stored.event.endpoint_id)), indent=None), flush=True)
-            else:
-                subject = _subject(stored, names)
-                say(f"{clock(stored.event.at)}  {stored.event.type.value}  {subject}  {_detail(stored)}")
-            cursor = stored.cursor
-        if len(found) < FOLLOW_BATCH:
-            await asyncio.sleep(FOLLOW_S)
-        found = await desk.stores.runs.events_after(cursor, desk.tenant_id, FOLLOW_BATCH)
+    latest = await desk.stores.runs.latest_events(desk.tenant_id, max(count, 1))
+    await _print(desk, latest[len(latest) - count :] if count < len(latest) else latest, names, output)
+    feed = Feed(desk.stores.runs)
+    reading = asyncio.create_task(feed.run())
+    try:
+        async for _, found in feed.follow(desk.tenant_id, latest[-1].cursor if latest else "", FOLLOW_S):
+            await _print(desk, found, names, output)
+    finally:
+        feed.stop()
+        await reading
+
+
+async def _print(desk: "Desk", found: list["StoredEvent"], names: dict[str, str], output: Output) -> None:
+    names |= await names_of(desk, {stored.event.endpoint_id for stored in found} - names.keys() - {""})
+    for stored in found:
+        if output is Output.JSON:
+            print(as_json(event_shape(stored, names.get(stored.event.endpoint_id)), indent=None))
+        else:
+            subject = _subject(stored, names)
+            say(f"{clock(stored.event.at)}  {stored.event.type.value}  {subject}  {_detail(stored)}")
+    sys.stdout.flush()
 
 
 def _subject(stored: "StoredEvent", names: dict[str, str]) -> str:

@@ -4,10 +4,17 @@ They feed the live view, webhooks, the planner's wake-up and the audit trail. A 
 of the change they tell of, so an event exists exactly when its change does.
 """
 
+import re
 from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct
+
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.name import shown
+
+_CURSOR = re.compile(r"(?:([0-9]{1,19})\.)?([0-9]{1,19}):([0-9]{1,9})", re.ASCII)
+_PLACE_MAX = 2**63 - 1  # what both databases can count to
 
 
 class EventType(StrEnum):
@@ -94,3 +101,21 @@ class StoredEvent(Struct, frozen=True):
 
     cursor: str
     event: Event
+
+
+def place_of(cursor: str) -> tuple[int, ...]:
+    """What cursors of one database sort by; InvalidInput for what was never a cursor."""
+    found = _CURSOR.fullmatch(cursor)
+    parts = tuple(int(part) for part in found.groups() if part is not None) if found else ()
+    if not parts or max(parts) > _PLACE_MAX:
+        raise bad_cursor(cursor)
+    return parts
+
+
+def bad_cursor(cursor: str) -> InvalidInput:
+    return InvalidInput(
+        f"cursor '{shown(cursor)}' is none of this database; a cursor comes with an event: "
+        "send one back as it came, or none to begin anew",
+        field="cursor",
+        value=shown(cursor),
+    )

@@ -13,7 +13,7 @@ import msgspec
 
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy
-from mainspring.domain.event import Event, StoredEvent
+from mainspring.domain.event import Event, StoredEvent, bad_cursor, place_of
 from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.instant import to_us
 from mainspring.domain.run import Body, HttpAction, Outcome, Run, RunStatus, Trigger
@@ -181,8 +181,13 @@ def stored_events(rows: Iterable[tuple[str, str]], last_read: tuple[str, int] = 
 
 def parse_cursor(cursor: str, beginning: str) -> tuple[str, int]:
     """The row a cursor points into, and the index of the event there that was read last."""
+    if not cursor:
+        return beginning, -1
+    parts = place_of(cursor)
+    if len(parts) != beginning.count(".") + 2:
+        raise bad_cursor(cursor)
     place, _, index = cursor.partition(":")
-    return (place, int(index)) if index else (beginning, -1)
+    return place, int(index)
 
 
 def job_from(row: Sequence[Any]) -> Job:
