@@ -36,6 +36,8 @@ LOG_EVENTS = {
     "history swept": "Runs, bodies or events beyond their retention were removed.",
     "second scheduler on sqlite": "Another scheduler uses the same SQLite file; use PostgreSQL for more than one.",
     "loop blocked": "The event loop did not get its turn for a while.",
+    "request": "A request was answered: method, path, status, who asked, how long it took.",
+    "request failed": "A mistake of ours in a request; its answer names the same request id.",
     "serving": "The web server answers at this address.",
 }
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from typer.main import get_command
 
+from mainspring.api.problems import BASE, PROBLEMS
 from mainspring.cli.configuration import setting_rows
 from mainspring.cli.door import EXIT_CODE_OF, EXIT_CODES
 from mainspring.cli.main import app
@@ -43,6 +44,7 @@ def pages() -> dict[str, str]:
         "settings.md": _page("Settings", _settings()),
         "events.md": _page("Events", _events()),
         "errors.md": _page("Errors", _errors()),
+        "problems.md": _page("Problems", _problems()),
         "observability.md": _page("Logs and metrics", _observability()),
     }
 
@@ -144,6 +146,15 @@ def _errors() -> Iterator[str]:
     yield ""
     rows = [(f"`{kind.__name__}`", f"`{kind.code}`", str(code)) for kind, code in EXIT_CODE_OF.items()]
     yield from _table(("error", "code in JSON", "exit code"), rows)
+
+
+def _problems() -> Iterator[str]:
+    yield "Every error of the API is an RFC 9457 problem, `application/problem+json`."
+    yield "`detail` says what happened, the rule and the way out; `errors` points at each fault in the request."
+    yield "`request_id` is also in the header `X-Request-Id` and in the server's log."
+    yield ""
+    rows = [(f"`{BASE}{name}`", str(kind.status), kind.meaning) for name, kind in PROBLEMS.items()]
+    yield from _table(("type", "status", "meaning"), rows)
 
 
 def _observability() -> Iterator[str]:

@@ -42,9 +42,16 @@ def _ports(value: object) -> object:
     return frozenset(int(part) for part in value.split(",") if part.strip())
 
 
+def _names(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
 Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], BeforeValidator(_networks)]
 Ports = Annotated[frozenset[int], BeforeValidator(_ports)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 
 
 class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads the environment, 150 ms sooner
@@ -102,6 +109,17 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     keep_runs_per_endpoint: int = Field(default=10_000, ge=1, description="How many runs of one endpoint are kept.")
     host: str = Field(default="127.0.0.1", description="Address that `serve` listens on.")
     port: int = Field(default=8080, ge=0, le=65_535, description="Port that `serve` listens on; 0 picks a free one.")
+    allowed_hosts: Names = Field(
+        default=(),
+        description="Names that `serve` answers to besides addresses and names without a dot, e.g. "
+        "`spring.example.com,*.example.org`; `*` is any.",
+    )
+    api_requests_per_minute: int = Field(
+        default=1_200, ge=0, description="Requests a minute that one API key or user may send; 0 is no limit."
+    )
+    api_requests_per_minute_of_tenant: int = Field(
+        default=6_000, ge=0, description="Requests a minute that one tenant may send; 0 is no limit."
+    )
     log_format: Literal["auto", "json", "console"] = Field(
         default="auto", description="Log lines as JSON, or for people; auto: JSON unless on a terminal."
     )

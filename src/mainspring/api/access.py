@@ -20,6 +20,8 @@ def needs(scope: Scope) -> Callable[..., Awaitable[Desk]]:
     """A dependency: the desk of a principal that has this scope."""
 
     async def desk(request: Request, principal: Annotated[Principal, Depends(recognise)]) -> Desk:
+        request.state.actor = principal.actor
+        request.state.headers = request.app.state.limits.spend(principal)
         principal.require(scope)
         context: Context = request.app.state.context
         return context.desk(principal.tenant_id, principal.actor)

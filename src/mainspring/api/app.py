@@ -1,34 +1,44 @@
-"""The web server: health, readiness and metrics for whoever watches over this process."""
+"""The web server's application: the routes of the API in their frame, and health for whoever watches the process."""
 
-from fastapi import FastAPI, Response
-from fastapi.responses import JSONResponse, PlainTextResponse
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from fastapi import APIRouter, Depends, FastAPI
 
 from mainspring import __version__
+from mainspring.api import problems, schema
 from mainspring.api.context import Context
+from mainspring.api.frame import Frame
+from mainspring.api.limits import Limits
+from mainspring.api.parameters import refuse_unknown
+from mainspring.api.routes import pages, system
+
+PREFIX = "/api/v1"
+ROUTERS: tuple[APIRouter, ...] = ()  # one line each, in the order of the reference page
 
 
 def make_app(context: Context) -> FastAPI:
-    app = FastAPI(title="Mainspring", version=__version__, openapi_url=None, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="Mainspring",
+        version=__version__,
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,  # the reference page is our own: it works without the network
+        redoc_url=None,
+        redirect_slashes=False,  # a redirect would repeat whatever the Host header said
+        generate_unique_id_function=schema.operation_id,
+    )
     app.state.context = context
+    settings = context.settings
+    app.state.limits = Limits(settings.api_requests_per_minute, settings.api_requests_per_minute_of_tenant)
+    app.add_middleware(Frame, allowed_hosts=settings.allowed_hosts)
+    problems.install(app)
+    for router in ROUTERS:
+        app.include_router(router, prefix=PREFIX, dependencies=[Depends(refuse_unknown)])
+    app.include_router(pages.router)
+    app.include_router(system.router)
+    made: schema.Document = {}
 
-    @app.get("/")
-    async def root() -> PlainTextResponse:
-        return PlainTextResponse(f"Mainspring {__version__} is running. /healthz /readyz /metrics\n")
+    def openapi() -> schema.Document:
+        if not made:
+            made.update(schema.document(app))
+        return made
 
-    @app.get("/healthz")
-    async def healthz() -> dict[str, str]:
-        return {"status": "ok", "version": __version__}
-
-    @app.get("/readyz")
-    async def readyz() -> JSONResponse:
-        results = {name: await check() for name, check in context.checks.items()}
-        ready = all(result is None for result in results.values())
-        body = {"status": "ready" if ready else "not ready", "checks": {n: r or "ok" for n, r in results.items()}}
-        return JSONResponse(body, status_code=200 if ready else 503)
-
-    @app.get("/metrics")
-    async def metrics() -> Response:
-        return Response(generate_latest(context.registry), media_type=CONTENT_TYPE_LATEST)
-
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way to extend its document
     return app

@@ -1,0 +1,207 @@
+"""Every refusal as an RFC 9457 problem: one table of kinds, and one place where errors become answers.
+
+A problem says what happened, the rule and the way out in `detail`, names each fault by a JSON Pointer in `errors`, and
+carries the id of its request. `type` is the path of a page that explains the kind. No answer ever holds a traceback.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from msgspec import Struct
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from mainspring.domain.errors import InvalidInput, MainspringError, QuotaExceeded, TooManyRequests, did_you_mean
+
+MEDIA_TYPE = "application/problem+json"
+BASE = "/problems/"
+STORE_RETRY_S = 5
+QUOTA_RETRY_S = 3_600  # a quota does not grow by itself; who waits for it need not ask all the time
+
+log = structlog.get_logger()
+
+Fault = dict[str, str]  # `detail` and where: `pointer` into the body, or `parameter` and `in`
+
+
+class Kind(Struct, frozen=True):
+    status: int
+    title: str
+    meaning: str
+
+
+PROBLEMS: dict[str, Kind] = {
+    "malformed-request": Kind(400, "Malformed request", "The request cannot be read: its JSON, a header, a cursor."),
+    "not-authenticated": Kind(401, "Not authenticated", "No key or session was sent, or one that is not valid."),
+    "forbidden": Kind(403, "Forbidden", "The key or account lacks the scope that this needs."),
+    "not-found": Kind(404, "Not found", "There is no such thing, or it is another tenant's."),
+    "method-not-allowed": Kind(405, "Method not allowed", "The path exists, but not with this method; see `Allow`."),
+    "request-timeout": Kind(408, "Request timeout", "The body did not arrive in time."),
+    "conflict": Kind(409, "Conflict", "The state of things does not allow it now: a name is taken, a job is archived."),
+    "outdated": Kind(412, "Changed meanwhile", "`If-Match` names a version that is no longer the present one."),
+    "too-large": Kind(413, "Too large", "The body is larger than 1 MB."),
+    "unsupported-media-type": Kind(415, "Unsupported media type", "The body is not JSON, or it is compressed."),
+    "wrong-host": Kind(421, "Wrong host", "The name in the Host header is not one that this server answers to."),
+    "invalid-input": Kind(422, "Invalid input", "A field or a parameter is not valid; `errors` says which and why."),
+    "too-many-requests": Kind(429, "Too many requests", "Faster than allowed; wait as long as `Retry-After` says."),
+    "quota-exceeded": Kind(429, "Quota exceeded", "The tenant's quota does not allow it."),
+    "misconfigured": Kind(500, "Misconfigured", "The server lacks something that only its operator can set."),
+    "internal-error": Kind(500, "Internal error", "A mistake of ours; the server's log has it under the request id."),
+    "store-unavailable": Kind(503, "Database unavailable", "The database does not answer; try again."),
+}
+KIND_OF_STATUS = {kind.status: name for name, kind in reversed(PROBLEMS.items())}
+# How the domain names what was sent, where the API's name for it is another.
+FIELDS = {
+    "interval": "interval_ms",
+    "timeout": "timeout_ms",
+    "min_interval": "min_interval_ms",
+    "max_interval": "max_interval_ms",
+    "jitter": "jitter_ms",
+    "max_lateness": "max_lateness_ms",
+    "ttl": "ttl_ms",
+    "schedule": "",
+}
+
+
+class ApiError(Exception):
+    """A refusal that only this door knows: `kind` is one of PROBLEMS."""
+
+    def __init__(
+        self, kind: str, detail: str, *, errors: Sequence[Fault] = (), headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(detail)
+        self.kind = kind
+        self.errors = tuple(errors)
+        self.headers = headers
+
+
+def problem(
+    kind: str,
+    detail: str,
+    request_id: str,
+    *,
+    errors: Sequence[Fault] = (),
+    headers: Mapping[str, str] | None = None,
+    status: int | None = None,
+) -> Response:
+    known = PROBLEMS[kind]
+    body: dict[str, object] = {
+        "type": BASE + kind,
+        "title": known.title,
+        "status": status or known.status,
+        "detail": detail,
+        "request_id": request_id,
+    }
+    if errors:
+        body["errors"] = list(errors)
+    # Escaped to ASCII: half a surrogate pair that was sent comes back as it came, and is no reason to fail.
+    return Response(json.dumps(body), status or known.status, headers, MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Make every error of the app a problem; what nobody foresaw is the frame's."""
+    app.add_exception_handler(MainspringError, _of_domain)
+    app.add_exception_handler(ApiError, _of_api)
+    app.add_exception_handler(RequestValidationError, _of_validation)
+    app.add_exception_handler(HTTPException, _of_router)
+
+
+def of_error(fault: MainspringError, request_id: str) -> Response:
+    headers: dict[str, str] = {}
+    errors: list[Fault] = []
+    detail = str(fault)
+    match fault:
+        case InvalidInput():
+            errors = [{"pointer": pointer_of(fault.field), "detail": detail}]
+        case TooManyRequests():
+            headers["Retry-After"] = str(fault.retry_after_s)
+        case QuotaExceeded():
+            headers["Retry-After"] = str(QUOTA_RETRY_S)
+    kind = fault.code if fault.code in PROBLEMS else "internal-error"
+    if kind == "not-authenticated":
+        headers["WWW-Authenticate"] = 'Bearer realm="mainspring"'
+    elif kind == "store-unavailable":
+        headers["Retry-After"] = str(STORE_RETRY_S)
+        detail = "the database does not answer; try again in a few seconds"
+    elif PROBLEMS[kind].status == 500:
+        log.error("request failed", request_id=request_id, error=str(fault))
+        detail = unforeseen_detail(request_id)
+    return problem(kind, detail, request_id, errors=errors, headers=headers)
+
+
+def pointer_of(field: str) -> str:
+    """The JSON Pointer of a field; "" is the whole body."""
+    name = FIELDS.get(field, field)
+    return f"/{_escaped(name)}" if name else ""
+
+
+def unforeseen_detail(request_id: str) -> str:
+    return f"this is our mistake, not yours; tell the operator the request id {request_id}, the log has more under it"
+
+
+async def _of_domain(request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, MainspringError)
+    return of_error(fault, request.state.request_id)
+
+
+async def _of_api(request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, ApiError)
+    return problem(fault.kind, str(fault), request.state.request_id, errors=fault.errors, headers=fault.headers)
+
+
+async def _of_router(request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, HTTPException)
+    kind = KIND_OF_STATUS.get(fault.status_code, "internal-error" if fault.status_code >= 500 else "malformed-request")
+    detail = str(fault.detail)
+    if fault.status_code == 404 and detail == HTTPStatus.NOT_FOUND.phrase:
+        detail = "nothing is served at this path; /api/v1/openapi.json lists what is"
+    elif fault.status_code == 405:
+        detail = f"{request.method} is not possible here; the header Allow says what is"
+    headers = dict(fault.headers or {})
+    return problem(kind, detail, request.state.request_id, headers=headers, status=fault.status_code)
+
+
+async def _of_validation(request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, RequestValidationError)
+    errors = [_fault(error, request) for error in fault.errors()]
+    first = errors[0]
+    place = first.get("pointer") or first.get("parameter") or "the body"
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return problem("invalid-input", f"{place}: {first['detail']}{more}", request.state.request_id, errors=errors)
+
+
+def _fault(error: Mapping[str, object], request: Request) -> Fault:
+    location = error["loc"]
+    assert isinstance(location, tuple)
+    where, path = location[0], location[1:]
+    detail = _words(error, path, request)
+    if where == "body":
+        return {"pointer": "".join(f"/{_escaped(str(part))}" for part in path), "detail": detail}
+    return {"parameter": str(path[0]) if path else "", "in": str(where), "detail": detail}
+
+
+def _words(error: Mapping[str, object], path: Sequence[object], request: Request) -> str:
+    """Pydantic's message in our words; its own begin with what a program says."""
+    message = str(error["msg"]).removeprefix("Value error, ")
+    match error["type"]:
+        case "extra_forbidden":
+            near = did_you_mean(str(path[-1]), _known_fields(request)) if len(path) == 1 else ""
+            return f"unknown field {path[-1]!r}{near or '; leave it out'}"
+        case "missing":
+            return "is required; give it"
+        case "model_attributes_type" | "dict_type":
+            return "is not a JSON object; send {...}"
+    return message[:1].lower() + message[1:]
+
+
+def _known_fields(request: Request) -> tuple[str, ...]:
+    field = getattr(request.scope.get("route"), "body_field", None)
+    model = getattr(getattr(field, "field_info", None), "annotation", None)
+    return tuple(getattr(model, "model_fields", {}))
+
+
+def _escaped(part: str) -> str:
+    return part.replace("~", "~0").replace("/", "~1")

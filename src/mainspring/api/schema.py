@@ -1,0 +1,144 @@
+"""The OpenAPI document: what FastAPI reads off the routes, and what is true of all of them.
+
+Operation ids are the names of the route functions (`list_endpoints`). Every operation names the scope it needs, taken
+from its dependency, and every refusal it may meet, as a problem.
+"""
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute, iter_route_contexts
+
+from mainspring.api.problems import BASE, MEDIA_TYPE, PROBLEMS
+from mainspring.domain.access import MEANING, Scope
+
+Document = dict[str, Any]  # FastAPI's own word for it
+
+TAGS = {
+    "jobs": "Named groups of endpoints, paused and archived together.",
+    "endpoints": "What is called and when: one URL with its schedule, its limits and its state.",
+    "hints": "Expiring advice that changes when an endpoint runs.",
+    "runs": "What happened: every attempt with its outcome and its response.",
+    "events": "What changed, in order, by whom.",
+    "dashboard": "Counts and lists for an overview.",
+    "tenant": "Quotas, and what was used of them.",
+    "system": "The processes that do the work, and this server.",
+}
+DESCRIPTION = """\
+Everything Mainspring can do. Instants are RFC 3339 in UTC. Durations are milliseconds in answers; in requests they may
+also be text such as `30s`, `5m` or `1h30m`. Every error is an RFC 9457 problem.
+"""
+PROBLEM: Document = {
+    "title": "Problem",
+    "description": "An RFC 9457 problem.",
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "request_id"],
+    "properties": {
+        "type": {"type": "string", "enum": [BASE + name for name in PROBLEMS]},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What happened, the rule, and the way out."},
+        "request_id": {"type": "string", "description": "Also in the header X-Request-Id and in the server's log."},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["detail"],
+                "properties": {
+                    "detail": {"type": "string"},
+                    "pointer": {"type": "string", "description": "JSON Pointer into the request body."},
+                    "parameter": {"type": "string", "description": "Name of a query, path or header parameter."},
+                    "in": {"type": "string", "enum": ["query", "path", "header", "cookie"]},
+                },
+            },
+        },
+    },
+    "examples": [
+        {
+            "type": "/problems/invalid-input",
+            "title": "Invalid input",
+            "status": 422,
+            "detail": "interval 5 ms is out of bounds; give 100ms to 366d",
+            "request_id": "req_5f0c2a9d1e7b4a3c8d2f",
+            "errors": [{"pointer": "/interval_ms", "detail": "interval 5 ms is out of bounds; give 100ms to 366d"}],
+        }
+    ],
+}
+ALWAYS = ("400", "401", "403", "413", "415", "421", "422", "429", "500", "503")
+WITH_PATH = ("404",)
+WRITING = ("404", "409", "412")
+METHODS = ("get", "put", "post", "delete", "patch")
+
+
+def operation_id(route: APIRoute) -> str:
+    return route.name
+
+
+def document(app: FastAPI) -> Document:
+    made = get_openapi(
+        title=app.title,
+        version=app.version,
+        description=DESCRIPTION,
+        routes=app.routes,
+        tags=[{"name": name, "description": meaning} for name, meaning in TAGS.items()],
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        servers=[{"url": "/"}],
+    )
+    scopes = scopes_of(app)
+    parts = made.setdefault("components", {})
+    schemas = parts.setdefault("schemas", {})
+    schemas["Problem"] = PROBLEM
+    parts["responses"] = {name: _response(name) for name in {str(kind.status) for kind in PROBLEMS.values()}}
+    parts["securitySchemes"] = {
+        "key": {"type": "http", "scheme": "bearer", "description": "An API key: `Authorization: Bearer <key>`."},
+        "session": {"type": "apiKey", "in": "cookie", "name": "__Host-session", "description": "A signed-in browser."},
+    }
+    for path, item in made["paths"].items():
+        for method in METHODS:
+            if method in item:
+                _complete(item[method], method, path, scopes.get((method, path)))
+    for left_over in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(left_over, None)
+    return made
+
+
+def scopes_of(app: FastAPI) -> dict[tuple[str, str], Scope]:
+    """Which scope each route needs, by the dependency it declared."""
+    found: dict[tuple[str, str], Scope] = {}
+    for route in iter_route_contexts(app.routes):
+        dependencies = route.dependant.dependencies if isinstance(route.original_route, APIRoute) else ()
+        for dependant in dependencies:
+            name = getattr(dependant.call, "__name__", "")
+            if name.startswith("needs_"):
+                for method in route.methods or ():
+                    found[method.lower(), str(route.path_format)] = Scope(name.removeprefix("needs_"))
+    return found
+
+
+def _complete(operation: Document, method: str, path: str, scope: Scope | None) -> None:
+    refusals = [*ALWAYS, *(WITH_PATH if "{" in path else ()), *(WRITING if method != "get" else ())]
+    if scope is None:
+        operation["security"] = []
+        refusals = [status for status in refusals if status not in ("401", "403")]
+    else:
+        operation["security"] = [{"key": []}, {"session": []}]
+        operation["x-scope"] = scope.value
+        said = operation.get("description", "")
+        operation["description"] = f"{said}\n\nNeeds the scope `{scope.value}`: {MEANING[scope]}".strip()
+    answers = operation["responses"]
+    for status in sorted(set(refusals)):
+        if status not in answers or status == "422":
+            answers[status] = {"$ref": f"#/components/responses/{status}"}
+
+
+def _response(status: str) -> Document:
+    kinds = [kind for kind in PROBLEMS.values() if str(kind.status) == status]
+    headers = {"X-Request-Id": {"schema": {"type": "string"}}}
+    if status in ("429", "503"):
+        headers["Retry-After"] = {"schema": {"type": "integer"}}
+    return {
+        "description": " ".join(kind.meaning for kind in kinds),
+        "headers": headers,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }

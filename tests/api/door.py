@@ -1,0 +1,57 @@
+"""The API on a real database, asked over HTTP without a socket; who asks is chosen by a header of the test's own."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from ipaddress import ip_network
+
+from fastapi import FastAPI, Request
+from httpx2 import ASGITransport, AsyncClient
+from prometheus_client import CollectorRegistry
+
+from mainspring.api.access import recognise
+from mainspring.api.app import make_app
+from mainspring.api.context import Context
+from mainspring.domain.access import Principal, Scope
+from mainspring.domain.errors import NotAuthenticated
+from mainspring.domain.schedule import CRON
+from mainspring.operations.endpoints import Desk
+from mainspring.outbound.guard import AddressGuard
+from mainspring.outbound.http import HttpCaller
+from mainspring.outbound.vault import KeyRing, Vault
+from mainspring.ports import Clock, Stores
+from mainspring.settings import Settings
+from mainspring.wiring import TimeOrderedIds
+
+ALL = " ".join(Scope)
+
+
+async def recognised(request: Request) -> Principal:
+    """`X-Test: tenant scope scope`; without it nobody is recognised."""
+    tenant, _, scopes = request.headers.get("x-test", "").partition(" ")
+    if not tenant:
+        raise NotAuthenticated("no API key or session was sent; send `Authorization: Bearer <key>`")
+    return Principal(tenant, "key:test", frozenset(Scope(scope) for scope in scopes.split()))
+
+
+@asynccontextmanager
+async def open_app(stores: Stores, clock: Clock, settings: Settings | None = None) -> AsyncIterator[FastAPI]:
+    vault, ids = Vault(KeyRing(bytes(32))), TimeOrderedIds()
+    caller = HttpCaller(AddressGuard((ip_network("127.0.0.0/8"),)), vault, clock=clock.now)
+
+    def desk(tenant_id: str, actor: str) -> Desk:
+        return Desk(stores, tenant_id, actor, ids, vault, CRON)
+
+    chosen = settings or Settings(api_requests_per_minute=0, api_requests_per_minute_of_tenant=0)
+    app = make_app(Context(stores, desk, caller, chosen, CollectorRegistry(), {}))
+    app.dependency_overrides[recognise] = recognised
+    try:
+        yield app
+    finally:
+        await caller.aclose()
+
+
+def client_of(app: FastAPI, tenant: str = "default", scopes: str = ALL) -> AsyncClient:
+    """Errors that escape the app are answers here, as they are for everybody else."""
+    transport = ASGITransport(app, raise_app_exceptions=False)
+    headers = {"x-test": f"{tenant} {scopes}"} if tenant else {}
+    return AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers)
