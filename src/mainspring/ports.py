@@ -245,6 +245,7 @@ class Backlog(Struct, frozen=True):
     due: int
     oldest_due_at: datetime | None
     running: int
+    by_tenant: dict[str, int] = {}  # of those that have any
 
 
 class StoreFacts(Struct, frozen=True):
@@ -260,7 +261,7 @@ class UpkeepStore(Protocol):
     """What the janitor and the watchdog need."""
 
     async def close_zombies(self, lease_over_before_ms: int, limit: int) -> int:
-        """Close `running` rows whose lease was over that long ago as `timeout`; never a live one."""
+        """Close `running` rows whose lease was over that long ago as `timeout`, and tell of each; never a live one."""
 
     async def sweep(self, keep: Retention, batch: int) -> Swept:
         """Remove at most `batch` rows of what is older or more than wanted; call again until it says done."""

@@ -6,13 +6,14 @@ import binascii
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from itertools import count
 from random import Random
 from secrets import token_hex
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -150,12 +151,31 @@ def open_caller(settings: Settings, vault: Vault) -> "HttpCaller":
     from mainspring.outbound.http import HttpCaller
 
     return HttpCaller(
-        AddressGuard(settings.allow_cidrs),
+        AddressGuard(settings.allow_cidrs, own=_own_listeners(settings)),
         vault,
         clock=SystemClock().now,
         allow_ports=settings.allow_ports,
         connections_max=settings.concurrency + KEPT_CONNECTIONS,  # a place that waits for a socket would run late
     )
+
+
+def _own_listeners(settings: Settings) -> frozenset[tuple[str, int]]:
+    """Where we and our database listen: no endpoint may call that, whatever networks are allowed."""
+    database = urlsplit(settings.url)
+    ours = [(settings.host, settings.port)]
+    if database.hostname and database.scheme.startswith("postgres"):
+        ours.append((database.hostname, database.port or 5432))
+    return frozenset((address, port) for host, port in ours if port for address in _addresses(host))
+
+
+def _addresses(host: str) -> set[str]:
+    """What a name or an unspecified address stands for on this machine; nothing where that cannot be found out."""
+    names = [host] if host not in ("0.0.0.0", "::", "") else ["127.0.0.1", "::1", socket.gethostname()]
+    found: set[str] = set()
+    for name in names:
+        with suppress(OSError):
+            found |= {str(info[4][0]).partition("%")[0] for info in socket.getaddrinfo(name, None)}
+    return found
 
 
 @asynccontextmanager

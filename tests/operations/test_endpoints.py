@@ -95,6 +95,14 @@ async def test_edit_keeps_secrets_it_does_not_touch(desk: Desk) -> None:
     assert change.endpoint.version == 2
 
 
+async def test_edit_may_not_bring_more_headers_than_an_endpoint_may_have(desk: Desk) -> None:
+    first, second = ([Header(f"x-{half}-{n}", "1") for n in range(30)] for half in ("a", "b"))
+    await add_endpoint(desk, replace(HEALTH, headers=tuple(first)))
+
+    with pytest.raises(InvalidInput, match="headers"):
+        await edit_endpoint(desk, "health", lambda old: replace(old, headers=(*old.headers, *second)))
+
+
 async def test_edited_interval_counts_from_the_last_run(desk: Desk, clock: FixedClock) -> None:
     endpoint = await add_endpoint(desk, HEALTH)
     (each,) = (await claim(desk.stores)).claims

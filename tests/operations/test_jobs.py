@@ -72,6 +72,13 @@ async def test_signing_keys_are_listed_without_the_keys_and_end_when_revoked(des
         await revoke_signing_key(desk, old)
 
 
+async def test_job_is_found_by_its_id_also_where_another_is_named_so(desk: Desk) -> None:
+    first = await add_job(desk, "shop")
+    await add_job(desk, first.id)
+
+    assert await find_job(desk, first.id) == first
+
+
 def test_preview_shows_the_next_runs_each_on_its_slot() -> None:
     decisions = preview(an_endpoint(), START, 3, CRON)
 

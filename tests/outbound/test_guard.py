@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import ip_addresses
 
+from mainspring.domain.run import HttpAction, Request, RunStatus
 from mainspring.outbound.guard import DENIED_V4, METADATA, VERDICTS_MAX, AddressGuard
+from mainspring.outbound.vault import KeyRing, Vault
+from mainspring.settings import Settings
+from mainspring.wiring import open_caller
 from tests.outbound.forbidden import ALLOWED_ADDRESSES, FORBIDDEN_ADDRESSES, UNREADABLE_ADDRESSES
+from tests.stores.world import START
 
 EVERYTHING = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 
@@ -68,6 +73,26 @@ def test_an_allowed_nat64_network_reaches_public_addresses_only() -> None:
 
     assert guard.verdict("64:ff9b::8.8.8.8") is None
     assert "private" in (guard.verdict("64:ff9b::10.0.0.1") or "")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "localhost"])
+async def test_where_we_and_our_database_listen_is_never_called(host: str) -> None:
+    settings = Settings(
+        host=host,
+        port=8080,
+        database_url="postgresql://me:secret@127.0.0.1:5433/name",
+        allow_cidrs="127.0.0.0/8",  # type: ignore[arg-type]  # pydantic parses the text
+    )
+    caller = open_caller(settings, Vault(KeyRing(bytes(32))))
+    answers = []
+    for port in (8080, 5433):
+        request = Request("default", "ep_1", "slot", START, 1, HttpAction(f"http://127.0.0.1:{port}/"))
+        answers.append(await caller.call(request))
+    await caller.aclose()
+
+    assert [(answer.status, "Mainspring itself" in str(answer.error)) for answer in answers] == [
+        (RunStatus.BLOCKED, True)
+    ] * 2
 
 
 def test_our_own_listener_is_refused_at_its_port_only() -> None:

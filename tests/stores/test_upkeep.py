@@ -6,7 +6,19 @@ from datetime import timedelta
 import pytest
 from tests.harness.postgres import Cluster
 from tests.harness.proxy import FaultProxy
-from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, claim, finished, get_run, run_slot
+from tests.stores.world import (
+    START,
+    FixedClock,
+    add,
+    an_endpoint,
+    an_outcome,
+    claim,
+    finished,
+    get_run,
+    kinds,
+    run_slot,
+    told,
+)
 
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import StoreUnavailable
@@ -52,6 +64,7 @@ async def test_run_nobody_finished_is_closed_as_timeout_only_long_after_its_leas
     assert await stores.upkeep.close_zombies(FIVE_MINUTES_MS, 100) == 1
     assert await stores.upkeep.close_zombies(FIVE_MINUTES_MS, 100) == 0
     assert await statuses(stores) == [RunStatus.TIMEOUT]
+    assert kinds(await told(stores)).count(EventType.RUN_TIMEOUT) == 1
 
 
 async def test_result_of_a_run_that_was_closed_as_a_zombie_still_counts_while_nobody_took_it_over(
@@ -240,6 +253,21 @@ async def test_nothing_to_sweep_is_done_at_once(stores: Stores) -> None:
     assert await stores.upkeep.sweep(Retention(NEVER, NEVER, NEVER, 10_000), 100) == Swept(0, done=True)
 
 
+async def test_usage_of_months_long_past_is_forgotten(stores: Stores, clock: FixedClock) -> None:
+    await add(stores, an_endpoint())
+    await run_slot(stores, clock)
+    clock.tick(days=390)
+    await sweep_all(stores, Retention(NEVER, NEVER, NEVER, 10), 10)
+    clock.at = START
+    kept = await stores.endpoints.tenant("default")
+    clock.tick(days=450)
+    await sweep_all(stores, Retention(NEVER, NEVER, NEVER, 10), 10)
+    clock.at = START
+    forgotten = await stores.endpoints.tenant("default")
+
+    assert (kept and kept.runs_this_month, forgotten and forgotten.runs_this_month) == (1, 0)
+
+
 async def test_quiet_schedule_has_no_backlog(stores: Stores) -> None:
     await add(stores, an_endpoint(next_run_at=START + timedelta(seconds=1)), an_endpoint(next_run_at=None))
 
@@ -251,7 +279,7 @@ async def test_backlog_counts_every_tenant(stores: Stores, clock: FixedClock) ->
     earlier = START - timedelta(seconds=5)
     await add(stores, an_endpoint(), an_endpoint(tenant_id="other", job_id="job_other", next_run_at=earlier))
 
-    assert await stores.upkeep.backlog(0) == Backlog(START, 2, earlier, 0)
+    assert await stores.upkeep.backlog(0) == Backlog(START, 2, earlier, 0, {"default": 1, "other": 1})
 
 
 async def test_worker_that_beats_again_keeps_its_start(stores: Stores, clock: FixedClock) -> None:

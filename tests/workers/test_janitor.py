@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from structlog.testing import capture_logs
 
+from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import EventType
 from mainspring.domain.run import RunStatus
@@ -159,6 +160,20 @@ async def test_the_watchdog_says_that_endpoints_are_late_once_and_that_they_are_
     assert said == [[], ["endpoints late"], [], ["endpoints on time again"]]
     assert metrics.due == 0
     assert kinds(await told(stores)).count(EventType.SCHEDULE_LATE) == 1
+
+
+async def test_every_tenant_whose_endpoints_are_late_is_told(stores: Stores, clock: FixedClock) -> None:
+    keeper = a_janitor(stores, Metrics(), late_after=timedelta(seconds=5))
+    await stores.endpoints.put_tenant(Tenant("other", "other"))
+    await add(stores, an_endpoint(tenant_id="other", job_id="job_other"))
+    clock.tick(seconds=6)
+    await keeper.run_once()
+    await add(stores, an_endpoint())
+    for _ in range(2):
+        await keeper.run_once()
+
+    late = [event.tenant_id for event in await told(stores) if event.type is EventType.SCHEDULE_LATE]
+    assert late == ["other", "default"]
 
 
 async def test_an_endpoint_in_flight_is_not_late(stores: Stores, clock: FixedClock) -> None:

@@ -209,7 +209,7 @@ def _check_call(given: Definition) -> None:
     _count_in_bounds(given.catch_up_max, 1, CATCH_UP_MAX, "catch_up_max")
     _count_in_bounds(given.redirects_max, 0, REDIRECTS_MAX, "redirects_max")
     _count_in_bounds(given.body_cap, 0, BODY_CAP_MAX, "body_cap")
-    _count_in_bounds(len(given.headers), 0, HEADERS_MAX, "headers")
+    check_header_count(len(given.headers))
     if given.body is not None:
         check_text(given.body, "body", BODY_MAX, is_payload=True)
     for code in given.accept_codes:
@@ -236,6 +236,10 @@ def _in_bounds(value: int, low: int, high: int, field: str) -> None:
             field=field,
             value=value,
         )
+
+
+def check_header_count(count: int) -> None:
+    _count_in_bounds(count, 0, HEADERS_MAX, "headers")
 
 
 def _count_in_bounds(value: int, low: int, high: int, field: str) -> None:

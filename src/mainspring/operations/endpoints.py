@@ -11,7 +11,14 @@ from msgspec.structs import replace
 
 from mainspring.domain import changes
 from mainspring.domain.changes import Change
-from mainspring.domain.definition import Definition, action_of, check_definition, check_text, definition_of
+from mainspring.domain.definition import (
+    Definition,
+    action_of,
+    check_definition,
+    check_header_count,
+    check_text,
+    definition_of,
+)
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy, Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from mainspring.domain.event import Event, EventType
@@ -114,6 +121,7 @@ async def _edit_once(desk: Desk, found: Endpoint, edit: Callable[[Definition], D
     tenant = await _tenant(desk)
     before = await describe_endpoint(desk, found)
     wanted = edit(before)
+    check_header_count(len(wanted.headers))
     plain = replace(wanted, headers=tuple(header for header in wanted.headers if header not in before.headers))
     checked, host = _checked(desk, plain, tenant, found.id)
     now = await desk.stores.schedule.now()

@@ -34,9 +34,9 @@ async def add_job(desk: Desk, name: str, description: str = "") -> Job:
 
 async def find_job(desk: Desk, name_or_id: str) -> Job:
     jobs = await desk.stores.endpoints.jobs(desk.tenant_id)
-    for job in jobs:
-        if name_or_id in (job.id, job.name):
-            return job
+    by_id = [job for job in jobs if job.id == name_or_id]
+    for job in by_id or [job for job in jobs if job.name == name_or_id]:
+        return job
     raise NotFound("job", name_or_id, tuple(job.name for job in jobs))
 
 

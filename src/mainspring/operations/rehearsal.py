@@ -14,7 +14,7 @@ from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import EndpointFilter, EndpointStore, ScheduleStore
+from mainspring.ports import EndpointFilter, EndpointStore, Join, ScheduleStore, as_it_is
 
 
 def rehearsal(desk: Desk) -> Desk:
@@ -33,9 +33,14 @@ class RehearsedEndpoints:
         self._jobs: dict[str, Job] = {}
         self._tenants: dict[str, Tenant] = {}
 
-    async def add_endpoint(self, endpoint: Endpoint, event: Event) -> None:
+    async def add_endpoint(self, endpoint: Endpoint, event: Event, join: Join = as_it_is) -> None:
         await self._refuse_taken(endpoint)
-        self._endpoints[endpoint.id] = endpoint
+        status = next(job.status for job in await self.jobs(endpoint.tenant_id) if job.id == endpoint.job_id)
+        tenant = await self.tenant(endpoint.tenant_id)
+        most = tenant.endpoints_max if tenant is not None else None
+        others = [] if most is None else await self._real.endpoints(endpoint.tenant_id, EndpointFilter(limit=most))
+        added = [each for each in self._endpoints.values() if each is not None]
+        self._endpoints[endpoint.id] = join(endpoint, status, len({each.id for each in (*others, *added)}))
 
     async def endpoint(self, tenant_id: str, name_or_id: str) -> Endpoint | None:
         for endpoint in self._endpoints.values():

@@ -7,7 +7,7 @@ others go on.
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
@@ -33,6 +33,7 @@ from mainspring.stores.rows import (
 )
 
 Row = tuple[object, ...]
+USAGE_KEPT = timedelta(days=400)  # a year of months to look back on
 
 
 @dataclass(slots=True)

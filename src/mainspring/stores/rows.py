@@ -13,7 +13,7 @@ import msgspec
 
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy
-from mainspring.domain.event import Event, StoredEvent, bad_cursor, place_of
+from mainspring.domain.event import Event, EventType, StoredEvent, bad_cursor, place_of
 from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.instant import to_us
 from mainspring.domain.run import Body, HttpAction, Outcome, Run, RunStatus, Trigger
@@ -193,6 +193,11 @@ def parse_cursor(cursor: str, beginning: str) -> tuple[str, int]:
 def job_from(row: Sequence[Any]) -> Job:
     parts = (*row[0:4], JobStatus(row[4]), *row[5:8])
     return Job(*parts)
+
+
+def zombie_event(now: datetime, tenant_id: str, endpoint_id: str, run_id: str) -> Event:
+    """What is told of a run that nobody finished."""
+    return Event(EventType.RUN_TIMEOUT, now, tenant_id, endpoint_id, run_id, data={"error_code": "zombie"})
 
 
 def joined_status(status: object) -> JobStatus:

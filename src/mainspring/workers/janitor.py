@@ -45,7 +45,7 @@ class Janitor:
         self._options = options
         self._metrics = metrics
         self._stopping = asyncio.Event()
-        self._late = False
+        self._late: set[str] = set()  # tenants
 
     async def run(self) -> None:
         """A round every ten seconds until `stop`, which waits for none: a batch is one transaction, whole or absent."""
@@ -77,17 +77,22 @@ class Janitor:
             await self._sweep()
 
     async def _watch(self) -> None:
-        """Compare what was due with what ran, and say so when the two part ways, and again when they meet."""
+        """Compare what was due with what ran; say so when the two part ways, and when they meet again."""
         late_ms = int(self._options.late_after.total_seconds() * 1000)
         backlog = await self._upkeep.backlog(late_ms)
         self._metrics.due = backlog.due
         if backlog.due and not self._late:
             log.warning("endpoints late", count=backlog.due, oldest_due_at=_text(backlog), running=backlog.running)
-            data: dict[str, object] = {"count": backlog.due, "oldest_due_at": _text(backlog)}
-            await self._runs.add_events([Event(EventType.SCHEDULE_LATE, backlog.now, "default", data=data)])
         elif self._late and not backlog.due:
             log.info("endpoints on time again")
-        self._late = bool(backlog.due)
+        newly_late = {tenant: due for tenant, due in backlog.by_tenant.items() if tenant not in self._late}
+        events = [
+            Event(EventType.SCHEDULE_LATE, backlog.now, tenant, data={"count": due, "oldest_due_at": _text(backlog)})
+            for tenant, due in newly_late.items()
+        ]
+        if events:
+            await self._runs.add_events(events)
+        self._late = set(backlog.by_tenant)
 
     async def _sweep(self) -> None:
         now = (await self._upkeep.backlog(0)).now

@@ -16,6 +16,8 @@ from typing import Protocol
 
 import structlog
 
+from mainspring.workers.ending import end_tasks
+
 BLOCKED_S = 1.0  # a loop that was kept from its turn for this long makes runs late, and somebody should know
 
 log = structlog.get_logger()
@@ -53,7 +55,7 @@ async def supervise(workers: Sequence[Worker]) -> None:
             worker.stop()
         await asyncio.gather(*tasks)
     finally:
-        watch.cancel()
+        await end_tasks(watch, *tasks)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.remove_signal_handler(number)
 

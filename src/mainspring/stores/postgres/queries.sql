@@ -272,7 +272,8 @@ WHERE status = 'running' AND (tenant_id, id) IN (
         SELECT schedule.tenant_id, run_id FROM schedule
         JOIN run AS open ON open.tenant_id = schedule.tenant_id AND open.id = run_id AND open.status = 'running'
         WHERE schedule.tenant_id = tenant.id AND claimable_at < :before AND lease_until IS NOT NULL
-        LIMIT :limit) AS dead);
+        LIMIT :limit) AS dead)
+RETURNING tenant_id, endpoint_id, id;
 
 -- name: tenant_ids
 -- Every tenant's id.
@@ -305,11 +306,19 @@ DELETE FROM event WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM event WHERE at < :before ORDER BY tx, seq LIMIT :limit));
 
 -- name: backlog
--- What is due for longer than it should be and not leased, and how much is in flight.
-SELECT COUNT(late.claimable_at), MIN(late.claimable_at), (SELECT COUNT(*) FROM schedule WHERE lease_until IS NOT NULL)
-FROM tenant CROSS JOIN LATERAL (
-    SELECT claimable_at FROM schedule
-    WHERE tenant_id = tenant.id AND claimable_at <= :before AND lease_until IS NULL) AS late;
+-- What is due for longer than it should be and not leased, by tenant.
+SELECT tenant.id, late.due, late.oldest FROM tenant CROSS JOIN LATERAL (
+    SELECT COUNT(*) AS due, MIN(claimable_at) AS oldest FROM schedule
+    WHERE tenant_id = tenant.id AND claimable_at <= :before AND lease_until IS NULL) AS late
+WHERE late.due > 0;
+
+-- name: running
+-- How many runs are in flight.
+SELECT COUNT(*) FROM schedule WHERE lease_until IS NOT NULL;
+
+-- name: forget_usage
+-- What tenants used in months long past.
+DELETE FROM usage WHERE month < :before;
 
 -- name: installation
 -- A value of this installation.

@@ -3,8 +3,10 @@
 from datetime import timedelta
 
 from mainspring.ports import Backlog, Retention, StoreFacts, Swept, WorkerRow
+from mainspring.stores.batches import USAGE_KEPT, month_of
 from mainspring.stores.postgres.database import Database, Session
-from mainspring.stores.rows import id_floor
+from mainspring.stores.postgres.endpoints import add_events
+from mainspring.stores.rows import id_floor, zombie_event
 
 WORKERS_KEPT = timedelta(days=1)
 ENDPOINTS_PER_LOOK = 50
@@ -16,15 +18,19 @@ class PostgresUpkeep:
         self._checked_up_to = ""
 
     async def close_zombies(self, lease_over_before_ms: int, limit: int) -> int:
-        now = await self._db.now()
-        async with self._db.statement() as session:
-            return await session.run("close_zombies", now, now - timedelta(milliseconds=lease_over_before_ms), limit)
+        async with self._db.transaction() as session:
+            now = await self._db.now_in(session)
+            before = now - timedelta(milliseconds=lease_over_before_ms)
+            zombies = [map(str, row) for row in await session.rows("close_zombies", now, before, limit)]
+            await add_events(session, [zombie_event(now, *zombie) for zombie in zombies])
+        return len(zombies)
 
     async def sweep(self, keep: Retention, batch: int) -> Swept:
         """One small batch of whatever there is to remove, each statement its own transaction."""
         now = await self._db.now()
         async with self._db.statement() as session:
             await session.run("forget_workers", now - WORKERS_KEPT)
+            await session.run("forget_usage", month_of(now - USAGE_KEPT))
             for (tenant_id,) in await session.rows("tenant_ids"):
                 for query, before in (("sweep_runs", keep.runs_before), ("sweep_bodies", keep.bodies_before)):
                     if removed := await session.run(query, tenant_id, id_floor("run", before), batch):
@@ -36,8 +42,11 @@ class PostgresUpkeep:
     async def backlog(self, late_ms: int) -> Backlog:
         now = await self._db.now()
         async with self._db.statement() as session:
-            ((due, oldest, running),) = await session.rows("backlog", now - timedelta(milliseconds=late_ms))
-        return Backlog(now, due, oldest, running)  # type: ignore[arg-type]  # columns
+            looks = await session.rows("backlog", now - timedelta(milliseconds=late_ms))
+            running = int(str(await session.value("running")))
+        late = {str(tenant_id): int(str(due)) for tenant_id, due, _ in looks}
+        oldest = min((at for _, _, at in looks), default=None)  # type: ignore[type-var]  # timestamptz
+        return Backlog(now, sum(late.values()), oldest, running, late)  # type: ignore[arg-type]  # timestamptz
 
     async def workers(self, seen_within_ms: int) -> list[WorkerRow]:
         since = await self._db.now() - timedelta(milliseconds=seen_within_ms)

@@ -242,7 +242,7 @@ DELETE FROM worker WHERE seen_at < :before;
 
 -- name: zombies
 -- Runs that nobody finished although their lease was over long ago, and that were not closed before.
-SELECT schedule.tenant_id, run_id FROM schedule
+SELECT schedule.id, run_id FROM schedule
 JOIN run ON run.tenant_id = schedule.tenant_id AND run.id = run_id AND run.status = 'running'
 WHERE schedule.tenant_id = :tenant_id AND claimable_at < :before AND claimable_at IS NOT NULL AND lease_until IS NOT NULL
 LIMIT :limit;
@@ -286,6 +286,10 @@ WHERE tenant_id = :tenant_id AND claimable_at <= :before AND claimable_at IS NOT
 -- name: running
 -- How many runs are in flight.
 SELECT COUNT(*) FROM schedule WHERE lease_until IS NOT NULL;
+
+-- name: forget_usage
+-- What tenants used in months long past.
+DELETE FROM usage WHERE month < :before;
 
 -- name: installation
 -- A value of this installation.

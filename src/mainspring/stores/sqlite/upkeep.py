@@ -5,8 +5,10 @@ from datetime import timedelta
 import apsw
 
 from mainspring.ports import Backlog, Retention, StoreFacts, Swept, WorkerRow
-from mainspring.stores.rows import id_floor
+from mainspring.stores.batches import USAGE_KEPT, month_of
+from mainspring.stores.rows import id_floor, zombie_event
 from mainspring.stores.sqlite.database import Connection, Database, instant
+from mainspring.stores.sqlite.endpoints import add_events
 
 WORKERS_KEPT = timedelta(days=1)
 ENDPOINTS_PER_LOOK = 50
@@ -23,8 +25,10 @@ class SqliteUpkeep:
             before = now - timedelta(milliseconds=lease_over_before_ms)
             closed = 0
             for (tenant_id,) in db.rows("tenants"):
-                for _, run_id in db.rows("zombies", tenant_id, before, limit):
+                zombies = [(str(row[0]), str(row[1])) for row in db.rows("zombies", tenant_id, before, limit)]
+                for _, run_id in zombies:
                     closed += db.run("close_zombie", now, tenant_id, run_id)
+                add_events(db, [zombie_event(now, str(tenant_id), *zombie) for zombie in zombies])
             return closed
 
         return await self._db.write_much(work)
@@ -36,9 +40,10 @@ class SqliteUpkeep:
         def work(db: Connection) -> Backlog:
             now = self._db.clock.now()
             before = now - timedelta(milliseconds=late_ms)
-            counts = [db.rows("backlog", tenant_id, before)[0] for (tenant_id,) in db.rows("tenants")]
-            oldest = min((at for _, at in counts if at is not None), default=None)  # type: ignore[type-var]  # INTEGER
-            return Backlog(now, sum(int(str(due)) for due, _ in counts), instant(oldest), int(str(db.value("running"))))
+            looks = {str(tenant_id): db.rows("backlog", tenant_id, before)[0] for (tenant_id,) in db.rows("tenants")}
+            late = {tenant_id: int(str(due)) for tenant_id, (due, _) in looks.items() if due}
+            oldest = min((at for _, at in looks.values() if at is not None), default=None)  # type: ignore[type-var]  # INTEGER
+            return Backlog(now, sum(late.values()), instant(oldest), int(str(db.value("running"))), late)
 
         return await self._db.read(work)
 
@@ -64,7 +69,9 @@ class SqliteUpkeep:
 
     def _sweep(self, db: Connection, keep: Retention, batch: int) -> Swept:
         """One small batch of whatever there is to remove, so that a claim never waits long for its turn."""
-        db.run("forget_workers", self._db.clock.now() - WORKERS_KEPT)
+        now = self._db.clock.now()
+        db.run("forget_workers", now - WORKERS_KEPT)
+        db.run("forget_usage", month_of(now - USAGE_KEPT))
         for (tenant_id,) in db.rows("tenants"):
             for query, before in (("sweep_runs", keep.runs_before), ("sweep_bodies", keep.bodies_before)):
                 if removed := db.run(query, tenant_id, id_floor("run", before), batch):
