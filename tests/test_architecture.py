@@ -26,7 +26,7 @@ FORBIDDEN_NAMES = frozenset(
 
 # Room -> rooms it may import. A room is a folder or module directly under `mainspring`; new ones get a row here.
 INNER = frozenset({"domain", "workflow", "ports"})
-DOOR = INNER | {"operations", "settings", "observe", "shapes", "feed"}
+DOOR = INNER | {"operations", "settings", "observe", "shapes", "words", "feed"}
 ROOMS: dict[str, frozenset[str]] = {
     "domain": frozenset(),
     "workflow": frozenset({"domain"}),
@@ -40,6 +40,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "settings": frozenset({"domain"}),
     "observe": frozenset({"domain", "ports", "settings"}),
     "shapes": INNER,  # domain values as the JSON objects that all doors give out
+    "words": INNER | {"shapes"},  # instants, hints and decisions as the sentences that all doors give out
     "api": DOOR,
     "mcp": DOOR,
     "cli": DOOR | {"wiring", "client"},

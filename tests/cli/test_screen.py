@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from mainspring.cli.configuration import masked
-from mainspring.cli.screen import as_json, clock, relative, span_in_words, took, when
+from mainspring.cli.screen import as_json
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.domain.instant import FOREVER
+from mainspring.words import clock, relative, span_in_words, took, when
 from tests.cli.shell import Shell
 
 NOW = datetime(2025, 1, 1, 12, tzinfo=UTC)

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from mainspring import __version__
 from mainspring.cli.configuration import masked
 from mainspring.cli.door import OutputOption, complete, current_settings, fail_unless
-from mainspring.cli.screen import Output, clock, relative, say, show_json
+from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.waiting import live_schedulers
 from mainspring.domain.errors import MainspringError, Misconfigured
+from mainspring.words import clock, relative
 
 if TYPE_CHECKING:
     from mainspring.ports import Stores

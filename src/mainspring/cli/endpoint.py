@@ -8,10 +8,11 @@ import typer
 from mainspring.cli import wishes
 from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_instant, read_span
 from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
-from mainspring.cli.screen import Output, note, relative, say, show_json, when
-from mainspring.cli.sights import Sight, run_sentence, schedule_in_words, see, see_all, show_endpoint, show_outcome
+from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli.sights import run_sentence, schedule_in_words, see, see_all, show_endpoint, show_outcome
 from mainspring.cli.table import Column, show_table
 from mainspring.shapes import endpoint_shape, run_in_full, run_shape, state_of
+from mainspring.words import Sight, relative, when
 
 if TYPE_CHECKING:
     from datetime import datetime

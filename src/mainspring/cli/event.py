@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring.cli.door import OutputOption, ask
-from mainspring.cli.screen import Output, as_json, clock, say, show_json
+from mainspring.cli.screen import Output, as_json, say, show_json
 from mainspring.cli.sights import names_of
 from mainspring.cli.table import Column, show_table
 from mainspring.shapes import event_shape
+from mainspring.words import clock
 
 if TYPE_CHECKING:
     from mainspring.domain.event import StoredEvent

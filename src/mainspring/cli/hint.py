@@ -8,11 +8,12 @@ import typer
 
 from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_instant, read_span
 from mainspring.cli.door import Door, OutputOption, ask
-from mainspring.cli.screen import Output, say, show_json, when
-from mainspring.cli.sights import Sight, hints_in_words, see
+from mainspring.cli.screen import Output, say, show_json
+from mainspring.cli.sights import see
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput
 from mainspring.shapes import endpoint_shape
+from mainspring.words import Sight, hints_in_words, when
 
 if TYPE_CHECKING:
     from mainspring.domain.changes import Change

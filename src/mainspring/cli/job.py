@@ -6,10 +6,11 @@ import typer
 
 from mainspring.cli.arguments import JobName
 from mainspring.cli.door import Door, OutputOption, ask
-from mainspring.cli.screen import Output, relative, say, show_json, when
-from mainspring.cli.sights import Sight, schedule_in_words, see_all
+from mainspring.cli.screen import Output, say, show_json
+from mainspring.cli.sights import schedule_in_words, see_all
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.shapes import endpoint_shape, job_shape
+from mainspring.words import Sight, relative, when
 
 if TYPE_CHECKING:
     from datetime import datetime

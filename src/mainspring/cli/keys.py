@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring.cli.door import Door, OutputOption, ask
-from mainspring.cli.screen import Output, note, say, show_json, when
+from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.shapes import instant
+from mainspring.words import when
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring.cli.door import Door, OutputOption, ask
-from mainspring.cli.screen import Output, clock, relative, show_json, took, when
+from mainspring.cli.screen import Output, show_json
 from mainspring.cli.sights import body_in_words, body_view, names_of, phases_in_words
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.domain.errors import InvalidInput, NotFound, did_you_mean
 from mainspring.domain.name import shown
 from mainspring.shapes import run_in_full, run_shape
+from mainspring.words import clock, relative, took, when
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -106,9 +107,9 @@ def show(
 def _show(run: "Run", kept: "Body | None", name: str, now: "datetime") -> None:
     import msgspec
 
-    from mainspring.cli.why import step_sentence
     from mainspring.domain.governor import decode_trail
     from mainspring.domain.run import Phases
+    from mainspring.words import step_sentence
 
     detail = msgspec.json.decode(run.detail, type=dict[str, object])
     phases = detail.get("phases")

@@ -1,12 +1,12 @@
 """Endpoints and runs as people see them: read together with what belongs to them, and put into words."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from mainspring.cli.screen import clock, took, when
 from mainspring.cli.table import show_fields
 from mainspring.domain.duration import format_duration
 from mainspring.shapes import MASK, state_of
+from mainspring.words import Sight, hints_in_words, took, when
 
 if TYPE_CHECKING:
     from mainspring.domain.endpoint import Endpoint
@@ -15,19 +15,6 @@ if TYPE_CHECKING:
 
 PAGE = 1_000
 PREVIEW_CHARS = 2_000
-
-
-class Sight(NamedTuple):
-    """An endpoint, its job's name, what time the store says it is, and whether anybody runs endpoints at all."""
-
-    endpoint: "Endpoint"
-    job: str
-    now: datetime
-    has_scheduler: bool = True
-
-    @property
-    def shaped(self) -> tuple["Endpoint", str, datetime]:
-        return self.endpoint, self.job, self.now
 
 
 async def see(desk: "Desk", endpoint: "Endpoint") -> Sight:
@@ -129,19 +116,6 @@ def _plan(endpoint: "Endpoint", now: datetime) -> list[tuple[str, str]]:
     if endpoint.not_before is not None and endpoint.not_before > now:
         fields.append(("not before", f"{when(now, endpoint.not_before)}, as the target asked"))
     fields.extend(hints_in_words(endpoint, now))
-    return fields
-
-
-def hints_in_words(endpoint: "Endpoint", now: datetime) -> list[tuple[str, str]]:
-    fields: list[tuple[str, str]] = []
-    if (hint := endpoint.interval_hint) is not None:
-        reason = f": {hint.reason}" if hint.reason else ""
-        what = f"every {format_duration(hint.interval_ms)} until {when(now, hint.expires_at)}, by {hint.author}"
-        fields.append(("interval hint", what + reason))
-    if (once := endpoint.one_shot_hint) is not None:
-        reason = f": {once.reason}" if once.reason else ""
-        what = f"once at {when(now, once.next_run_at)}, good until {clock(once.expires_at)}, by {once.author}"
-        fields.append(("one-shot hint", what + reason))
     return fields
 
 

@@ -1,0 +1,222 @@
+"""Instants, spans, hints and decisions in words: the same sentences at every door.
+
+Nothing here reads a clock: what time it is comes with what was seen.
+"""
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from mainspring.domain.duration import format_duration
+from mainspring.domain.instant import FOREVER
+from mainspring.shapes import Shape, instant, run_shape, state_of, step_shape
+
+if TYPE_CHECKING:
+    from mainspring.domain.endpoint import Endpoint
+    from mainspring.domain.governor import Step
+    from mainspring.domain.run import Run
+
+RULES = {
+    "baseline-cron": "The cron schedule",
+    "baseline-interval": "The interval",
+    "ai-interval": "The interval hint",
+    "ai-oneshot": "The one-shot hint",
+    "clamped-min": "The minimum interval",
+    "clamped-max": "The maximum interval",
+    "paused": "The pause",
+    "retry-after": "The target's Retry-After",
+    "overdue": "The rule for what is overdue",
+    "faulty": "The rule for what cannot be planned",
+}
+
+
+class Sight(NamedTuple):
+    """An endpoint, its job's name, what time the store says it is, and whether anybody runs endpoints at all."""
+
+    endpoint: "Endpoint"
+    job: str
+    now: datetime
+    has_scheduler: bool = True
+
+    @property
+    def shaped(self) -> tuple["Endpoint", str, datetime]:
+        return self.endpoint, self.job, self.now
+
+
+def why_shape(sight: Sight, running: "Run | None") -> Shape:
+    """Why an endpoint runs when it does, for programs and for people."""
+    from mainspring.domain.governor import decode_trail
+
+    endpoint = sight.endpoint
+    return {
+        "endpoint": endpoint.name,
+        "status": state_of(endpoint, sight.now),
+        "next_run_at": instant(endpoint.next_run_at),
+        "source": endpoint.source,
+        "trail": [step_shape(step) for step in decode_trail(endpoint.trail)],
+        "running": None if running is None else run_shape(running, endpoint.name),
+        "sentences": why_sentences(sight, running),
+    }
+
+
+def why_sentences(sight: Sight, running: "Run | None") -> list[str]:
+    """Its state, its present run, the decision step by step, what else counts."""
+    from mainspring.domain.governor import decode_trail
+
+    steps = decode_trail(sight.endpoint.trail)
+    return [*state_sentences(sight), *_running(sight, running), *_decided(steps), *_more(sight)]
+
+
+def step_sentence(step: "Step", steps: tuple["Step", ...]) -> str:
+    """One candidate or rule of a decision, as a complete sentence."""
+    who = RULES.get(step.rule, step.rule)
+    at = clock(step.at) if step.at is not None else "no instant"
+    if step.at is not None and step.at >= FOREVER:
+        at = "no end"
+    winner = next((each for each in steps if each.verdict == "won"), None)
+    if step.verdict == "won":
+        return f"{who} asked for {at} and won: {step.why}."
+    if step.verdict == "lost" and winner is not None:
+        rival = RULES.get(winner.rule, winner.rule)
+        return f"{who} asked for {at} and lost to {rival[0].lower()}{rival[1:]}: {step.why}."
+    if step.verdict == "ignored":
+        return f"{who} was ignored: {step.why}."
+    if step.verdict == "moved":
+        return f"{who} moved the run to {at}: {step.why}."
+    return f"{who} asked for {at} and {step.verdict}: {step.why}."
+
+
+def state_sentences(sight: Sight) -> list[str]:
+    """What stops it, or when it runs and on whose word."""
+    endpoint, now = sight.endpoint, sight.now
+    name = f"{endpoint.name!r}"
+    match state_of(endpoint, now):
+        case "archived":
+            return [f"{name} was archived {when(now, endpoint.archived_at)} and never runs again."]
+        case "parked":
+            return [
+                f"{name} was parked {when(now, endpoint.parked_at)}: {endpoint.parked_reason}.",
+                f"It does not run until it is resumed: mainspring endpoint resume {name}.",
+            ]
+        case "job-paused":
+            return [f"{name} does not run because its job is not active: mainspring job resume {sight.job!r}."]
+        case "paused":
+            until = (
+                "until it is resumed"
+                if _is_forever(endpoint.paused_until)
+                else f"until {when(now, endpoint.paused_until)}"
+            )
+            reason = f", because: {endpoint.pause_reason}" if endpoint.pause_reason else ""
+            return [f"{name} is paused {until}{reason}."]
+        case "deferred":
+            return [
+                f"{name} waits until {when(now, endpoint.deferred_until)} because its tenant used up its runs of the "
+                "month: mainspring tenant set --runs-per-month raises the quota."
+            ]
+        case _:
+            return _planned(sight)
+
+
+def _planned(sight: Sight) -> list[str]:
+    endpoint, now = sight.endpoint, sight.now
+    if endpoint.next_run_at is None:
+        return [f"{endpoint.name!r} has no next run."]
+    source = RULES.get(endpoint.source, endpoint.source)
+    by = f"{source[0].lower()}{source[1:]}"
+    verb = "runs next" if endpoint.next_run_at > now else "was due"
+    return [f"{endpoint.name!r} {verb} at {when(now, endpoint.next_run_at)}, set by {by} ({endpoint.source})."]
+
+
+def _running(sight: Sight, run: "Run | None") -> list[str]:
+    endpoint, now = sight.endpoint, sight.now
+    sentences: list[str] = []
+    if endpoint.is_running:
+        since = f"since {when(now, run.started_at)} " if run is not None else ""
+        sentences.append(
+            f"It is running now, {since}by worker {endpoint.claimed_by} (attempt {endpoint.attempt}, "
+            f"{endpoint.run_id}); unless it ends before {clock(endpoint.lease_until)}, another worker takes it over."
+        )
+        sentences.append("What follows is the plan as it was made before this run; its end makes the next one.")
+    if endpoint.manual_at is not None:
+        start = "starts when the present run has ended" if endpoint.is_running else "starts at once"
+        sentences.append(f"A run was asked for {when(now, endpoint.manual_at)} and {start}.")
+    if not sight.has_scheduler:
+        sentences.append("No scheduler is alive, so nothing runs: start one with mainspring serve.")
+    return sentences
+
+
+def _decided(steps: tuple["Step", ...]) -> list[str]:
+    if not steps:
+        return ["No decision has been made for it yet."]
+    return ["How this was decided:", *(f"  {step_sentence(step, steps)}" for step in steps)]
+
+
+def _more(sight: Sight) -> list[str]:
+    """What counts at the next decision although it may not be in this one's trail."""
+    endpoint = sight.endpoint
+    sentences = [f"In force: {kind}, {words}." for kind, words in hints_in_words(endpoint, sight.now)]
+    if endpoint.failure_count:
+        many = "run" if endpoint.failure_count == 1 else f"{endpoint.failure_count} runs"
+        sentences.append(f"The last {many} failed; a success ends the backoff, and so does mainspring endpoint reset.")
+    return sentences
+
+
+def _is_forever(at: datetime | None) -> bool:
+    return at is not None and at >= FOREVER
+
+
+def hints_in_words(endpoint: "Endpoint", now: datetime) -> list[tuple[str, str]]:
+    fields: list[tuple[str, str]] = []
+    if (hint := endpoint.interval_hint) is not None:
+        reason = f": {hint.reason}" if hint.reason else ""
+        what = f"every {format_duration(hint.interval_ms)} until {when(now, hint.expires_at)}, by {hint.author}"
+        fields.append(("interval hint", what + reason))
+    if (once := endpoint.one_shot_hint) is not None:
+        reason = f": {once.reason}" if once.reason else ""
+        what = f"once at {when(now, once.next_run_at)}, good until {clock(once.expires_at)}, by {once.author}"
+        fields.append(("one-shot hint", what + reason))
+    return fields
+
+
+def clock(at: datetime | None, none: str = "-") -> str:
+    """`2025-01-01 12:00:00 UTC`, with milliseconds where there are any."""
+    if at is None:
+        return none
+    if at >= FOREVER:
+        return "never"
+    text = at.isoformat(sep=" ", timespec="milliseconds").removesuffix("+00:00").removesuffix(".000")
+    return f"{text} UTC"
+
+
+def relative(now: datetime, at: datetime | None, none: str = "-") -> str:
+    """`in 23s`, `5m10s ago`: coarse, for reading; the exact instant stands elsewhere."""
+    if at is None:
+        return none
+    if at >= FOREVER:
+        return "never"
+    distance = at - now
+    span = span_in_words(abs(distance))
+    if span == "0s":
+        return "now"
+    return f"in {span}" if distance > timedelta(0) else f"{span} ago"
+
+
+def when(now: datetime, at: datetime | None, none: str = "-") -> str:
+    """Both: `2025-01-01 12:00:00 UTC (in 23s)`."""
+    if at is None or at >= FOREVER:
+        return clock(at, none)
+    return f"{clock(at)} ({relative(now, at)})"
+
+
+def span_in_words(span: timedelta) -> str:
+    """At most two units: `850ms`, `23s`, `5m10s`, `3d4h`."""
+    ms = span // timedelta(milliseconds=1)
+    for unit_ms, below_ms in ((1_000, 3_600_000), (60_000, 86_400_000), (3_600_000, 1 << 62)):
+        if ms < 1_000:
+            return format_duration(ms)
+        if ms < below_ms:
+            return format_duration(ms // unit_ms * unit_ms)
+    raise AssertionError("the last bound is beyond every timedelta")
+
+
+def took(ms: int | None) -> str:
+    return "-" if ms is None else format_duration(ms) if ms else "<1ms"
