@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mainspring.domain.audit import AuditKeys
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.instant import to_us
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from mainspring.observe import Metrics
     from mainspring.outbound.http import HttpCaller
     from mainspring.outbound.vault import KeyRing
+    from mainspring.stores.postgres.database import Database as PostgresDatabase
+    from mainspring.stores.sqlite.database import Database as SqliteDatabase
     from mainspring.workers.supervisor import Worker
 
 
@@ -67,10 +70,12 @@ async def open_stores(
     inline: bool = False,
     pool_size: int = 8,
     behind_bouncer: bool = False,
+    audit_keys: AuditKeys | None = None,
 ) -> AsyncIterator[Stores]:
     """Open the database of `url`, bring its schema up to date, and close it in the end.
 
     `clock` replaces the database's clock, for simulations and tests. `inline` runs SQLite without threads.
+    `audit_keys` seal the audit trail; without them, as in a simulation, it is sealed with an empty key.
     """
     ids = ids or TimeOrderedIds()
     scheme, _, rest = url.partition("://")
@@ -80,44 +85,21 @@ async def open_stores(
             raise Misconfigured(
                 "the database URL names no file; write sqlite:///path/to/file.db", setting="MAINSPRING_DATABASE_URL"
             )
-        from mainspring.stores.sqlite.configuration import SqliteConfiguration
         from mainspring.stores.sqlite.database import Database as SqliteDatabase
-        from mainspring.stores.sqlite.endpoints import SqliteEndpoints
-        from mainspring.stores.sqlite.runs import SqliteRuns
-        from mainspring.stores.sqlite.schedule import SqliteSchedule
-        from mainspring.stores.sqlite.upkeep import SqliteUpkeep
 
-        sqlite = SqliteDatabase(path, clock or SystemClock(), inline=inline)
+        sqlite = SqliteDatabase(path, clock or SystemClock(), inline=inline, audit_keys=audit_keys)
         try:
-            sqlite_schedule = SqliteSchedule(sqlite, ids, CRON)
-            endpoints = SqliteEndpoints(sqlite, sqlite_schedule.wake)
-            yield Stores(
-                sqlite_schedule,
-                endpoints,
-                SqliteRuns(sqlite),
-                SqliteUpkeep(sqlite),
-                SqliteConfiguration(sqlite, sqlite_schedule.wake),
-            )
+            yield _sqlite_stores(sqlite, ids)
         finally:
             await sqlite.aclose()
     elif scheme in ("postgresql", "postgres"):
-        from mainspring.stores.postgres.configuration import PostgresConfiguration
         from mainspring.stores.postgres.database import Database as PostgresDatabase
-        from mainspring.stores.postgres.endpoints import PostgresEndpoints
-        from mainspring.stores.postgres.runs import PostgresRuns
-        from mainspring.stores.postgres.schedule import PostgresSchedule
-        from mainspring.stores.postgres.upkeep import PostgresUpkeep
 
-        postgres = await PostgresDatabase.open(url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer)
+        postgres = await PostgresDatabase.open(
+            url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer, audit_keys=audit_keys
+        )
         try:
-            schedule = PostgresSchedule(postgres, ids, CRON)
-            yield Stores(
-                schedule,
-                PostgresEndpoints(postgres, schedule.wake),
-                PostgresRuns(postgres),
-                PostgresUpkeep(postgres),
-                PostgresConfiguration(postgres, schedule.wake),
-            )
+            yield _postgres_stores(postgres, ids)
         finally:
             await postgres.aclose()
     else:
@@ -126,6 +108,48 @@ async def open_stores(
             "give sqlite:///path/to/file.db or postgresql://user@host/name",
             setting="MAINSPRING_DATABASE_URL",
         )
+
+
+def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
+    from mainspring.stores.sqlite.accounts import SqliteAccounts, SqliteAudit, SqliteCredentials
+    from mainspring.stores.sqlite.configuration import SqliteConfiguration
+    from mainspring.stores.sqlite.endpoints import SqliteEndpoints
+    from mainspring.stores.sqlite.runs import SqliteRuns
+    from mainspring.stores.sqlite.schedule import SqliteSchedule
+    from mainspring.stores.sqlite.upkeep import SqliteUpkeep
+
+    schedule = SqliteSchedule(database, ids, CRON)
+    return Stores(
+        schedule,
+        SqliteEndpoints(database, schedule.wake),
+        SqliteRuns(database),
+        SqliteUpkeep(database),
+        SqliteConfiguration(database, schedule.wake),
+        SqliteAccounts(database),
+        SqliteCredentials(database),
+        SqliteAudit(database),
+    )
+
+
+def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
+    from mainspring.stores.postgres.accounts import PostgresAccounts, PostgresAudit, PostgresCredentials
+    from mainspring.stores.postgres.configuration import PostgresConfiguration
+    from mainspring.stores.postgres.endpoints import PostgresEndpoints
+    from mainspring.stores.postgres.runs import PostgresRuns
+    from mainspring.stores.postgres.schedule import PostgresSchedule
+    from mainspring.stores.postgres.upkeep import PostgresUpkeep
+
+    schedule = PostgresSchedule(database, ids, CRON)
+    return Stores(
+        schedule,
+        PostgresEndpoints(database, schedule.wake),
+        PostgresRuns(database),
+        PostgresUpkeep(database),
+        PostgresConfiguration(database, schedule.wake),
+        PostgresAccounts(database),
+        PostgresCredentials(database),
+        PostgresAudit(database),
+    )
 
 
 def open_keys(settings: Settings) -> "KeyRing":
@@ -183,8 +207,13 @@ async def open_desk(settings: Settings, actor: str = "cli") -> AsyncIterator[Des
     """One tenant's stores with everything operations need; refuses a database that was sealed with another key."""
     from mainspring.outbound.vault import Vault as SealingVault
 
-    async with open_stores(settings.url, pool_size=settings.database_pool, behind_bouncer=settings.pgbouncer) as stores:
-        keys = open_keys(settings)
+    keys = open_keys(settings)
+    async with open_stores(
+        settings.url,
+        pool_size=settings.database_pool,
+        behind_bouncer=settings.pgbouncer,
+        audit_keys=keys.audit_keys,
+    ) as stores:
         await _prepare(stores, settings, keys.primary_id)
         yield Desk(
             stores,

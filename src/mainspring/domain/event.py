@@ -49,6 +49,18 @@ class EventType(StrEnum):
     QUOTA_DEFERRED = "quota.deferred"
     SIGNING_KEY_CREATED = "signing_key.created"
     SIGNING_KEY_REVOKED = "signing_key.revoked"
+    LOGIN_SUCCEEDED = "login.succeeded"
+    LOGIN_FAILED = "login.failed"
+    LOGOUT = "logout"
+    USER_CREATED = "user.created"
+    USER_UPDATED = "user.updated"
+    PASSWORD_SET = "password.set"
+    MEMBER_CHANGED = "member.changed"
+    API_KEY_CREATED = "api_key.created"
+    API_KEY_REVOKED = "api_key.revoked"
+    TENANT_CREATED = "tenant.created"
+    QUOTA_CHANGED = "quota.changed"
+    DATA_EXPORTED = "data.exported"
 
 
 MEANING: dict[EventType, str] = {
@@ -83,6 +95,18 @@ MEANING: dict[EventType, str] = {
     EventType.QUOTA_DEFERRED: "The tenant used up its runs of the month; the endpoint waits for the next one.",
     EventType.SIGNING_KEY_CREATED: "A signing key was made; calls are signed with it.",
     EventType.SIGNING_KEY_REVOKED: "A signing key ended.",
+    EventType.LOGIN_SUCCEEDED: "A user logged in.",
+    EventType.LOGIN_FAILED: "Somebody tried to log in and was refused.",
+    EventType.LOGOUT: "A user logged out.",
+    EventType.USER_CREATED: "A user was added to the installation.",
+    EventType.USER_UPDATED: "A user was renamed, disabled or enabled.",
+    EventType.PASSWORD_SET: "A user's password was set; all sessions of that user ended.",
+    EventType.MEMBER_CHANGED: "A user was taken into a tenant, given another role in it, or removed from it.",
+    EventType.API_KEY_CREATED: "An API key was made.",
+    EventType.API_KEY_REVOKED: "An API key ended.",
+    EventType.TENANT_CREATED: "A tenant was added.",
+    EventType.QUOTA_CHANGED: "A tenant's name or quotas changed.",
+    EventType.DATA_EXPORTED: "Somebody took a copy of a tenant's configuration or of its audit trail.",
 }
 
 

@@ -8,6 +8,7 @@ Nothing here ever puts a plain text or a key into a message.
 
 import binascii
 import hashlib
+import hmac
 import os
 import secrets
 import stat
@@ -18,6 +19,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from mainspring.domain.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured
 
 KEY_BYTES = 32  # AES-256
@@ -39,6 +41,7 @@ class KeyRing:
                 )
         self.primary_id = key_id(primary)
         self.ciphers = {key_id(key): AESGCM(key) for key in (*old, primary)}
+        self.audit_keys = AuditKeys(self.primary_id, {key_id(key): _audit_key(key) for key in (*old, primary)})
 
 
 class Vault:
@@ -88,6 +91,11 @@ class Vault:
                 "a secret does not open: it was changed, or moved here from another place; set it again",
                 setting=SETTING,
             ) from None
+
+
+def _audit_key(key: bytes) -> bytes:
+    """A key of its own for the audit trail: what seals secrets is used for nothing else."""
+    return hmac.new(key, b"mainspring audit trail", hashlib.sha256).digest()
 
 
 def key_id(key: bytes) -> str:

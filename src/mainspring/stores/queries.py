@@ -10,14 +10,17 @@ Parameters are numbered by first appearance, which is the order in which values 
 import re
 from collections.abc import Mapping
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
+SHARED = "mainspring.stores"  # the folder of the queries that both databases speak
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _PARAMETER = re.compile(r"(?<!:):([a-z_]+)\b")
 _COMMENT = re.compile(r"--[^\n]*\n")
 
 
 def load_queries(package: str, fragments: Mapping[str, str]) -> dict[str, str]:
-    text = files(package).joinpath("queries.sql").read_text()
+    """Every query of the database's own `*.sql` files, and of those that both databases speak."""
+    text = "\n".join(file.read_text() for folder in (package, SHARED) for file in _sql_files(folder))
     parts = _NAME.split(text)[1:]
     queries: dict[str, str] = {}
     for name, body in zip(parts[::2], parts[1::2], strict=True):
@@ -26,6 +29,10 @@ def load_queries(package: str, fragments: Mapping[str, str]) -> dict[str, str]:
             sql = sql.replace("{{" + fragment + "}}", replacement)
         queries[name] = sql
     return queries
+
+
+def _sql_files(folder: str) -> list[Traversable]:
+    return sorted((file for file in files(folder).iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
 
 
 def numbered(sql: str) -> str:

@@ -13,9 +13,11 @@ from typing import Any, Self
 
 import asyncpg
 
+from mainspring.domain.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.instant import to_us
 from mainspring.ports import Clock
+from mainspring.stores.people import ACCOUNT_FRAGMENTS
 from mainspring.stores.queries import load_queries, migrations, numbered
 from mainspring.stores.rows import (
     CONFIG_COLUMNS,
@@ -126,6 +128,7 @@ _QUERIES = load_queries(
         "event_arrays": _arrays("event", EVENT_COLUMNS),
         "job_columns": ", ".join(JOB_COLUMNS),
         "job_parameters": _parameters(JOB_COLUMNS),
+        **ACCOUNT_FRAGMENTS,
     },
 )
 QUERIES = {name: numbered(sql) for name, sql in _QUERIES.items()}
@@ -139,8 +142,9 @@ def columns(rows: Sequence[Sequence[object]], width: int) -> list[list[object]]:
 class Session:
     """A connection inside one transaction, with our queries by name."""
 
-    def __init__(self, connection: Any) -> None:  # asyncpg ships no types for its pool proxy
+    def __init__(self, connection: Any, audit_keys: AuditKeys) -> None:  # asyncpg ships no types for its pool proxy
         self._connection = connection
+        self.audit_keys = audit_keys
 
     async def rows(self, query: str, *values: object) -> list[Sequence[object]]:
         return list(await self._connection.fetch(QUERIES[query], *values))
@@ -163,10 +167,13 @@ class Session:
 
 
 class Database:
-    def __init__(self, url: str, clock: Clock | None, *, pool_size: int, behind_bouncer: bool) -> None:
+    def __init__(
+        self, url: str, clock: Clock | None, *, pool_size: int, behind_bouncer: bool, audit_keys: AuditKeys
+    ) -> None:
         """With a clock, that clock decides what is due; without one, as in production, the database's does."""
         self.url = url
         self.clock = clock
+        self.audit_keys = audit_keys
         self._size = pool_size
         self._behind_bouncer = behind_bouncer
         self._pool: Any = None  # asyncpg ships no types
@@ -178,9 +185,16 @@ class Database:
 
     @classmethod
     async def open(
-        cls, url: str, clock: Clock | None = None, *, pool_size: int = 8, behind_bouncer: bool = False
+        cls,
+        url: str,
+        clock: Clock | None = None,
+        *,
+        pool_size: int = 8,
+        behind_bouncer: bool = False,
+        audit_keys: AuditKeys | None = None,
     ) -> Self:
-        database = cls(url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer)
+        keys = audit_keys or AuditKeys()
+        database = cls(url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer, audit_keys=keys)
         try:
             await database._migrate()
         except REFUSED as fault:
@@ -202,7 +216,7 @@ class Database:
         """One transaction: commits where the block ends, leaves nothing where it raises."""
         async with self._lent() as connection, connection.transaction():
             try:
-                yield Session(connection)
+                yield Session(connection, self.audit_keys)
             except TimeoutError:
                 connection.terminate()  # it would not answer a rollback either
                 raise
@@ -211,7 +225,7 @@ class Database:
     async def statement(self) -> AsyncIterator[Session]:
         """Single statements, each a transaction of its own."""
         async with self._lent() as connection:
-            yield Session(connection)
+            yield Session(connection, self.audit_keys)
 
     async def now(self) -> datetime:
         if self.clock is not None:

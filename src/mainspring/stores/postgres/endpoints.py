@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 
 import asyncpg
 
+from mainspring.domain.audit import FIRST_SEAL, chained
 from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
-from mainspring.ports import EndpointFilter, Join, as_it_is
+from mainspring.ports import ORIGIN, EndpointFilter, Join, as_it_is
+from mainspring.stores.people import AUDIT_COLUMNS, audited_by_tenant, digests, head_from, struct_values
 from mainspring.stores.postgres.database import Database, Session, columns
 from mainspring.stores.postgres.schedule import lock, tenants
 from mainspring.stores.rows import (
@@ -39,7 +41,7 @@ class PostgresEndpoints:
             except asyncpg.UniqueViolationError as fault:
                 raise _taken("endpoint", new.name) from fault
             await session.run("add_schedule", new.id, new.tenant_id, new.host, *state_values(new))
-            await add_events(session, [event])
+            await add_events(session, [event], (), [new])
             await self._db.notify(session)
         self._wake()
 
@@ -71,7 +73,8 @@ class PostgresEndpoints:
                     states.append((*state_values(change.endpoint), old.id))
             if states:
                 await session.run("write_states", *columns(states, len(STATE_COLUMNS) + 1))
-            await add_events(session, [event for change in changes for event in change.events])
+            after = [change.endpoint for change in changes]
+            await add_events(session, [event for change in changes for event in change.events], endpoints, after)
             await self._db.notify(session)
         self._wake()
         return changes
@@ -109,13 +112,14 @@ class PostgresEndpoints:
         async with self._db.statement() as session:
             return (await tenants(session, {tenant_id}, now)).get(tenant_id)
 
-    async def put_tenant(self, tenant: Tenant) -> None:
+    async def put_tenant(self, tenant: Tenant, event: Event | None = None) -> None:
         async with self._db.transaction() as session:
             await session.run(
                 "put_tenant", tenant.id, tenant.name, tenant.runs_per_month, tenant.tokens_per_month,
                 tenant.endpoints_max, tenant.interval_ms_min,
             )  # fmt: skip
             await session.run("undefer", await self._db.now_in(session), tenant.id)
+            await add_events(session, [event] if event else [])
             await self._db.notify(session)
         self._wake()
 
@@ -132,8 +136,18 @@ async def put_job(session: Session, job: Job) -> None:
     await session.run("put_job", *values)
 
 
-async def add_events(session: Session, events: Sequence[Event]) -> None:
+async def add_events(
+    session: Session, events: Sequence[Event], before: Sequence[Endpoint] = (), after: Sequence[Endpoint] = ()
+) -> None:
+    """Tell what happened, and put into the audit trail what belongs there; `before` and `after` are what it changed."""
     await session.run("add_events", *columns(event_rows(events), len(EVENT_COLUMNS)))
+    for tenant_id, audited in audited_by_tenant(events):
+        await session.run("add_audit_head", tenant_id, FIRST_SEAL)
+        head = head_from(await session.rows("lock_audit_head", tenant_id))
+        entries = chained(head, audited, digests(before, after), ORIGIN.get(), session.audit_keys)
+        rows = [struct_values(entry) for entry in entries]
+        await session.run("add_audit_entries", *columns(rows, len(AUDIT_COLUMNS)))
+        await session.run("put_audit_head", entries[-1].seq, entries[-1].seal, tenant_id)
 
 
 def _taken(kind: str, name: str) -> Conflict:

@@ -13,15 +13,18 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 import apsw
 
+from mainspring.domain.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.instant import EPOCH, from_us
 from mainspring.ports import Clock
+from mainspring.stores.people import ACCOUNT_FRAGMENTS
 from mainspring.stores.queries import load_queries, migrations
 from mainspring.stores.rows import (
     CONFIG_COLUMNS,
@@ -86,6 +89,7 @@ QUERIES = load_queries(
         "event_parameters": _parameters(EVENT_COLUMNS),
         "job_columns": ", ".join(JOB_COLUMNS),
         "job_parameters": _parameters(JOB_COLUMNS),
+        **ACCOUNT_FRAGMENTS,
     },
 )
 
@@ -103,6 +107,7 @@ class Connection:
     """One SQLite connection with our pragmas and our queries by name."""
 
     def __init__(self, path: str, *, readonly: bool = False) -> None:
+        self.audit_keys = AuditKeys()
         try:
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
             self._db = apsw.Connection(path, flags=flags)
@@ -179,14 +184,16 @@ class Connection:
 class Database:
     """The file behind every SQLite port."""
 
-    def __init__(self, path: str, clock: Clock, *, inline: bool = False) -> None:
+    def __init__(self, path: str, clock: Clock, *, inline: bool = False, audit_keys: AuditKeys | None = None) -> None:
         in_memory = path == ":memory:"
         if not in_memory:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         self.path = path
         self.clock = clock
         self._inline = inline
+        self.audit_keys = audit_keys or AuditKeys()
         self._writer = Connection(path)
+        self._writer.audit_keys = self.audit_keys
         self._reader = self._writer if in_memory else Connection(path, readonly=True)  # in its thread
         self._looker = self._writer if in_memory else Connection(path, readonly=True)  # where it is called
         self._writing = asyncio.Lock()
@@ -215,8 +222,9 @@ class Database:
         """The same for work that takes long, all of it in the thread."""
         if self._inline:
             return self._transact("BEGIN IMMEDIATE", self._writer, work)
+        context = copy_context()
         async with self._writing:
-            return await self._in_thread(0, lambda: self._transact("BEGIN IMMEDIATE", self._writer, work))
+            return await self._in_thread(0, lambda: context.run(self._transact, "BEGIN IMMEDIATE", self._writer, work))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one consistent snapshot."""

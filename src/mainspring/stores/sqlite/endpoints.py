@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 
 import apsw
 
+from mainspring.domain.audit import FIRST_SEAL, chained
 from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
-from mainspring.ports import EndpointFilter, Join, as_it_is
+from mainspring.ports import ORIGIN, EndpointFilter, Join, as_it_is
+from mainspring.stores.people import audited_by_tenant, digests, head_from, struct_values
 from mainspring.stores.rows import config_values, event_rows, job_from, job_values, joined_status, state_values
 from mainspring.stores.sqlite.database import Connection, Database, instant, microseconds
 from mainspring.stores.sqlite.schedule import encoded, endpoint_row, tenant
@@ -29,7 +31,7 @@ class SqliteEndpoints:
                 db.run("add_schedule", new.id, new.tenant_id, new.host, *state_values(new))
             except apsw.ConstraintError as fault:
                 raise _taken("endpoint", endpoint.name, fault) from fault
-            add_events(db, [event])
+            add_events(db, [event], (), [new])
 
         await self._db.write(work)
         self._wake()
@@ -51,12 +53,14 @@ class SqliteEndpoints:
             now = self._db.clock.now()
             changes: list[Change] = []
             rows = db.rows("endpoints_by_id", encoded(ids))
-            for old in (endpoint_row(row) for row in rows if row[1] == tenant_id):
+            endpoints = [endpoint_row(row) for row in rows if row[1] == tenant_id]
+            for old in endpoints:
                 change = act(old, now)
                 if change.endpoint != old:
                     self._write(db, old, change.endpoint)
                 changes.append(change)
-            add_events(db, [event for change in changes for event in change.events])
+            after = [change.endpoint for change in changes]
+            add_events(db, [event for change in changes for event in change.events], endpoints, after)
             return changes
 
         changes = await self._db.write(work)
@@ -104,13 +108,14 @@ class SqliteEndpoints:
 
         return await self._db.read(work)
 
-    async def put_tenant(self, tenant: Tenant) -> None:
+    async def put_tenant(self, tenant: Tenant, event: Event | None = None) -> None:
         def work(db: Connection) -> None:
             db.run(
                 "put_tenant", tenant.id, tenant.name, tenant.runs_per_month, tenant.tokens_per_month,
                 tenant.endpoints_max, tenant.interval_ms_min,
             )  # fmt: skip
             db.run("undefer", self._db.clock.now(), tenant.id)
+            add_events(db, [event] if event else [])
 
         await self._db.write(work)
         self._wake()
@@ -131,8 +136,18 @@ def put_job(db: Connection, job: Job) -> None:
     db.run("put_job", *values)
 
 
-def add_events(db: Connection, events: Sequence[Event]) -> None:
+def add_events(
+    db: Connection, events: Sequence[Event], before: Sequence[Endpoint] = (), after: Sequence[Endpoint] = ()
+) -> None:
+    """Tell what happened, and put into the audit trail what belongs there; `before` and `after` are what it changed."""
     db.run_many("add_event", event_rows(events, microseconds))
+    for tenant_id, audited in audited_by_tenant(events):
+        db.run("add_audit_head", tenant_id, FIRST_SEAL)
+        head = head_from(db.rows("lock_audit_head", tenant_id))
+        entries = chained(head, audited, digests(before, after), ORIGIN.get(), db.audit_keys)
+        for entry in entries:
+            db.run("add_audit_entry", *struct_values(entry))
+        db.run("put_audit_head", entries[-1].seq, entries[-1].seal, tenant_id)
 
 
 def _taken(kind: str, name: str, fault: apsw.ConstraintError) -> Exception:

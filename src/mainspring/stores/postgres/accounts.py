@@ -1,0 +1,217 @@
+"""Users, credentials and the audit trail on PostgreSQL."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import asyncpg
+
+from mainspring.domain.access import Role
+from mainspring.domain.account import SEEN_COARSELY, SESSION_IDLE, ApiKey, Bucket, Link, Member, Session, User, matches
+from mainspring.domain.audit import AuditEntry, AuditFault, AuditHead, check_end, follow
+from mainspring.domain.endpoint import Tenant
+from mainspring.domain.event import Event
+from mainspring.domain.instant import to_us
+from mainspring.ports import Visit
+from mainspring.stores.people import (
+    AUDIT_PAGE,
+    api_key_from,
+    api_key_values,
+    audit_entry_from,
+    email_taken,
+    head_from,
+    member_from,
+    no_owner_left,
+    struct_values,
+    turn_back_values,
+    turn_values,
+    user_from,
+    user_values,
+    visit_from,
+    wait_s,
+)
+from mainspring.stores.postgres.database import Database
+from mainspring.stores.postgres.database import Session as Connection
+from mainspring.stores.postgres.endpoints import add_events
+from mainspring.stores.postgres.schedule import tenants
+
+
+def instant(value: datetime | None) -> datetime | None:
+    return value
+
+
+class PostgresAccounts:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def add_user(
+        self, user: User, password_hash: str, place: tuple[str, Role] | None, events: Sequence[Event], first: bool
+    ) -> bool:
+        async with self._db.transaction() as db:
+            if first and (await db.rows("any_user") or not await db.run("be_first", user.id)):
+                return False
+            try:
+                await db.run("add_user", *user_values(user), password_hash)
+            except asyncpg.UniqueViolationError as fault:
+                raise email_taken(user.email) from fault
+            if place is not None:
+                await db.run("put_member", place[0], user.id, place[1], user.created_at)
+            await add_events(db, events)
+            return True
+
+    async def user(self, who: str) -> tuple[User, str] | None:
+        async with self._db.statement() as db:
+            rows = await db.rows("user", who)
+        return user_from(rows[0], instant) if rows else None
+
+    async def users(self) -> list[User]:
+        async with self._db.statement() as db:
+            return [user_from(row, instant)[0] for row in await db.rows("users")]
+
+    async def put_user(self, user: User, event: Event) -> None:
+        async with self._db.transaction() as db:
+            await db.run("put_user", user.name, user.is_operator, user.disabled_at, user.subject, user.id)
+            if user.disabled_at is not None:
+                await db.run("end_sessions", user.id)
+            await add_events(db, [event])
+
+    async def put_password(self, user_id: str, password_hash: str, event: Event) -> None:
+        async with self._db.transaction() as db:
+            await db.run("put_password", password_hash, user_id)
+            await db.run("end_sessions", user_id)
+            await add_events(db, [event])
+
+    async def members(self, tenant_id: str) -> list[Member]:
+        async with self._db.statement() as db:
+            return [member_from(row, instant) for row in await db.rows("members", tenant_id)]
+
+    async def put_member(self, tenant_id: str, user_id: str, role: Role | None, event: Event) -> None:
+        async with self._db.transaction() as db:
+            await db.rows("lock_tenant", tenant_id)  # two owners who demote each other at once: one of them is too late
+            had_owner = await _has_owner(db, tenant_id)
+            if role is None:
+                await db.run("remove_member", tenant_id, user_id)
+            else:
+                await db.run("put_member", tenant_id, user_id, role, event.at)
+            if had_owner and not await _has_owner(db, tenant_id):
+                raise no_owner_left(tenant_id)
+            await add_events(db, [event])
+
+    async def tenants(self) -> list[Tenant]:
+        now = await self._db.now()
+        async with self._db.statement() as db:
+            ids = {str(row[0]) for row in await db.rows("all_tenants")}
+            found = await tenants(db, ids, now)
+        return [found[each] for each in sorted(found)]
+
+    async def add_link(self, token_hash: str, link: Link) -> None:
+        async with self._db.transaction() as db:
+            await db.run("forget_links", await self._db.now_in(db))
+            await db.run("add_link", token_hash, link.user_id, link.expires_at)
+
+    async def take_link(self, token_hash: str) -> Link | None:
+        async with self._db.transaction() as db:
+            rows = await db.rows("take_link", token_hash)
+            now = await self._db.now_in(db)
+        link = Link(*rows[0]) if rows else None  # type: ignore[arg-type]  # columns
+        return link if link is not None and now < link.expires_at else None
+
+
+class PostgresCredentials:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def add_api_key(self, key: ApiKey, secret_hash: str, event: Event) -> None:
+        async with self._db.transaction() as db:
+            await db.run("add_api_key", *api_key_values(key), secret_hash)
+            await add_events(db, [event])
+
+    async def api_keys(self, tenant_id: str) -> list[ApiKey]:
+        async with self._db.statement() as db:
+            return [api_key_from(row, instant) for row in await db.rows("api_keys", tenant_id)]
+
+    async def revoke_api_key(self, tenant_id: str, key_id: str, event: Event) -> bool:
+        async with self._db.transaction() as db:
+            if not await db.run("revoke_api_key", event.at, tenant_id, key_id):
+                return False
+            await add_events(db, [event])
+            return True
+
+    async def use_api_key(self, key_id: str, secret: str) -> ApiKey | None:
+        async with self._db.statement() as db:
+            rows = await db.rows("api_key_and_read_clock", key_id)
+            if not rows or not matches(secret, str(rows[0][-2])):
+                return None
+            key, now = api_key_from(rows[0], instant), self._db.at(rows[0][-1])
+            if not key.is_live(now):
+                return None
+            if key.last_used_at is None or key.last_used_at <= now - SEEN_COARSELY:
+                await db.run("touch_api_key", now, key_id, now - SEEN_COARSELY)
+        return key
+
+    async def add_session(self, session: Session, token_hash: str, event: Event) -> None:
+        async with self._db.transaction() as db:
+            now = await self._db.now_in(db)
+            await db.run("forget_sessions", now, now - SESSION_IDLE)
+            await db.run("add_session", *struct_values(session), token_hash)
+            await add_events(db, [event])
+
+    async def visit(self, token_hash: str) -> Visit | None:
+        async with self._db.statement() as db:
+            rows = await db.rows("visit_and_read_clock", token_hash)
+            if not rows:
+                return None
+            visit = visit_from(rows[0], await db.rows("memberships", rows[0][1]), instant)
+            now = self._db.at(rows[0][-1])
+            if not visit.session.is_live(now):
+                return None
+            if visit.session.seen_at <= now - SEEN_COARSELY:
+                await db.run("touch_session", now, visit.session.id, now - SEEN_COARSELY)
+        return visit
+
+    async def end_session(self, session_id: str, event: Event) -> None:
+        async with self._db.transaction() as db:
+            if await db.run("end_session", session_id):
+                await add_events(db, [event])
+
+    async def take_turn(self, buckets: Sequence[Bucket]) -> float:
+        async with self._db.transaction() as db:
+            now = await self._db.now_in(db)
+            await db.run("forget_attempts", to_us(now))
+            taken: list[Bucket] = []
+            for bucket in buckets:
+                if not await db.rows("take_turn", *turn_values(bucket, now)):
+                    for each in taken:
+                        await db.run("give_turn_back", *turn_back_values(each))
+                    return wait_s(bucket, now, int(str(await db.value("turn_after", bucket.name))))
+                taken.append(bucket)
+        return 0
+
+    async def give_turn_back(self, buckets: Sequence[Bucket]) -> None:
+        async with self._db.transaction() as db:
+            for bucket in buckets:
+                await db.run("give_turn_back", *turn_back_values(bucket))
+
+
+class PostgresAudit:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def audit_entries(self, tenant_id: str, before_seq: int | None, limit: int) -> list[AuditEntry]:
+        before = 1 << 62 if before_seq is None else before_seq
+        async with self._db.statement() as db:
+            rows = await db.rows("audit_entries", tenant_id, before, limit)
+        return [audit_entry_from(row, instant) for row in rows]
+
+    async def verify_audit(self, tenant_id: str) -> AuditHead | AuditFault:
+        async with self._db.statement() as db:
+            reached, head = AuditHead(), head_from(await db.rows("audit_head", tenant_id))
+            while rows := await db.rows("audit_entries_after", tenant_id, reached.seq, AUDIT_PAGE):
+                found = follow(reached, (audit_entry_from(row, instant) for row in rows), self._db.audit_keys)
+                if isinstance(found, AuditFault):
+                    return found
+                reached = found
+        return check_end(reached, head) or reached
+
+
+async def _has_owner(db: Connection, tenant_id: str) -> bool:
+    return any(row[4] == Role.OWNER and not row[6] for row in await db.rows("members", tenant_id))
