@@ -38,6 +38,9 @@ LOG_EVENTS = {
     "loop blocked": "The event loop did not get its turn for a while.",
     "request": "A request was answered: method, path, status, who asked, how long it took.",
     "request failed": "A mistake of ours in a request; its answer names the same request id.",
+    "planner started": "The planner judges finished runs from now on.",
+    "planner stopped": "It ended.",
+    "page skipped": "Judging a page of finished runs raised; its rules did not act on them.",
     "serving": "The web server answers at this address.",
 }
 
@@ -74,6 +77,8 @@ class Metrics:
         self.zombies = 0
         self.swept = 0
         self.database_up = 0
+        self.judged = 0
+        self.fired = 0
         self.lateness = Spread(LATENESS_BUCKETS_S)
         self.duration = Spread(DURATION_BUCKETS_S)
 
@@ -116,6 +121,8 @@ METRICS = {  # attribute: (kind, name, meaning, label)
     "zombies": ("counter", "mainspring_zombies", "Runs closed by the janitor.", ""),
     "swept": ("counter", "mainspring_swept", "Rows removed by retention.", ""),
     "database_up": ("gauge", "mainspring_database_up", "1 while the database answers.", ""),
+    "judged": ("counter", "mainspring_judged", "Finished runs that rules have judged.", ""),
+    "fired": ("counter", "mainspring_fired", "Rules that fired.", ""),
     "lateness": ("histogram", "mainspring_lateness_seconds", "From the slot to the start of its call.", ""),
     "duration": ("histogram", "mainspring_call_seconds", "How long calls took.", ""),
 }

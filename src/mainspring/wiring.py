@@ -114,6 +114,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
     from mainspring.stores.sqlite.accounts import SqliteAccounts, SqliteAudit, SqliteCredentials
     from mainspring.stores.sqlite.configuration import SqliteConfiguration
     from mainspring.stores.sqlite.endpoints import SqliteEndpoints
+    from mainspring.stores.sqlite.planner import SqlitePlanner
     from mainspring.stores.sqlite.runs import SqliteRuns
     from mainspring.stores.sqlite.schedule import SqliteSchedule
     from mainspring.stores.sqlite.upkeep import SqliteUpkeep
@@ -128,6 +129,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
         SqliteAccounts(database),
         SqliteCredentials(database),
         SqliteAudit(database),
+        SqlitePlanner(database, schedule.wake, CRON),
     )
 
 
@@ -135,6 +137,7 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
     from mainspring.stores.postgres.accounts import PostgresAccounts, PostgresAudit, PostgresCredentials
     from mainspring.stores.postgres.configuration import PostgresConfiguration
     from mainspring.stores.postgres.endpoints import PostgresEndpoints
+    from mainspring.stores.postgres.planner import PostgresPlanner
     from mainspring.stores.postgres.runs import PostgresRuns
     from mainspring.stores.postgres.schedule import PostgresSchedule
     from mainspring.stores.postgres.upkeep import PostgresUpkeep
@@ -149,6 +152,7 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
         PostgresAccounts(database),
         PostgresCredentials(database),
         PostgresAudit(database),
+        PostgresPlanner(database, schedule.wake, CRON),
     )
 
 
@@ -315,9 +319,10 @@ class Running(Struct, frozen=True):
 
 @asynccontextmanager
 async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
-    """The scheduler and the janitor of one process, ready to be supervised."""
+    """The scheduler, the planner and the janitor of one process, ready to be supervised."""
     from mainspring.observe import Metrics
     from mainspring.workers.janitor import Janitor, JanitorOptions
+    from mainspring.workers.planner import Planner
     from mainspring.workers.scheduler import Scheduler, SchedulerOptions
 
     async with open_desk(settings, actor="system") as desk:
@@ -342,9 +347,21 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
         scheduler = Scheduler(stores.schedule, caller, options, metrics)
         try:
             janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics)
-            yield Running((scheduler, janitor), desk, caller, metrics)
+            planner = Planner(stores.planner, metrics, options.worker)
+            yield Running((scheduler, planner, janitor), desk, caller, metrics)
         finally:
             await caller.aclose()
+
+
+async def run_planner(settings: Settings, on_ready: Callable[[], None]) -> None:
+    """A planner alone, as a process of its own, until a signal comes."""
+    from mainspring.observe import Metrics
+    from mainspring.workers.planner import Planner
+    from mainspring.workers.supervisor import supervise
+
+    async with open_desk(settings, actor="planner") as desk:
+        on_ready()
+        await supervise([Planner(desk.stores.planner, Metrics(), worker_name())])
 
 
 @contextmanager

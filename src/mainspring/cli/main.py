@@ -14,6 +14,8 @@ from mainspring.cli import (
     hint,
     job,
     keys,
+    planner,
+    rules,
     run,
     serving,
     tenant,
@@ -41,12 +43,14 @@ def mainspring(
 
 app.command("serve")(serving.serve)
 app.command("scheduler")(serving.scheduler)
+app.add_typer(planner.app, name="planner")
 app.command("migrate")(serving.migrate)
 app.command("settings")(configuration.settings)
 app.command("doctor")(doctor.doctor)
 app.add_typer(job.app, name="job")
 app.add_typer(endpoint.app, name="endpoint")
 app.add_typer(hint.app, name="hint")
+app.add_typer(rules.app, name="rules")
 app.command("runs")(run.runs)
 app.add_typer(run.app, name="run")
 app.command("why")(why.why)

@@ -27,8 +27,8 @@ def serve(
 ) -> None:
     """Run everything in one process, until it is stopped.
 
-    Scheduler, janitor and the web server with /healthz, /readyz and /metrics. SIGTERM or Ctrl-C lets runs in flight
-    end (MAINSPRING_SHUTDOWN_GRACE) and gives back what did not; a second one ends at once.
+    Scheduler, planner, janitor and the web server with /healthz, /readyz and /metrics. SIGTERM or Ctrl-C lets runs in
+    flight end (MAINSPRING_SHUTDOWN_GRACE) and gives back what did not; a second one ends at once.
     """
     given = {"host": host, "port": port}
     settings = current_settings().model_copy(update={name: value for name, value in given.items() if value is not None})
@@ -36,7 +36,7 @@ def serve(
 
 
 def scheduler() -> None:
-    """Run the scheduler and the janitor, without a web server.
+    """Run the scheduler, the planner and the janitor, without a web server.
 
     Any number of them may share one PostgreSQL.
     """

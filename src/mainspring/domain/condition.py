@@ -31,10 +31,10 @@ GROWTH_MAX = 10_000  # beyond it even a body of 2 kB could not be judged
 CACHE_MAX = 1_024
 
 LOOPS = frozenset({"all", "exists", "exists_one", "map", "filter"})
-SCALARS = frozenset({"status_code", "duration_ms"})
+SCALARS = frozenset({"status_code", "duration_ms", "ok", "failures", "endpoint", "now"})  # never large
 WORDS = frozenset({"true", "false", "null", "in"})
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""
     (?P<comment>//[^\n]*)
   | (?P<text>[bBrR]{0,2}(?:'{3}(?:\\.|[^\\])*?'{3}|"{3}(?:\\.|[^\\])*?"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"))
@@ -56,6 +56,7 @@ class Shape(msgspec.Struct, frozen=True):
     loops: int
     growth: float  # how many times its input the largest value may become
     is_linear: bool  # every loop looks at its own element only, so its rounds add up and do not multiply
+    names: frozenset[str]  # what it reads
 
 
 def check_condition(text: str) -> None:
@@ -70,7 +71,7 @@ def check_condition(text: str) -> None:
     try:
         expression = _compiled(text)
     except RuntimeError as fault:
-        words = _fault_text(str(fault))
+        words = fault_text(str(fault))
         raise _refused(f"does not compile{' at ' if words.startswith('line ') else ': '}{words}") from None
     returns = expression.return_type().name()
     if returns not in ("BOOL", "DYN"):
@@ -90,7 +91,7 @@ def evaluate(
     if shape.reads_headers:
         named = _joined(headers)
         size += sum(map(len, named.values()))
-    if (work := _worst_work(shape, size, nodes)) > WORK_MAX:
+    if (work := worst_work(shape, size, nodes)) > WORK_MAX:
         return (
             f"the condition may touch {work:.0f} bytes for a response of {size}; at most {WORK_MAX} are allowed; "
             "let each loop look at its own element only, or nest fewer"
@@ -100,9 +101,9 @@ def evaluate(
         answer = _compiled(text).eval(data=data)
         kind, plain = answer.type().name(), answer.value()
     except RuntimeError as fault:  # what CEL raises for everything, a spent budget included
-        return _fault_text(str(fault))
+        return fault_text(str(fault))
     if kind == "ERROR":
-        return _fault_text(str(plain))
+        return fault_text(str(plain))
     return plain if isinstance(plain, bool) else f"gives {kind.lower()}; it must be true or false"
 
 
@@ -127,7 +128,7 @@ def parse_bounded(data: bytes) -> tuple[object, int]:
 @lru_cache(maxsize=CACHE_MAX)
 def shape_of(text: str) -> Shape:
     """Read the tokens once and count: loops, mentions of anything large, additions, and what loops look at."""
-    tokens = [(found.lastgroup, found.group()) for found in _TOKEN.finditer(text) if found.lastgroup != "comment"]
+    tokens = [(found.lastgroup, found.group()) for found in TOKEN.finditer(text) if found.lastgroup != "comment"]
     loops = mentions = additions = 0
     is_linear, names = True, set()
     scopes: list[str | None] = []  # for each open bracket: the loop variable it introduced, if it is a loop
@@ -143,19 +144,21 @@ def shape_of(text: str) -> Shape:
                 scopes.pop()
         elif token == "+" and kind == "mark":
             additions += 1
-        elif kind == "name" and before != "." and after != "(" and token not in WORDS and token not in SCALARS:
+        elif kind == "name" and before != "." and after != "(" and token not in WORDS:
             if before == "(" and scopes[-1] == token and after == ",":
                 continue  # where the loop variable is introduced
-            mentions += 1
             names.add(token)
+            if token in SCALARS:
+                continue
+            mentions += 1
             own = next((variable for variable in reversed(scopes) if variable is not None), token)
             is_linear = is_linear and token == own
     repeated = (mentions / loops + 1) ** loops if loops else 1
     growth = max(repeated, 1 + additions * (additions + 1) / 2)
-    return Shape("body" in names, "headers" in names, loops, growth, is_linear)
+    return Shape("body" in names, "headers" in names, loops, growth, is_linear, frozenset(names))
 
 
-def _worst_work(shape: Shape, size: int, nodes: int) -> float:
+def worst_work(shape: Shape, size: int, nodes: int) -> float:
     rounds = 1 if shape.is_linear else min(ROUNDS_MAX, float(nodes + CHARS_MAX // 2) ** shape.loops)
     return size * shape.growth * rounds
 
@@ -188,7 +191,7 @@ def _compiled(text: str) -> "cel.Expression":
     return _environment().compile(text)
 
 
-def _fault_text(message: str) -> str:
+def fault_text(message: str) -> str:
     """CEL's message without its codes and drawing: `line 1, column 3: undeclared reference to 'foo'`."""
     if found := _PLACE.search(message):
         fault = found[3].partition(" expecting {")[0].removesuffix(" (in container '')")

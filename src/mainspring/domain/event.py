@@ -61,6 +61,11 @@ class EventType(StrEnum):
     TENANT_CREATED = "tenant.created"
     QUOTA_CHANGED = "quota.changed"
     DATA_EXPORTED = "data.exported"
+    RULES_CHANGED = "rules.changed"
+    RULE_FIRED = "rule.fired"
+    RULE_FAULTY = "rule.faulty"
+    PLANNER_ANALYSED = "planner.analysed"
+    PLANNER_MODE_SET = "planner.mode_set"
 
 
 MEANING: dict[EventType, str] = {
@@ -107,6 +112,11 @@ MEANING: dict[EventType, str] = {
     EventType.TENANT_CREATED: "A tenant was added.",
     EventType.QUOTA_CHANGED: "A tenant's name or quotas changed.",
     EventType.DATA_EXPORTED: "Somebody took a copy of a tenant's configuration or of its audit trail.",
+    EventType.RULES_CHANGED: "Rules of an endpoint or job were added or removed.",
+    EventType.RULE_FIRED: "A rule's condition held and it acted, or would have in shadow mode.",
+    EventType.RULE_FAULTY: "A rule could not be judged or applied; told once, and it counts as false.",
+    EventType.PLANNER_ANALYSED: "A language model looked at an endpoint; the session has the details.",
+    EventType.PLANNER_MODE_SET: "The planner was set live, to shadow mode, or off.",
 }
 
 

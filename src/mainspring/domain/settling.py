@@ -96,6 +96,8 @@ def _ended(endpoint: Endpoint, finished: Finished, now: datetime) -> tuple[Event
         "next_run_at": next_run_at,
         "source": endpoint.source,
     }
+    if endpoint.failure_count:
+        data["failures"] = endpoint.failure_count
     if outcome.error_code is not None:
         data["error_code"] = outcome.error_code
     events = [_event(EventType.RUN_FINISHED, now, claim, data)]

@@ -1,4 +1,4 @@
-"""Read `queries.sql`: named statements with named parameters, and the column lists they share.
+"""Read a database's `.sql` files: named statements with named parameters, and the column lists they share.
 
     -- name: read_clock
     -- What time it is by the database.

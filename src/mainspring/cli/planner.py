@@ -1,0 +1,77 @@
+"""`mainspring planner ...`: the process that judges finished runs, and how far it may go."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring import __version__
+from mainspring.cli.configuration import masked
+from mainspring.cli.door import Door, OutputOption, ask, complete, current_settings
+from mainspring.cli.screen import Output, say, show_json
+
+if TYPE_CHECKING:
+    from mainspring.operations.endpoints import Desk
+    from mainspring.settings import Settings
+
+app = Door("The planner: judges finished runs, writes hints. Alone, the command runs one.")
+app.info.no_args_is_help = False
+
+
+@app.callback(invoke_without_command=True)
+def planner(context: typer.Context) -> None:
+    """The planner: judges finished runs, writes hints. Alone, the command runs one."""
+    if context.invoked_subcommand is None:
+        run()
+
+
+@app.command("run")
+def run() -> None:
+    """Run a planner alone, until it is stopped.
+
+    `serve` and `scheduler` have one already; any number of them may share one PostgreSQL.
+    """
+    complete(_plan(current_settings()))
+
+
+@app.command("mode")
+def mode(
+    scope: Annotated[
+        str | None, typer.Argument(metavar="[SCOPE]", help="An endpoint, `tenant`, or `all`; without it, what is set.")
+    ] = None,
+    wanted: Annotated[
+        str | None, typer.Argument(metavar="[MODE]", help="live, shadow (record, change nothing) or off.")
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show or set where the planner is live, in shadow mode, or off.
+
+    The strictest holds of what is set for everything, for the tenant and for the endpoint.
+    """
+    from mainspring.operations.rules import set_mode
+
+    async def work(desk: "Desk") -> dict[str, str]:
+        if scope is not None and wanted is not None:
+            await set_mode(desk, scope, wanted)
+        return await desk.stores.planner.modes()
+
+    modes = ask(work)
+    if output is Output.JSON:
+        show_json(modes)
+    elif not modes:
+        say("the planner is live everywhere")
+    for where, what in sorted(modes.items()) if output is Output.TABLE else ():
+        say(f"{where}: {what}")
+
+
+async def _plan(settings: "Settings") -> None:
+    from mainspring.observe import set_up_logging
+    from mainspring.wiring import run_planner
+
+    def greet() -> None:
+        say(f"Mainspring {__version__} planner")
+        say(f"Database: {masked(settings.url)}")
+        sys.stdout.flush()
+
+    set_up_logging(settings.log_format, settings.log_level)
+    await run_planner(settings, greet)

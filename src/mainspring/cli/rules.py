@@ -1,0 +1,284 @@
+"""`mainspring rules ...`: what should happen when responses say something."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.arguments import Reason
+from mainspring.cli.door import Door, OutputOption, ask, fail_unless
+from mainspring.cli.screen import Output, say, show_json
+from mainspring.cli.table import Column, show_table
+from mainspring.domain.errors import InvalidInput
+from mainspring.shapes import instant
+from mainspring.words import clock, relative
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.rules import Owner, Tested
+    from mainspring.ports import KnownRule
+
+app = Door("Rules: what happens when responses say something.")
+
+MaybeEndpoint = Annotated[
+    str | None, typer.Argument(metavar="[ENDPOINT]", help="Name or id of the endpoint they belong to.")
+]
+OfJob = Annotated[str | None, typer.Option("--job", help="They belong to this whole job, not to one endpoint.")]
+File = Annotated[
+    Path | None, typer.Option("--file", "-f", help="YAML or JSON file with a list of rules; - is standard input.")
+]
+When = Annotated[str | None, typer.Option("--when", metavar="CEL", help="The condition: 'body.depth > 100'.")]
+
+
+@app.command("check")
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="YAML or JSON file with a list of rules; - is stdin.")],
+    endpoint: Annotated[str | None, typer.Option("--endpoint", help="Check as rules of this endpoint.")] = None,
+    job: OfJob = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Check rules without adding them: syntax, types, names, bounds.
+
+    Without --endpoint or --job, names of siblings and targets are taken as they are.
+    """
+    from mainspring.domain.rules import check_rule, mentions, read_rule, rule_document
+    from mainspring.operations.rules import check_rules, find_owner
+
+    documents = read_documents(file)
+    if endpoint is None and job is None:
+        rules = [read_rule(document, f"rule-{place}") for place, document in enumerate(documents, 1)]
+        for rule in rules:
+            named = {*mentions(rule.when).sibling_names, *([rule.target] if rule.target else [])}
+            check_rule(rule, "", tuple(named))
+    else:
+
+        async def work(desk: "Desk") -> "Owner":
+            return await find_owner(desk, endpoint, job)
+
+        rules = check_rules(documents, ask(work))
+    if output is Output.JSON:
+        show_json([rule_document(rule) for rule in rules])
+    else:
+        say(f"{len(rules)} {'rule is' if len(rules) == 1 else 'rules are'} good")
+
+
+@app.command("add")
+def add(
+    endpoint: MaybeEndpoint = None,
+    job: OfJob = None,
+    file: File = None,
+    name: Annotated[str | None, typer.Option("--name", help="What to call it; else rule-1, rule-2, ...")] = None,
+    when: When = None,
+    runs: Annotated[
+        int, typer.Option("--for", metavar="N", help="True on so many finished runs in a row; 1 by default.")
+    ] = 1,
+    interval: Annotated[
+        str | None, typer.Option("--interval", metavar="DURATION", help="Run at this interval.")
+    ] = None,
+    ttl: Annotated[
+        str | None, typer.Option("--ttl", metavar="DURATION", help="How long, at most 24h; else 1h.")
+    ] = None,
+    run: Annotated[str | None, typer.Option("--run", help="Run once: now, or 'in 30s'.")] = None,
+    pause: Annotated[str | None, typer.Option("--pause", help="Pause for a duration, or forever.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Wake it: end its pause.")] = False,
+    clear_hints: Annotated[bool, typer.Option("--clear-hints", help="Back to its own schedule.")] = False,
+    target: Annotated[str | None, typer.Option("--target", metavar="NAME", help="Act on this sibling instead.")] = None,
+    cooldown: Annotated[
+        str | None, typer.Option("--cooldown", metavar="DURATION", help="At most once in this time.")
+    ] = None,
+    reason: Reason = "",
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Add a rule, or all rules of a file."""
+    from mainspring.domain.firing import action_in_words
+    from mainspring.operations.rules import add_rules, find_owner
+
+    options: dict[str, object] = {
+        "name": name, "when": when, "for": runs, "interval": interval, "ttl": ttl, "run": run, "pause": pause,
+        "resume": resume, "clear_hints": clear_hints, "target": target, "cooldown": cooldown, "reason": reason,
+    }  # fmt: skip
+    documents = _documents(file, options)
+    _one_owner(endpoint, job)
+
+    async def work(desk: "Desk") -> list["KnownRule"]:
+        from mainspring.ports import KnownRule
+
+        owner = await find_owner(desk, endpoint, job)
+        return [KnownRule(each, owner.name or "", {}) for each in await add_rules(desk, owner, documents)]
+
+    added = ask(work)
+    if output is Output.JSON:
+        show_json([_shape(known) for known in added])
+        return
+    for known in added:
+        rule = known.stored.rule
+        say(f"added rule {rule.name!r}: when {rule.when}, {action_in_words(rule)}")
+
+
+@app.command("list")
+def list_rules(endpoint: MaybeEndpoint = None, job: OfJob = None, output: OutputOption = Output.TABLE) -> None:
+    """List rules, what they do, when they last fired, and what is wrong with them."""
+    from mainspring.domain.firing import action_in_words
+    from mainspring.operations.rules import find_owner, rules_of
+
+    async def work(desk: "Desk") -> tuple[list["KnownRule"], "datetime"]:
+        now = await desk.stores.schedule.now()
+        if endpoint is None and job is None:
+            return await desk.stores.planner.rules(desk.tenant_id), now
+        return await rules_of(desk, await find_owner(desk, endpoint, job)), now
+
+    found, now = ask(work)
+    if output is Output.JSON:
+        show_json([_shape(known) for known in found])
+        return
+    rows = [
+        (
+            known.owner or "(job)",
+            known.stored.rule.name,
+            known.stored.rule.when,
+            action_in_words(known.stored.rule)
+            + (f" -> {known.stored.rule.target}" if known.stored.rule.target else ""),
+            relative(now, _fired_at(known), "never"),
+            _fault(known),
+        )
+        for known in found
+    ]
+    columns = (
+        Column("ENDPOINT", can_cut=True),
+        Column("RULE", can_cut=True),
+        Column("WHEN", can_cut=True),
+        Column("DOES", can_cut=True),
+        Column("FIRED"),
+        Column("FAULT", tail=True),
+    )
+    show_table(columns, rows, "No rule yet.")
+
+
+@app.command("remove")
+def remove(
+    endpoint: MaybeEndpoint = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[RULE]...", help="Names or ids of rules.")] = None,
+    job: OfJob = None,
+    everything: Annotated[bool, typer.Option("--all", help="Remove all rules of the endpoint or job.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Remove rules; hints they wrote stay until they expire."""
+    from mainspring.operations.rules import find_owner, remove_rules
+
+    if job is not None and endpoint is not None:  # the first word was a rule, then
+        names, endpoint = [endpoint, *(names or [])], None
+    _one_owner(endpoint, job)
+    if not names and not everything:
+        raise InvalidInput("which rule? name one or more, or say --all", field="rule")
+
+    async def work(desk: "Desk") -> list[str]:
+        return await remove_rules(desk, await find_owner(desk, endpoint, job), names or [])
+
+    removed = ask(work)
+    if output is Output.JSON:
+        show_json(removed)
+    else:
+        say(f"removed {len(removed)}: {', '.join(removed)}" if removed else "there was no rule")
+
+
+@app.command("test")
+def replay(
+    endpoint: MaybeEndpoint = None,
+    job: OfJob = None,
+    file: File = None,
+    when: When = None,
+    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1000, help="The newest so many runs.")] = 50,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Replay recorded runs through rules: the stored ones, those of --file, or one --when.
+
+    Nothing is changed. Health is not replayed. Ends with 1 where a rule could not be judged.
+    """
+    from mainspring.operations.rules import check_rules, find_owner, rehearse_rules, rules_of
+
+    _one_owner(endpoint, job)
+
+    async def work(desk: "Desk") -> list["Tested"]:
+        owner = await find_owner(desk, endpoint, job)
+        if file is None and when is None:
+            rules = [known.stored.rule for known in await rules_of(desk, owner)]
+        else:
+            rules = check_rules(_documents(file, {"when": when, "clear_hints": True}), owner)
+        return await rehearse_rules(desk, owner, rules, count)
+
+    tested = ask(work)
+    if output is Output.JSON:
+        show_json(
+            [
+                {"run_id": each.run_id, "at": instant(each.at), "fired": list(each.fired), "faults": list(each.faults)}
+                for each in tested
+            ]
+        )
+    else:
+        rows = [(clock(each.at), each.run_id, ", ".join(each.fired) or "-", "; ".join(each.faults)) for each in tested]
+        columns = (Column("FINISHED"), Column("RUN", spare=True), Column("FIRES"), Column("FAULT", tail=True))
+        show_table(columns, rows, "No recorded run to test with yet.")
+    fail_unless(not any(each.faults for each in tested))
+
+
+def read_documents(file: Path) -> list[object]:
+    """The rules of a file: a list, or a mapping with a list under `rules`."""
+    import sys
+
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    try:
+        read = YAML(typ="safe", pure=True).load(text)
+    except MarkedYAMLError as fault:
+        mark = fault.problem_mark
+        place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise InvalidInput(f"{file} is not YAML{place}: {fault.problem}; mend it there", field="file") from None
+    except YAMLError as fault:
+        raise InvalidInput(f"{file} is not YAML: {fault}", field="file") from None
+    if isinstance(read, dict) and isinstance(read.get("rules"), list):
+        read = read["rules"]
+    if not isinstance(read, list) or not read:
+        raise InvalidInput(
+            f"{file} holds no list of rules; write `- when: body.depth > 100` and, below it, `  interval: 30s`",
+            field="file",
+        )
+    return list(read)
+
+
+def _documents(file: Path | None, options: dict[str, object]) -> list[object]:
+    if file is not None and options.get("when") is not None:
+        raise InvalidInput("--file and --when say the same thing in two ways; give one of them", field="when")
+    if file is not None:
+        return read_documents(file)
+    if options.get("when") is None:
+        raise InvalidInput("a rule needs its condition; give --when 'body.depth > 100', or --file", field="when")
+    return [{key: value for key, value in options.items() if value not in (None, False, "")}]
+
+
+def _one_owner(endpoint: str | None, job: str | None) -> None:
+    if (endpoint is None) == (job is None):
+        raise InvalidInput("whose rules? name one endpoint, or give --job", field="endpoint")
+
+
+def _fired_at(known: "KnownRule") -> "datetime | None":
+    return max((state.fired_at for state in known.states.values() if state.fired_at), default=None)
+
+
+def _fault(known: "KnownRule") -> str:
+    return next((state.fault for state in known.states.values() if state.fault), "")
+
+
+def _shape(known: "KnownRule") -> dict[str, object]:
+    from mainspring.domain.rules import rule_document
+
+    return {
+        "id": known.stored.id,
+        "endpoint": known.owner or None,
+        **rule_document(known.stored.rule),
+        "fired_at": instant(_fired_at(known)),
+        "fault": _fault(known) or None,
+    }

@@ -1,0 +1,155 @@
+"""From a judged rule to what happens: hysteresis, cooldown, and the change to its target. Pure.
+
+A rule fires when its condition was true on as many finished runs in a row as it asks for, and its target's cooldown is
+over. What it does goes through the same acts as a user's hint or pause, so the same bounds hold.
+"""
+
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.domain import changes
+from mainspring.domain.changes import Change
+from mainspring.domain.duration import format_duration
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.errors import MainspringError
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.governor import CronReader
+from mainspring.domain.hint import make_interval_hint, make_one_shot_hint
+from mainspring.domain.instant import FOREVER, after_ms
+from mainspring.domain.rules import INTERVAL_TTL_MS, ONE_SHOT_TTL_MS, TTL_MS_MAX, Rule
+
+LIVE, SHADOW, OFF = "live", "shadow", "off"
+MODES = (LIVE, SHADOW, OFF)
+
+
+class RuleState(Struct, frozen=True):
+    """What a rule remembers about one endpoint: as the one it reads (streak, fault), or as its target (fired)."""
+
+    streak: int = 0
+    fired_at: datetime | None = None
+    fault: str = ""
+
+
+class Firing(Struct, frozen=True):
+    """One act of a rule on its target, to be applied to the locked row."""
+
+    rule: Rule
+    rule_id: str
+    tenant_id: str
+    target_id: str
+    run_id: str  # the finished run that it answers
+    mode: str = LIVE
+
+
+def counted(state: RuleState, verdict: bool | str) -> RuleState:
+    """One more finished run was judged."""
+    if verdict is True:
+        return replace(state, streak=state.streak + 1)
+    fault = state.fault or (verdict if isinstance(verdict, str) else "")
+    return replace(state, streak=0, fault=fault)
+
+
+def is_ripe(rule: Rule, subject: RuleState, target: RuleState, now: datetime) -> bool:
+    """Whether it fires now: true often enough in a row, and not within its target's cooldown."""
+    if subject.streak < rule.for_runs:
+        return False
+    cooldown = timedelta(milliseconds=rule.effective_cooldown_ms)
+    return target.fired_at is None or now - target.fired_at >= cooldown
+
+
+def fire(firing: Firing, endpoint: Endpoint, now: datetime, cron: CronReader) -> Change:
+    """The target after the rule, and what to tell. Never raises for what a rule asks: that is told as a fault.
+
+    Repeating what already holds changes expiries and tells nothing: a condition that stays true is one decision.
+    """
+    rule = firing.rule
+    if not endpoint.can_run:
+        return Change(endpoint)
+    if firing.mode == SHADOW:
+        return Change(endpoint, (_fired(firing, endpoint, now, shadow=True),))
+    try:
+        after = _acted(rule, endpoint, now, cron)
+    except MainspringError as fault:
+        data: dict[str, object] = {"rule": rule.name, "fault": str(fault)}
+        return Change(endpoint, (Event(EventType.RULE_FAULTY, now, *_whom(firing), author(rule), data),))
+    if _same_but_for_time(endpoint, after.endpoint):
+        return Change(after.endpoint)
+    return Change(after.endpoint, (_fired(firing, endpoint, now, shadow=False), *after.events))
+
+
+def author(rule: Rule) -> str:
+    return f"rule:{rule.name}"
+
+
+def action_in_words(rule: Rule) -> str:
+    """`every 20s for 10m, run now`: what the rule does, without why."""
+    words = []
+    if rule.clear_hints:
+        words.append("clear hints")
+    if rule.resume:
+        words.append("wake")
+    if rule.interval_ms is not None:
+        words.append(f"every {format_duration(rule.interval_ms)} for {format_duration(rule.ttl_ms or INTERVAL_TTL_MS)}")
+    if rule.run_in_ms is not None:
+        words.append(f"run in {format_duration(rule.run_in_ms)}" if rule.run_in_ms else "run now")
+    if rule.pause_ms is not None:
+        words.append(f"pause for {format_duration(rule.pause_ms)}")
+    if rule.sleep:
+        words.append("put to sleep")
+    return ", ".join(words)
+
+
+def _acted(rule: Rule, endpoint: Endpoint, now: datetime, cron: CronReader) -> Change:
+    """Hints come before the wake-up, so that the first run after it is already theirs."""
+    by, why = author(rule), rule.why
+    events: list[Event] = []
+    current = endpoint
+    if rule.clear_hints:
+        current = _take(changes.clear_hints(current, now, by, cron), events)
+    if rule.interval_ms is not None:
+        ttl = timedelta(milliseconds=rule.ttl_ms or INTERVAL_TTL_MS)
+        hint = make_interval_hint(now, rule.interval_ms, ttl, why, by)
+        current = _take(changes.put_interval_hint(current, hint, now, cron), events)
+    if rule.run_in_ms is not None:
+        ttl_ms = rule.ttl_ms or min(TTL_MS_MAX, rule.run_in_ms + ONE_SHOT_TTL_MS)
+        at = now + timedelta(milliseconds=rule.run_in_ms)
+        once = make_one_shot_hint(now, at, timedelta(milliseconds=ttl_ms), why, by)
+        current = _take(changes.put_one_shot_hint(current, once, now, cron), events)
+    if rule.resume:
+        current = _take(changes.resume(current, now, by, cron), events)
+    if rule.pause_ms is not None:
+        current = _take(changes.pause(current, after_ms(now, rule.pause_ms), why, now, by, cron), events)
+    if rule.sleep and current.paused_until != FOREVER:
+        current = _take(changes.pause(current, None, why, now, by, cron), events)
+    return Change(current, tuple(events))
+
+
+def _take(change: Change, events: list[Event]) -> Endpoint:
+    events.extend(change.events)
+    return change.endpoint
+
+
+def _same_but_for_time(old: Endpoint, new: Endpoint) -> bool:
+    """Only expiries moved: the hint or pause was there already, with the same words, and no run moved."""
+    if old == new:
+        return True
+    if (old.one_shot_hint is None) != (new.one_shot_hint is None) or old.next_run_at != new.next_run_at:
+        return False
+    before, after = old.interval_hint, new.interval_hint
+    if before is None or after is None or (old.paused_until is None) != (new.paused_until is None):
+        return False
+    return (before.interval_ms, before.author) == (after.interval_ms, after.author)
+
+
+def _fired(firing: Firing, endpoint: Endpoint, now: datetime, *, shadow: bool) -> Event:
+    rule = firing.rule
+    data: dict[str, object] = {"rule": rule.name, "does": action_in_words(rule), "reason": rule.why}
+    if shadow:
+        data["shadow"] = True
+    return Event(EventType.RULE_FIRED, now, *_whom(firing), author(rule), data)
+
+
+def _whom(firing: Firing) -> tuple[str, str, str]:
+    return firing.tenant_id, firing.target_id, firing.run_id

@@ -1,0 +1,208 @@
+"""What a user may ask for about rules and the planner's mode: checked against the job they belong to, then stored."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from mainspring.domain.endpoint import Endpoint, Job
+from mainspring.domain.errors import Conflict, InvalidInput, NotFound
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.firing import MODES
+from mainspring.domain.rulebook import (
+    Decisions,
+    Facts,
+    FinishedRun,
+    Member,
+    Page,
+    Result,
+    StoredRule,
+    Want,
+    decide,
+)
+from mainspring.domain.rules import HISTORY_MAX, RULES_MAX, Rule, check_rule, read_rule
+from mainspring.operations.endpoints import Desk, find_endpoint
+from mainspring.ports import EndpointFilter, KnownRule
+
+MEMBERS_MAX = 10_000
+TEST_RUNS_MAX = 1_000
+
+
+class Owner(Struct, frozen=True):
+    """To whom rules belong: an endpoint, or a whole job; and who is in that job."""
+
+    job: Job
+    endpoint: Endpoint | None
+    members: tuple[Endpoint, ...]
+
+    @property
+    def name(self) -> str | None:
+        return None if self.endpoint is None else self.endpoint.name
+
+
+class Tested(Struct, frozen=True):
+    """One recorded run and which rules would have fired at it."""
+
+    run_id: str
+    at: datetime
+    fired: tuple[str, ...]
+    faults: tuple[str, ...]
+
+
+async def find_owner(desk: Desk, endpoint: str | None, job: str | None) -> Owner:
+    jobs = await desk.stores.endpoints.jobs(desk.tenant_id)
+    if endpoint is not None:
+        found = await find_endpoint(desk, endpoint)
+        group = next(each for each in jobs if each.id == found.job_id)
+    else:
+        found = None
+        match = next((each for each in jobs if job in (each.id, each.name)), None)
+        if match is None:
+            raise NotFound("job", job or "", tuple(each.name for each in jobs))
+        group = match
+    wanted = EndpointFilter(job_id=group.id, limit=MEMBERS_MAX)
+    return Owner(group, found, tuple(await desk.stores.endpoints.endpoints(desk.tenant_id, wanted)))
+
+
+def check_rules(documents: Sequence[object], owner: Owner, taken: Sequence[str] = ()) -> list[Rule]:
+    """Read and check rules as they would be added; the first fault is raised, with its place."""
+    names = tuple(member.name for member in owner.members)
+    used = set(taken)
+    rules: list[Rule] = []
+    for document in documents:
+        number = next(n for n in range(1, RULES_MAX + len(used) + 2) if f"rule-{n}" not in used)
+        rule = read_rule(document, f"rule-{number}")
+        if rule.name in used:
+            raise Conflict(
+                f"another rule of this owner is named {rule.name!r} already; remove it first, or choose another name",
+                kind="rule",
+                name=rule.name,
+            )
+        used.add(rule.name)
+        check_rule(rule, owner.name, names)
+        rules.append(rule)
+    if len(used) > RULES_MAX:
+        raise InvalidInput(
+            f"{len(used)} rules are more than the {RULES_MAX} that an endpoint or job may have; join some with ||",
+            field="rules",
+        )
+    return rules
+
+
+async def add_rules(desk: Desk, owner: Owner, documents: Sequence[object]) -> list[StoredRule]:
+    """Checked all, then stored all; they judge runs that finish from now on."""
+    rules = check_rules(documents, owner, [known.stored.rule.name for known in await rules_of(desk, owner)])
+    now = await desk.stores.schedule.now()
+    endpoint_id = None if owner.endpoint is None else owner.endpoint.id
+    stored = [
+        StoredRule(desk.ids.new("rule", now), desk.tenant_id, owner.job.id, endpoint_id, rule, now) for rule in rules
+    ]
+    data: dict[str, object] = {"added": [rule.name for rule in rules], "job": owner.job.name}
+    event = Event(EventType.RULES_CHANGED, now, desk.tenant_id, endpoint_id or "", "", desk.actor, data)
+    await desk.stores.planner.add_rules(stored, event)
+    return stored
+
+
+async def remove_rules(desk: Desk, owner: Owner, names: Sequence[str]) -> list[str]:
+    """Remove rules by name or id; without names, all of the owner's. What they have written stays until it expires."""
+    known = await rules_of(desk, owner)
+    chosen = [each.stored for each in known if not names or {each.stored.rule.name, each.stored.id} & set(names)]
+    found = {name for each in chosen for name in (each.rule.name, each.id)}
+    for name in names:
+        if name not in found:
+            raise NotFound("rule", name, tuple(each.stored.rule.name for each in known))
+    now = await desk.stores.schedule.now()
+    endpoint_id = "" if owner.endpoint is None else owner.endpoint.id
+    removed = [each.rule.name for each in chosen]
+    data: dict[str, object] = {"removed": removed, "job": owner.job.name}
+    event = Event(EventType.RULES_CHANGED, now, desk.tenant_id, endpoint_id, "", desk.actor, data)
+    await desk.stores.planner.remove_rules(desk.tenant_id, [each.id for each in chosen], event)
+    return removed
+
+
+async def rules_of(desk: Desk, owner: Owner) -> list[KnownRule]:
+    endpoint_id = None if owner.endpoint is None else owner.endpoint.id
+    known = await desk.stores.planner.rules(desk.tenant_id, owner.job.id)
+    return [each for each in known if each.stored.endpoint_id == endpoint_id]
+
+
+async def rehearse_rules(desk: Desk, owner: Owner, rules: Sequence[Rule], count: int) -> list[Tested]:
+    """What rules would have done at the recorded runs they read, oldest first; nothing is written.
+
+    Runs of all the job's endpoints are replayed in the order in which they ended, each with what was known by then.
+    """
+    most = min(max(count, 1), TEST_RUNS_MAX) + HISTORY_MAX
+    facts = await desk.stores.planner.facts([Want(member.id, most) for member in owner.members])
+    now = await desk.stores.schedule.now()
+    endpoint_id = None if owner.endpoint is None else owner.endpoint.id
+    stored = tuple(
+        StoredRule(f"rule_{place}", desk.tenant_id, owner.job.id, endpoint_id, rule, owner.job.created_at)
+        for place, rule in enumerate(rules)
+    )
+    everything = sorted(
+        (result for results in facts.results.values() for result in results),
+        key=lambda each: (each.finished_at, each.run_id),
+    )
+    states: dict[tuple[str, str], object] = {}
+    tested: list[Tested] = []
+    failures: dict[str, int] = {}
+    for result in everything:
+        failures[result.endpoint_id] = 0 if result.ok else failures.get(result.endpoint_id, 0) + 1
+        page = _page_of(desk, owner, stored, result, failures, states, now)
+        decisions = decide(page, _known_by(facts, result))
+        states.update(decisions.states)
+        tested.append(_tested(result, decisions))
+    return tested[-count:]
+
+
+def _page_of(
+    desk: Desk,
+    owner: Owner,
+    stored: tuple[StoredRule, ...],
+    result: Result,
+    failures: dict[str, int],
+    states: dict[tuple[str, str], object],
+    now: datetime,
+) -> Page:
+    members = tuple(
+        Member(each.id, each.tenant_id, each.job_id, each.name, each.paused_until, failures.get(each.id, 0))
+        for each in owner.members
+    )
+    run = FinishedRun(
+        desk.tenant_id, result.endpoint_id, result.run_id, result.finished_at, failures[result.endpoint_id]
+    )
+    return Page("", "", min(result.finished_at, now), (run,), stored, members, states, {})  # type: ignore[arg-type]  # states that `decide` gave
+
+
+def _known_by(facts: Facts, result: Result) -> Facts:
+    """Only what had ended when this run did."""
+    return Facts(
+        {
+            endpoint_id: tuple(each for each in results if each.finished_at <= result.finished_at)
+            for endpoint_id, results in facts.results.items()
+        },
+        {},
+    )
+
+
+def _tested(result: Result, decisions: Decisions) -> Tested:
+    fired = tuple(firing.rule.name for firing in decisions.firings)
+    faults = tuple(f"{event.data['rule']}: {event.data['fault']}" for event in decisions.events)
+    return Tested(result.run_id, result.finished_at, fired, faults)
+
+
+async def set_mode(desk: Desk, scope: str, mode: str) -> None:
+    """Live, shadow or off for `all`, `tenant` or an endpoint by name; the strictest of the three holds."""
+    if mode not in MODES:
+        raise InvalidInput(f"mode '{mode}' is not known; give live, shadow or off", field="mode", value=mode)
+    now = await desk.stores.schedule.now()
+    if scope == "all":
+        key, endpoint_id = "all", ""
+    elif scope == "tenant":
+        key, endpoint_id = f"tenant:{desk.tenant_id}", ""
+    else:
+        endpoint_id = (await find_endpoint(desk, scope)).id
+        key = f"endpoint:{endpoint_id}"
+    data: dict[str, object] = {"scope": scope, "mode": mode}
+    event = Event(EventType.PLANNER_MODE_SET, now, desk.tenant_id, endpoint_id, "", desk.actor, data)
+    await desk.stores.planner.set_mode(key, mode, event)

@@ -1,0 +1,91 @@
+"""Rules in rows, and their firings applied to locked endpoints: what both databases share of the planner's page.
+
+Whatever throws while one rule is applied is told about its target; the other firings of the page go on.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.errors import Conflict
+from mainspring.domain.event import Event, EventType, StoredEvent
+from mainspring.domain.firing import RuleState, author, fire
+from mainspring.domain.governor import CronReader
+from mainspring.domain.rulebook import Decisions, FinishedRun, Result, StoredRule
+from mainspring.domain.rules import Rule
+from mainspring.domain.run import RunStatus
+
+CURSOR = "rules"
+HEALTH_SPANS = (timedelta(hours=1), timedelta(hours=4), timedelta(hours=24))
+_RULE = msgspec.json.Decoder(Rule)
+
+
+def rule_values(stored: StoredRule, position: int) -> tuple[object, ...]:
+    """In the order of the query `add_rule`; a rule of an endpoint follows it from job to job."""
+    job_id = stored.job_id if stored.endpoint_id is None else None
+    document = msgspec.json.encode(stored.rule).decode()
+    return (
+        stored.id, stored.tenant_id, job_id, stored.endpoint_id, position, stored.rule.name, document,
+        stored.created_at,
+    )  # fmt: skip
+
+
+def stored_rule(row: Sequence[Any]) -> StoredRule:
+    rule_id, tenant_id, job_id, endpoint_id, document, created_at = row
+    return StoredRule(rule_id, tenant_id, job_id, endpoint_id, _RULE.decode(document), created_at)
+
+
+def rule_states(rows: Iterable[Sequence[Any]]) -> dict[tuple[str, str], RuleState]:
+    return {(row[0], row[1]): RuleState(row[2], row[3], row[4]) for row in rows}
+
+
+def result_from(row: Sequence[Any]) -> Result:
+    run_id, endpoint_id, status, status_code, finished_at, duration_ms, body = row
+    ok = status == RunStatus.SUCCESS
+    return Result(run_id, endpoint_id, ok, status, status_code, finished_at, duration_ms or 0, body or b"")
+
+
+def finished_runs(stored: Iterable[StoredEvent]) -> tuple[FinishedRun, ...]:
+    """The runs that ended by a call of the schedule; a test run changes nothing, so it fires nothing."""
+    found = []
+    for each in stored:
+        event = each.event
+        if event.type is EventType.RUN_FINISHED and event.data.get("trigger") != "test":
+            failures = event.data.get("failures", 0)
+            assert isinstance(failures, int)
+            found.append(FinishedRun(event.tenant_id, event.endpoint_id, event.run_id, event.at, failures))
+    return tuple(found)
+
+
+def apply_firings(
+    locked: Iterable[Endpoint], decisions: Decisions, now: datetime, cron: CronReader
+) -> tuple[list[Endpoint], list[Event]]:
+    """The endpoints that changed, and everything to tell, in the order of the firings."""
+    before = {endpoint.id: endpoint for endpoint in locked}
+    after = dict(before)
+    events = list(decisions.events)
+    for firing in decisions.firings:
+        target = after.get(firing.target_id)
+        if target is None or target.tenant_id != firing.tenant_id:
+            continue
+        try:
+            change = fire(firing, target, now, cron)
+        except Exception as fault:  # whatever one rule throws is that rule's alone
+            data: dict[str, object] = {"rule": firing.rule.name, "fault": f"{type(fault).__name__}: {fault}"[:500]}
+            by = author(firing.rule)
+            events.append(Event(EventType.RULE_FAULTY, now, target.tenant_id, target.id, firing.run_id, by, data))
+            continue
+        after[target.id] = change.endpoint
+        events.extend(change.events)
+    return [endpoint for endpoint in after.values() if endpoint != before[endpoint.id]], events
+
+
+def rule_taken(name: str) -> Conflict:
+    return Conflict(
+        f"another rule of this owner is named {name!r} already; remove it first, or choose another name",
+        kind="rule",
+        name=name,
+    )

@@ -1,0 +1,143 @@
+"""Rules and their pages of finished runs, on PostgreSQL."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import asyncpg
+
+from mainspring.domain.event import Event
+from mainspring.domain.governor import CronReader
+from mainspring.domain.rulebook import Decisions, Facts, Health, Member, Page, Result, StoredRule, Want
+from mainspring.ports import KnownRule
+from mainspring.stores.firings import (
+    CURSOR,
+    HEALTH_SPANS,
+    apply_firings,
+    finished_runs,
+    result_from,
+    rule_states,
+    rule_taken,
+    rule_values,
+    stored_rule,
+)
+from mainspring.stores.postgres.database import Database, Session, columns
+from mainspring.stores.postgres.endpoints import add_events
+from mainspring.stores.postgres.schedule import lock
+from mainspring.stores.rows import STATE_COLUMNS, endpoint_from, id_floor, state_values, stored_events
+
+POLL_S = 0.25  # a notification for every finished run would cost each of them a lock at commit
+
+
+class PostgresPlanner:
+    def __init__(self, database: Database, wake: Callable[[], None], cron: CronReader) -> None:
+        self._db = database
+        self._wake = wake
+        self._cron = cron
+
+    async def next_page(self, limit: int) -> Page | None:
+        async with self._db.statement() as session:
+            if not await session.value("any_rule"):
+                return None
+            cursor = await session.value("planner_cursor", CURSOR)
+            if cursor is None:
+                return None
+            tx, _, seq = str(cursor).partition(".")
+            rows = await session.rows("planner_events", tx, int(seq), limit)
+            if not rows:
+                return None
+            runs = finished_runs(stored_events((str(row[0]), str(row[1])) for row in rows if row[1] is not None))
+            ids = list({run.endpoint_id for run in runs})
+            members = [Member(*row) for row in await session.rows("members_of_jobs", ids)]  # type: ignore[arg-type]  # columns
+            jobs = list({member.job_id for member in members})
+            rules = [stored_rule(row) for row in await session.rows("rules_of_jobs", jobs)]
+            states = rule_states(await session.rows("states_of_rules", [stored.id for stored in rules]))
+            modes = await _modes(session)
+            now = await self._db.now_in(session)
+        is_full = len(rows) == limit
+        return Page(str(cursor), str(rows[-1][0]), now, runs, tuple(rules), tuple(members), states, modes, is_full)
+
+    async def facts(self, wants: Sequence[Want]) -> Facts:
+        now = await self._db.now()
+        results: dict[str, list[Result]] = {want.endpoint_id: [] for want in wants}
+        health: dict[str, tuple[Health, Health, Health]] = {}
+        async with self._db.statement() as session:
+            limits = [want.results for want in wants]
+            for row in await session.rows("newest_results", list(results), limits):
+                result = result_from(row)
+                results[result.endpoint_id].append(result)
+            for want in wants:
+                if want.health:
+                    spans = [
+                        Health(*(await session.rows("health", want.endpoint_id, id_floor("run", now - span)))[0])  # type: ignore[arg-type]  # columns
+                        for span in HEALTH_SPANS
+                    ]
+                    health[want.endpoint_id] = (spans[0], spans[1], spans[2])
+        return Facts({endpoint_id: tuple(found) for endpoint_id, found in results.items()}, health)
+
+    async def commit_page(self, page: Page, decisions: Decisions) -> bool:
+        async with self._db.transaction() as session:
+            if not await session.run("move_planner_cursor", page.upto, CURSOR, page.cursor):
+                return False
+            events = list(decisions.events)
+            if decisions.firings:
+                ids = list({firing.target_id for firing in decisions.firings})
+                _, now = await lock(self._db, session, ids)
+                locked = [endpoint_from(row) for row in await session.rows("endpoints_by_id", ids)]
+                changed, events = apply_firings(locked, decisions, now, self._cron)
+                states = [(*state_values(endpoint), endpoint.id) for endpoint in changed]
+                if states:
+                    await session.run("write_states", *columns(states, len(STATE_COLUMNS) + 1))
+                    await self._db.notify(session)
+            if decisions.states:
+                rows = [(*key, state.streak, state.fired_at, state.fault) for key, state in decisions.states.items()]
+                await session.run("put_rule_states", *columns(rows, 5))
+            if events:
+                await add_events(session, events)
+        if decisions.firings:
+            self._wake()
+        return True
+
+    async def wait_for_runs(self, timeout_s: float) -> None:
+        await asyncio.sleep(min(timeout_s, POLL_S))
+
+    async def add_rules(self, rules: Sequence[StoredRule], event: Event) -> None:
+        async with self._db.transaction() as session:
+            if not await session.value("any_rule"):
+                await session.run("start_planner_cursor", CURSOR, await session.value("newest_event"))
+            for position, stored in enumerate(rules):
+                try:
+                    await session.run("add_rule", *rule_values(stored, position))
+                except asyncpg.UniqueViolationError as fault:
+                    raise rule_taken(stored.rule.name) from fault
+            await add_events(session, [event])
+
+    async def remove_rules(self, tenant_id: str, ids: Sequence[str], event: Event) -> int:
+        async with self._db.transaction() as session:
+            removed = await session.run("remove_rules", tenant_id, list(ids))
+            if removed:
+                await add_events(session, [event])
+            return removed
+
+    async def rules(self, tenant_id: str, job_id: str | None = None) -> list[KnownRule]:
+        async with self._db.statement() as session:
+            rows = await session.rows("rules_of_tenant", tenant_id, job_id)
+            states = rule_states(await session.rows("states_of_rules", [row[0] for row in rows]))
+        return [
+            KnownRule(
+                stored_rule(row[:6]), str(row[6]), {ep: each for (rule, ep), each in states.items() if rule == row[0]}
+            )
+            for row in rows
+        ]
+
+    async def modes(self) -> dict[str, str]:
+        async with self._db.statement() as session:
+            return await _modes(session)
+
+    async def set_mode(self, scope: str, mode: str, event: Event) -> None:
+        async with self._db.transaction() as session:
+            await session.run("set_planner_mode", scope, mode)
+            await add_events(session, [event])
+
+
+async def _modes(session: Session) -> dict[str, str]:
+    return {str(row[0]): str(row[1]) for row in await session.rows("planner_modes")}

@@ -1,0 +1,96 @@
+-- name: any_rule
+-- Whether there is anything to judge.
+SELECT 1 FROM rule LIMIT 1;
+
+-- name: planner_cursor
+-- Up to where finished runs have been judged.
+SELECT cursor FROM planner_cursor WHERE name = :name;
+
+-- name: move_planner_cursor
+-- Judged up to here, if nobody else has moved it since it was read.
+UPDATE planner_cursor SET cursor = :upto WHERE name = :name AND cursor = :read;
+
+-- name: start_planner_cursor
+-- Judge what comes from now on: there was no rule before.
+INSERT INTO planner_cursor (name, cursor) VALUES (:name, :cursor)
+ON CONFLICT (name) DO UPDATE SET cursor = excluded.cursor;
+
+-- name: newest_event
+-- Before every event that is still to come, in the order in which they are read.
+SELECT pg_snapshot_xmin(pg_current_snapshot())::text || '.0';
+
+-- name: planner_events
+-- What happened after a place; of tenants without rules only that something did, so that the cursor passes it.
+SELECT tx::text || '.' || seq, CASE WHEN tenant_id IN (SELECT tenant_id FROM rule) THEN events END FROM event
+WHERE (tx, seq) > (:tx::text::xid8, :seq) AND tx < pg_snapshot_xmin(pg_current_snapshot())
+ORDER BY tx, seq LIMIT :limit;
+
+-- name: members_of_jobs
+-- The endpoints of the jobs that some endpoints belong to.
+SELECT endpoint.id, endpoint.tenant_id, job_id, name, paused_until, failure_count
+FROM endpoint JOIN schedule ON schedule.id = endpoint.id
+WHERE archived_at IS NULL
+  AND job_id IN (SELECT job_id FROM endpoint WHERE id = ANY (:ids::text[]))
+ORDER BY endpoint.id;
+
+-- name: rules_of_jobs
+-- The rules of jobs and of their endpoints, in the order in which they were written.
+SELECT rule.id, rule.tenant_id, COALESCE(rule.job_id, endpoint.job_id), rule.endpoint_id, rule.document, rule.created_at
+FROM rule LEFT JOIN endpoint ON endpoint.id = rule.endpoint_id
+WHERE COALESCE(rule.job_id, endpoint.job_id) = ANY (:job_ids::text[])
+ORDER BY rule.created_at, rule.position, rule.id;
+
+-- name: rules_of_tenant
+-- A tenant's rules with their owners' names, of one job or of all.
+SELECT rule.id, rule.tenant_id, COALESCE(rule.job_id, endpoint.job_id), rule.endpoint_id, rule.document,
+       rule.created_at, COALESCE(endpoint.name, '')
+FROM rule LEFT JOIN endpoint ON endpoint.id = rule.endpoint_id
+WHERE rule.tenant_id = :tenant_id AND (:job_id::text IS NULL OR COALESCE(rule.job_id, endpoint.job_id) = :job_id)
+ORDER BY rule.created_at, rule.position, rule.id;
+
+-- name: states_of_rules
+-- What rules remember.
+SELECT rule_id, endpoint_id, streak, fired_at, fault FROM rule_state
+WHERE rule_id = ANY (:ids::text[]) ORDER BY rule_id, endpoint_id;
+
+-- name: put_rule_states
+-- What rules remember about endpoints, unless they were removed meanwhile.
+INSERT INTO rule_state (rule_id, endpoint_id, streak, fired_at, fault)
+SELECT new.* FROM unnest(:rule_ids::text[], :endpoint_ids::text[], :streaks::bigint[], :fired_ats::timestamptz[],
+                         :faults::text[]) AS new (rule_id, endpoint_id, streak, fired_at, fault)
+WHERE EXISTS (SELECT 1 FROM rule WHERE id = new.rule_id)
+ON CONFLICT (rule_id, endpoint_id) DO UPDATE SET streak = excluded.streak, fired_at = excluded.fired_at,
+    fault = excluded.fault;
+
+-- name: newest_results
+-- The newest runs of endpoints that ended by a call of the schedule.
+SELECT newest.* FROM unnest(:ids::text[], :limits::bigint[]) WITH ORDINALITY AS wanted (id, most, place)
+CROSS JOIN LATERAL (
+    SELECT id, endpoint_id, status, status_code, finished_at, duration_ms, body FROM run
+    WHERE endpoint_id = wanted.id AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test'
+    ORDER BY id DESC LIMIT wanted.most) AS newest
+ORDER BY wanted.place, newest.id DESC;
+
+-- name: health
+-- How an endpoint's runs ended since an id was made.
+SELECT COUNT(*), COUNT(*) FILTER (WHERE status = 'success'), AVG(duration_ms)::float8 FROM run
+WHERE endpoint_id = :endpoint_id AND id >= :since AND status IN ('success', 'failure', 'timeout', 'blocked')
+  AND trigger <> 'test';
+
+-- name: add_rule
+-- A new rule.
+INSERT INTO rule (id, tenant_id, job_id, endpoint_id, position, name, document, created_at)
+VALUES (:id, :tenant_id, :job_id, :endpoint_id, :position, :name, :document, :created_at);
+
+-- name: remove_rules
+-- Rules that are not wanted any more.
+DELETE FROM rule WHERE tenant_id = :tenant_id AND id = ANY (:ids::text[]);
+
+-- name: planner_modes
+-- Where the planner is not live.
+SELECT scope, mode FROM planner_mode WHERE mode <> 'live';
+
+-- name: set_planner_mode
+-- Live, shadow or off, for everything, a tenant or an endpoint.
+INSERT INTO planner_mode (scope, mode) VALUES (:scope, :mode)
+ON CONFLICT (scope) DO UPDATE SET mode = excluded.mode;

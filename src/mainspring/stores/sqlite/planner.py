@@ -1,0 +1,169 @@
+"""Rules and their pages of finished runs, on SQLite."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import apsw
+
+from mainspring.domain.event import Event
+from mainspring.domain.governor import CronReader
+from mainspring.domain.rulebook import Decisions, Facts, Health, Member, Page, Result, StoredRule, Want
+from mainspring.ports import KnownRule
+from mainspring.stores.firings import (
+    CURSOR,
+    HEALTH_SPANS,
+    apply_firings,
+    finished_runs,
+    result_from,
+    rule_states,
+    rule_taken,
+    rule_values,
+    stored_rule,
+)
+from mainspring.stores.rows import id_floor, state_values, stored_events
+from mainspring.stores.sqlite.database import Connection, Database, instant
+from mainspring.stores.sqlite.endpoints import add_events
+from mainspring.stores.sqlite.schedule import POLL_S, encoded, endpoint_row
+
+
+class SqlitePlanner:
+    def __init__(self, database: Database, wake: Callable[[], None], cron: CronReader) -> None:
+        self._db = database
+        self._wake = wake
+        self._cron = cron
+        self._seen_version = 0
+
+    async def next_page(self, limit: int) -> Page | None:
+        if not self._db.look(lambda db: db.value("any_rule")):
+            return None
+        return await self._db.read(lambda db: self._page(db, limit))
+
+    def _page(self, db: Connection, limit: int) -> Page | None:
+        cursor = db.value("planner_cursor", CURSOR)
+        if cursor is None:
+            return None
+        rows = db.rows("planner_events", int(str(cursor)), limit)
+        if not rows:
+            return None
+        runs = finished_runs(stored_events((str(seq), str(text)) for seq, text in rows if text is not None))
+        ids = encoded(list({run.endpoint_id for run in runs}))
+        members = [Member(*row[:4], instant(row[4]), row[5]) for row in db.rows("members_of_jobs", ids)]  # type: ignore[arg-type, call-arg]  # columns
+        jobs = encoded(list({member.job_id for member in members}))
+        rules = [_stored(row) for row in db.rows("rules_of_jobs", jobs)]
+        states = rule_states(
+            (*row[:3], instant(row[3]), row[4])
+            for row in db.rows("states_of_rules", encoded([stored.id for stored in rules]))
+        )
+        modes = {str(scope): str(mode) for scope, mode in db.rows("planner_modes")}
+        now = self._db.clock.now()
+        is_full = len(rows) == limit
+        return Page(str(cursor), str(rows[-1][0]), now, runs, tuple(rules), tuple(members), states, modes, is_full)
+
+    async def facts(self, wants: Sequence[Want]) -> Facts:
+        def work(db: Connection) -> Facts:
+            results = {
+                want.endpoint_id: tuple(
+                    _result(row) for row in db.rows("newest_results", want.endpoint_id, want.results)
+                )
+                for want in wants
+            }
+            health = {want.endpoint_id: self._health(db, want.endpoint_id) for want in wants if want.health}
+            return Facts(results, health)
+
+        return await self._db.read(work)
+
+    def _health(self, db: Connection, endpoint_id: str) -> tuple[Health, Health, Health]:
+        now = self._db.clock.now()
+        hour, four, day = (
+            Health(*db.rows("health", endpoint_id, id_floor("run", now - span))[0])  # type: ignore[arg-type]  # columns
+            for span in HEALTH_SPANS
+        )
+        return hour, four, day
+
+    async def commit_page(self, page: Page, decisions: Decisions) -> bool:
+        def work(db: Connection) -> bool:
+            if not db.run("move_planner_cursor", page.upto, CURSOR, page.cursor):
+                return False
+            ids = encoded(list(dict.fromkeys(firing.target_id for firing in decisions.firings)))
+            locked = [endpoint_row(row) for row in db.rows("endpoints_by_id", ids)] if decisions.firings else []
+            changed, events = apply_firings(locked, decisions, self._db.clock.now(), self._cron)
+            for endpoint in changed:
+                db.run("write_state", *state_values(endpoint), endpoint.id)
+            for (rule_id, endpoint_id), state in decisions.states.items():
+                db.run("put_rule_state", rule_id, endpoint_id, state.streak, state.fired_at, state.fault)
+            add_events(db, events)
+            return True
+
+        if not await self._db.write(work):
+            return False
+        if decisions.firings:
+            self._wake()
+        return True
+
+    async def wait_for_runs(self, timeout_s: float) -> None:
+        """Whoever commits to the file, of any process, moves its version."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + timeout_s
+        while (left := until - loop.time()) > 0:
+            version = self._db.look(lambda db: db.data_version())
+            if version != self._seen_version:
+                self._seen_version = version
+                return
+            await asyncio.sleep(min(left, POLL_S))
+
+    async def add_rules(self, rules: Sequence[StoredRule], event: Event) -> None:
+        def work(db: Connection) -> None:
+            if not db.value("any_rule"):
+                db.run("start_planner_cursor", CURSOR, str(db.value("newest_event")))
+            for position, stored in enumerate(rules):
+                try:
+                    db.run("add_rule", *rule_values(stored, position))
+                except apsw.ConstraintError as fault:
+                    raise rule_taken(stored.rule.name) from fault
+            add_events(db, [event])
+
+        await self._db.write(work)
+
+    async def remove_rules(self, tenant_id: str, ids: Sequence[str], event: Event) -> int:
+        def work(db: Connection) -> int:
+            removed = db.run("remove_rules", tenant_id, encoded(ids))
+            if removed:
+                add_events(db, [event])
+            return removed
+
+        return await self._db.write(work)
+
+    async def rules(self, tenant_id: str, job_id: str | None = None) -> list[KnownRule]:
+        def work(db: Connection) -> list[KnownRule]:
+            rows = db.rows("rules_of_tenant", tenant_id, job_id)
+            states = rule_states(
+                (*row[:3], instant(row[3]), row[4])
+                for row in db.rows("states_of_rules", encoded([row[0] for row in rows]))
+            )
+            return [
+                KnownRule(
+                    _stored(row[:6]), str(row[6]), {ep: each for (rule, ep), each in states.items() if rule == row[0]}
+                )
+                for row in rows
+            ]
+
+        return await self._db.read(work)
+
+    async def modes(self) -> dict[str, str]:
+        rows = await self._db.read(lambda db: db.rows("planner_modes"))
+        return {str(scope): str(mode) for scope, mode in rows}
+
+    async def set_mode(self, scope: str, mode: str, event: Event) -> None:
+        def work(db: Connection) -> None:
+            db.run("set_planner_mode", scope, mode)
+            add_events(db, [event])
+
+        await self._db.write(work)
+
+
+def _stored(row: tuple[object, ...]) -> StoredRule:
+    return stored_rule((*row[:5], instant(row[5])))
+
+
+def _result(row: tuple[object, ...]) -> Result:
+    return result_from((*row[:4], instant(row[4]), *row[5:]))

@@ -1,0 +1,90 @@
+-- name: any_rule
+-- Whether there is anything to judge.
+SELECT 1 FROM rule LIMIT 1;
+
+-- name: planner_cursor
+-- Up to where finished runs have been judged.
+SELECT cursor FROM planner_cursor WHERE name = :name;
+
+-- name: move_planner_cursor
+-- Judged up to here, if nobody else has moved it since it was read.
+UPDATE planner_cursor SET cursor = :upto WHERE name = :name AND cursor = :read;
+
+-- name: start_planner_cursor
+-- Judge what comes from now on: there was no rule before.
+INSERT INTO planner_cursor (name, cursor) VALUES (:name, :cursor)
+ON CONFLICT (name) DO UPDATE SET cursor = excluded.cursor;
+
+-- name: newest_event
+-- The place of the newest event.
+SELECT COALESCE(MAX(seq), 0) FROM event;
+
+-- name: planner_events
+-- What happened after a place; of tenants without rules only that something did, so that the cursor passes it.
+SELECT seq, CASE WHEN tenant_id IN (SELECT tenant_id FROM rule) THEN events END FROM event
+WHERE seq > :after ORDER BY seq LIMIT :limit;
+
+-- name: members_of_jobs
+-- The endpoints of the jobs that some endpoints belong to.
+SELECT endpoint.id, endpoint.tenant_id, job_id, name, paused_until, failure_count
+FROM endpoint JOIN schedule ON schedule.id = endpoint.id
+WHERE archived_at IS NULL
+  AND job_id IN (SELECT job_id FROM endpoint WHERE id IN (SELECT value FROM json_each(:ids)))
+ORDER BY endpoint.id;
+
+-- name: rules_of_jobs
+-- The rules of jobs and of their endpoints, in the order in which they were written.
+SELECT rule.id, rule.tenant_id, COALESCE(rule.job_id, endpoint.job_id), rule.endpoint_id, rule.document, rule.created_at
+FROM rule LEFT JOIN endpoint ON endpoint.id = rule.endpoint_id
+WHERE COALESCE(rule.job_id, endpoint.job_id) IN (SELECT value FROM json_each(:job_ids))
+ORDER BY rule.created_at, rule.position, rule.id;
+
+-- name: rules_of_tenant
+-- A tenant's rules with their owners' names, of one job or of all.
+SELECT rule.id, rule.tenant_id, COALESCE(rule.job_id, endpoint.job_id), rule.endpoint_id, rule.document,
+       rule.created_at, COALESCE(endpoint.name, '')
+FROM rule LEFT JOIN endpoint ON endpoint.id = rule.endpoint_id
+WHERE rule.tenant_id = :tenant_id AND (:job_id IS NULL OR COALESCE(rule.job_id, endpoint.job_id) = :job_id)
+ORDER BY rule.created_at, rule.position, rule.id;
+
+-- name: states_of_rules
+-- What rules remember.
+SELECT rule_id, endpoint_id, streak, fired_at, fault FROM rule_state
+WHERE rule_id IN (SELECT value FROM json_each(:ids)) ORDER BY rule_id, endpoint_id;
+
+-- name: put_rule_state
+-- What a rule remembers about an endpoint, unless it was removed meanwhile.
+INSERT INTO rule_state (rule_id, endpoint_id, streak, fired_at, fault)
+SELECT :rule_id, :endpoint_id, :streak, :fired_at, :fault WHERE EXISTS (SELECT 1 FROM rule WHERE id = :rule_id)
+ON CONFLICT (rule_id, endpoint_id) DO UPDATE SET streak = excluded.streak, fired_at = excluded.fired_at,
+    fault = excluded.fault;
+
+-- name: newest_results
+-- An endpoint's newest runs that ended by a call of the schedule.
+SELECT id, endpoint_id, status, status_code, finished_at, duration_ms, body FROM run
+WHERE endpoint_id = :endpoint_id AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test'
+ORDER BY id DESC LIMIT :limit;
+
+-- name: health
+-- How an endpoint's runs ended since an id was made.
+SELECT COUNT(*), COALESCE(SUM(status = 'success'), 0), AVG(duration_ms) FROM run
+WHERE endpoint_id = :endpoint_id AND id >= :since AND status IN ('success', 'failure', 'timeout', 'blocked')
+  AND trigger <> 'test';
+
+-- name: add_rule
+-- A new rule.
+INSERT INTO rule (id, tenant_id, job_id, endpoint_id, position, name, document, created_at)
+VALUES (:id, :tenant_id, :job_id, :endpoint_id, :position, :name, :document, :created_at);
+
+-- name: remove_rules
+-- Rules that are not wanted any more.
+DELETE FROM rule WHERE tenant_id = :tenant_id AND id IN (SELECT value FROM json_each(:ids));
+
+-- name: planner_modes
+-- Where the planner is not live.
+SELECT scope, mode FROM planner_mode WHERE mode <> 'live';
+
+-- name: set_planner_mode
+-- Live, shadow or off, for everything, a tenant or an endpoint.
+INSERT INTO planner_mode (scope, mode) VALUES (:scope, :mode)
+ON CONFLICT (scope) DO UPDATE SET mode = excluded.mode;

@@ -1,0 +1,89 @@
+"""The planner: judges finished runs by rules and writes what follows. It never calls an endpoint, nor the scheduler.
+
+    1 read      finished runs that nobody has judged yet, with the rules and siblings of their jobs
+    2 judge     run by run, rule by rule, bounded in time and size; a pure function
+    3 commit    the cursor, the hints and pauses, what rules remember: one transaction, or none of it
+
+Any number of planners may work on one database: whoever commits first has judged the page, the others read on. With
+the planner away, hanging or killed, endpoints run by their baseline, and what was missed is judged when it is back.
+"""
+
+import asyncio
+from contextlib import suppress
+
+import structlog
+
+from mainspring.domain.errors import StoreUnavailable
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.rulebook import Decisions, Page, decide, want
+from mainspring.failpoints import failpoint
+from mainspring.observe import Metrics
+from mainspring.ports import PlannerStore
+
+PAGE_MAX = 20  # transactions, of up to some hundred finished runs each
+TICK_S = 5.0
+RETRY_S = 1.0
+
+log = structlog.get_logger()
+
+
+class Planner:
+    def __init__(self, store: PlannerStore, metrics: Metrics, worker: str) -> None:
+        self._store = store
+        self._metrics = metrics
+        self._worker = worker
+        self._stop = asyncio.Event()
+
+    async def run_once(self) -> bool:
+        """Judge one page; whether there may be another one."""
+        page = await self._store.next_page(PAGE_MAX)
+        if page is None or not (page.runs or page.is_full):
+            return False
+        decisions = await self._judge(page)
+        failpoint("before_plan")
+        if not await self._store.commit_page(page, decisions):
+            return True  # another planner was first; what it left may be ours
+        failpoint("after_plan")
+        self._metrics.judged += len(page.runs)
+        self._metrics.fired += len(decisions.firings)
+        return True
+
+    async def run(self) -> None:
+        """Work until `stop`; a page is judged whole or not at all, so there is nothing to drain."""
+        log.info("planner started", worker=self._worker)
+        rounds = asyncio.create_task(self._keep_judging(), name="planner-rounds")
+        stopped = asyncio.create_task(self._stop.wait(), name="planner-stop")
+        try:
+            await asyncio.wait((rounds, stopped), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (rounds, stopped):
+                task.cancel()
+            with suppress(asyncio.CancelledError):
+                await rounds
+            log.info("planner stopped", worker=self._worker)
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    async def _keep_judging(self) -> None:
+        while True:
+            try:
+                while await self.run_once():
+                    pass
+                await self._store.wait_for_runs(TICK_S)
+            except StoreUnavailable:
+                await asyncio.sleep(RETRY_S)  # the scheduler says so
+            except Exception:  # the outermost loop of a worker: one bad round must not end planning for ever
+                log.exception("worker failed", worker=self._worker)
+                await asyncio.sleep(RETRY_S)
+
+    async def _judge(self, page: Page) -> Decisions:
+        facts = await self._store.facts(want(page))
+        try:
+            return decide(page, facts)
+        except Exception as fault:  # our own mistake, about one page: the next ones must not wait behind it for ever
+            log.exception("page skipped", worker=self._worker)
+            tenants = sorted({run.tenant_id for run in page.runs})
+            data: dict[str, object] = {"fault": f"{type(fault).__name__}: {fault}"[:500]}
+            events = (Event(EventType.RULE_FAULTY, page.now, tenant, data=data) for tenant in tenants)
+            return Decisions((), {}, tuple(events))

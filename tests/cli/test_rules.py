@@ -1,0 +1,69 @@
+"""`mainspring rules` and `mainspring planner`, as a stranger would type them."""
+
+from pathlib import Path
+
+from tests.cli.shell import Shell
+
+
+def test_rule_is_added_listed_and_removed(any_shell: Shell) -> None:
+    any_shell.add("health")
+    said = any_shell.ok("rules", "add", "health", "--when", "body.depth > 10", "--interval", "30s", "--ttl", "10m")
+    assert said == "added rule 'rule-1': when body.depth > 10, every 30s for 10m\n"
+
+    (rule,) = any_shell.json("rules", "list", "health")
+    assert {key: rule[key] for key in ("endpoint", "name", "when", "interval", "fired_at", "fault")} == {
+        "endpoint": "health",
+        "name": "rule-1",
+        "when": "body.depth > 10",
+        "interval": "30s",
+        "fired_at": None,
+        "fault": None,
+    }
+    assert "body.depth > 10" in any_shell.ok("rules", "list")
+    assert any_shell.ok("rules", "remove", "health", "rule-1") == "removed 1: rule-1\n"
+    assert any_shell.ok("rules", "list") == "No rule yet.\n"
+
+
+def test_rules_of_a_file_are_checked_and_added(shell: Shell, tmp_path: Path) -> None:
+    shell.add("health")
+    shell.add("page", "--job", "default")
+    file = tmp_path / "rules.yaml"
+    file.write_text("- when: siblings.page.ok\n  pause: 1h\n- name: two\n  when: ok\n  clear_hints: true\n")
+
+    assert shell.ok("rules", "check", str(file)) == "2 rules are good\n"
+    assert shell.ok("rules", "check", str(file), "--endpoint", "health") == "2 rules are good\n"
+    assert len(shell.json("rules", "add", "health", "--file", str(file))) == 2
+    assert "already" in shell.refused("rules", "add", "health", "--file", str(file), code=4)
+    assert shell.ok("rules", "remove", "health", "--all").startswith("removed 2")
+
+
+def test_refusals_say_what_and_where(shell: Shell, tmp_path: Path) -> None:
+    shell.add("health")
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("- when: [\n")
+
+    assert "line 2, column 1" in shell.refused("rules", "check", str(broken))
+    broken.write_text("nothing: here\n")
+    assert "holds no list of rules" in shell.refused("rules", "check", str(broken))
+    assert "whose rules?" in shell.refused("rules", "add", "--when", "ok", "--pause", "1h")
+    assert "needs its condition" in shell.refused("rules", "add", "health", "--pause", "1h")
+    assert "no sibling 'x'" in shell.refused("rules", "add", "health", "--when", "siblings.x.ok", "--pause", "1h")
+    assert "no rule 'nope'" in shell.refused("rules", "remove", "health", "nope", code=3)
+    assert "which rule?" in shell.refused("rules", "remove", "health")
+    assert "no job 'nope'" in shell.refused("rules", "list", "--job", "nope", code=3)
+    assert "give live, shadow or off" in shell.refused("planner", "mode", "all", "loud")
+
+
+def test_rules_are_tested_against_recorded_runs(shell: Shell, hostile_url: str) -> None:
+    shell.env["MAINSPRING_ALLOW_CIDRS"] = "127.0.0.0/8"
+    shell.add("health", url=f"{hostile_url}/ok")
+
+    assert shell.ok("rules", "test", "health", "--when", "ok") == "No recorded run to test with yet.\n"
+
+
+def test_mode_is_shown_and_set(shell: Shell) -> None:
+    shell.add("health")
+    assert shell.ok("planner", "mode") == "the planner is live everywhere\n"
+
+    assert shell.ok("planner", "mode", "health", "shadow").endswith(": shadow\n")
+    assert shell.ok("planner", "mode", "all", "off").startswith("all: off\n")

@@ -1,0 +1,251 @@
+"""Rules in the store, and pages of finished runs: each judged once, by whomever, and all or nothing."""
+
+import asyncio
+from datetime import datetime, timedelta
+
+import pytest
+from msgspec.structs import replace
+from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, get, kinds, run_slot, told
+
+from mainspring.domain.changes import Change
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.errors import Conflict
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.instant import FOREVER
+from mainspring.domain.rulebook import StoredRule, Want, decide, want
+from mainspring.domain.rules import read_rule
+from mainspring.domain.run import Body, Outcome, RunStatus
+from mainspring.observe import Metrics
+from mainspring.ports import Stores
+from mainspring.workers.planner import Planner
+
+CHANGED = Event(EventType.RULES_CHANGED, START, "default")
+
+
+async def rule(stores: Stores, owner: Endpoint, rule_id: str = "rule_1", **document: object) -> StoredRule:
+    if "runs" in document:
+        document["for"] = document.pop("runs")
+    stored = StoredRule(rule_id, owner.tenant_id, owner.job_id, owner.id, read_rule(document, rule_id), START)
+    await stores.planner.add_rules([stored], CHANGED)
+    return stored
+
+
+def saying(text: str, status: RunStatus = RunStatus.SUCCESS) -> Outcome:
+    return an_outcome(status, body=Body(text.encode(), "application/json", False, len(text)))
+
+
+async def plan(stores: Stores) -> None:
+    planner = Planner(stores.planner, Metrics(), "planner-1")
+    while await planner.run_once():
+        pass
+
+
+async def test_rule_that_asks_for_30_s_takes_effect_at_once_until_its_ttl_ends(
+    stores: Stores, clock: FixedClock
+) -> None:
+    hourly = an_endpoint("hourly", interval_ms=3_600_000)
+    await add(stores, hourly)
+    await rule(stores, hourly, when="body.depth > 10", interval="30s", ttl="95s", cooldown="1h")
+    await run_slot(stores, clock, saying('{"depth": 11}'), took_ms=0)
+
+    await plan(stores)
+
+    starts = []
+    for _ in range(130):
+        clock.tick(seconds=1)
+        await stores.schedule.expire_hints(10)
+        if await run_slot(stores, clock, saying('{"depth": 11}'), took_ms=0):
+            starts.append((clock.now() - START).total_seconds())
+            await plan(stores)
+    assert starts == [30, 60, 90]
+    assert (await get(stores, hourly)).next_run_at == START + timedelta(seconds=3690)
+
+
+async def test_sleeping_sibling_is_woken_once_per_cooldown(stores: Stores, clock: FixedClock) -> None:
+    watch = an_endpoint("watch", interval_ms=60_000)
+    asleep = an_endpoint("asleep", interval_ms=3_600_000, paused_until=FOREVER, next_run_at=FOREVER)
+    await add(stores, watch, asleep)
+    await rule(
+        stores, asleep, when="siblings.watch.body.load > 3000", resume=True, run="now", cooldown="10m", reason="slow"
+    )
+    await rule(stores, asleep, "rule_2", when="ok", pause="forever")
+    ran = []
+
+    for minute in range(15):
+        for claim in await run_slot(stores, clock, saying('{"load": 4500}'), took_ms=0):
+            ran.append((minute, claim.endpoint.name))
+        await plan(stores)
+        for claim in await run_slot(stores, clock, saying("{}"), took_ms=0):
+            ran.append((minute, claim.endpoint.name))
+        await plan(stores)
+        clock.tick(seconds=60)
+
+    assert [minute for minute, name in ran if name == "asleep"] == [0, 10]
+    assert (await get(stores, asleep)).paused_until == FOREVER
+
+
+async def test_run_is_judged_once_by_three_planners(stores: Stores, other_stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint("counted")
+    await add(stores, endpoint)
+    stored = await rule(stores, endpoint, when="ok", runs=100, clear_hints=True)
+    for _ in range(5):
+        await run_slot(stores, clock, took_ms=0)
+        planners = [Planner(each.planner, Metrics(), "p") for each in (stores, other_stores, stores)]
+        await asyncio.gather(*(planner.run_once() for planner in planners))
+        clock.tick(seconds=60)
+    await plan(stores)
+
+    (known,) = await stores.planner.rules("default")
+    assert known.stored == stored
+    assert known.states[endpoint.id].streak == 5
+
+
+async def test_page_that_another_planner_committed_writes_nothing(
+    stores: Stores, other_stores: Stores, clock: FixedClock
+) -> None:
+    endpoint = an_endpoint("fought over")
+    await add(stores, endpoint)
+    await rule(stores, endpoint, when="ok", interval="10s")
+    await run_slot(stores, clock, took_ms=0)
+    page = await stores.planner.next_page(20)
+    assert page is not None
+    decisions = decide(page, await stores.planner.facts(want(page)))
+
+    assert await other_stores.planner.commit_page(page, decisions)
+    before = await told(stores)
+    assert not await stores.planner.commit_page(page, decisions)
+    assert await told(stores) == before
+    assert kinds(before).count("rule.fired") == 1
+
+
+async def test_condition_must_hold_on_so_many_runs_in_a_row(stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint("shaky")
+    await add(stores, endpoint)
+    await rule(stores, endpoint, when="body.slow", runs=3, pause="1h")
+    paused = []
+
+    for slow in ("true", "true", "false", "true", "true", "true"):
+        await run_slot(stores, clock, saying(f'{{"slow": {slow}}}'), took_ms=0)
+        await plan(stores)
+        paused.append((await get(stores, endpoint)).paused_until is not None)
+        clock.tick(seconds=60)
+
+    assert paused == [False, False, False, False, False, True]
+
+
+async def test_rule_that_cannot_be_judged_is_told_once(stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint("odd")
+    await add(stores, endpoint)
+    await rule(stores, endpoint, when="body.missing > 3", interval="10s")
+
+    for text in ("{}", '{"missing": "text"}', "{}", '{"missing": 4}'):
+        await run_slot(stores, clock, saying(text), took_ms=0)
+        await plan(stores)
+        clock.tick(seconds=60)
+
+    assert kinds(await told(stores)).count("rule.faulty") == 1
+    assert (await get(stores, endpoint)).interval_hint is not None  # once it can be judged, it works
+
+
+async def test_failures_and_history_are_those_of_each_run_of_a_page(stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint("failing", interval_ms=1_000)
+    await add(stores, endpoint)
+    await rule(stores, endpoint, when="failures == 2 && size(history) == 2 && history[1].n == 1", pause="1h")
+    for number in (1, 2, 3):
+        await run_slot(stores, clock, saying(f'{{"n": {number}}}', RunStatus.FAILURE), took_ms=0)
+        clock.tick(seconds=60)
+
+    await plan(stores)  # all three at once
+
+    assert kinds(await told(stores)).count("rule.fired") == 1
+
+
+async def test_health_counts_runs_of_one_four_and_twenty_four_hours(stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint("patient", interval_ms=3_600_000)
+    await add(stores, endpoint)
+    for status in (RunStatus.FAILURE, RunStatus.SUCCESS, RunStatus.SUCCESS):
+        await stores.endpoints.change_endpoints("default", [endpoint.id], _due)
+        await run_slot(stores, clock, an_outcome(status, duration_ms=10), took_ms=0)
+        clock.tick(hours=2)
+
+    facts = await stores.planner.facts([Want(endpoint.id, 1, health=True)])
+
+    hour, four, day = facts.health[endpoint.id]
+    assert (hour.runs, hour.rate) == (0, None)
+    assert (four.runs, four.rate) == (2, 1.0)
+    assert (day.runs, round(day.rate or 0, 2), day.duration_ms) == (3, 0.67, 10.0)
+
+
+def _due(old: Endpoint, now: datetime) -> Change:
+    return Change(replace(old, next_run_at=now, failure_count=0))
+
+
+async def test_runs_before_a_rule_are_not_judged_by_it(stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint("old")
+    await add(stores, endpoint)
+    await run_slot(stores, clock, took_ms=0)
+    clock.tick(seconds=1)
+    stored = StoredRule(
+        "rule_9", "default", endpoint.job_id, endpoint.id, read_rule({"when": "ok", "pause": "1h"}, "x"), clock.now()
+    )
+    await stores.planner.add_rules([stored], CHANGED)
+
+    await plan(stores)
+
+    assert (await get(stores, endpoint)).paused_until is None
+
+
+async def test_shadow_mode_records_and_changes_nothing_and_off_does_neither(stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint("watched")
+    await add(stores, endpoint)
+    await rule(stores, endpoint, when="ok", pause="1h")
+    event = Event(EventType.PLANNER_MODE_SET, START, "default")
+    await stores.planner.set_mode("tenant:default", "shadow", event)
+    await run_slot(stores, clock, took_ms=0)
+    await plan(stores)
+    assert (await get(stores, endpoint)).paused_until is None
+    assert [each.data.get("shadow") for each in await told(stores) if each.type is EventType.RULE_FIRED] == [True]
+
+    await stores.planner.set_mode(f"endpoint:{endpoint.id}", "off", event)
+    clock.tick(seconds=60)
+    await run_slot(stores, clock, took_ms=0)
+    await plan(stores)
+
+    assert kinds(await told(stores)).count("rule.fired") == 1
+    assert await stores.planner.modes() == {"tenant:default": "shadow", f"endpoint:{endpoint.id}": "off"}
+
+
+async def test_rule_of_a_job_judges_every_endpoint_by_its_own_run(stores: Stores, clock: FixedClock) -> None:
+    first, second = an_endpoint("first"), an_endpoint("second")
+    await add(stores, first, second)
+    whole = read_rule({"when": "endpoint == 'second' && ok", "pause": "1h"}, "x")
+    await stores.planner.add_rules([StoredRule("rule_1", "default", first.job_id, None, whole, START)], CHANGED)
+
+    await run_slot(stores, clock, took_ms=0)
+    await plan(stores)
+
+    assert (await get(stores, first)).paused_until is None
+    assert (await get(stores, second)).paused_until is not None
+
+
+async def test_names_of_rules_are_unique_within_their_owner(stores: Stores) -> None:
+    first, second = an_endpoint("first"), an_endpoint("second")
+    await add(stores, first, second)
+    await rule(stores, first, name="same", when="ok", pause="1h")
+    await rule(stores, second, "rule_2", name="same", when="ok", pause="1h")
+
+    with pytest.raises(Conflict):
+        await rule(stores, first, "rule_3", name="same", when="ok", pause="1h")
+
+
+async def test_rules_go_with_their_endpoint_and_by_their_ids(stores: Stores) -> None:
+    first, second = an_endpoint("first"), an_endpoint("second")
+    await add(stores, first, second)
+    await rule(stores, first, when="ok", pause="1h")
+    await rule(stores, second, "rule_2", when="ok", pause="1h")
+    await stores.endpoints.delete_endpoint("default", first.id, Event(EventType.ENDPOINT_DELETED, START, "default"))
+
+    assert [known.stored.id for known in await stores.planner.rules("default")] == ["rule_2"]
+    assert await stores.planner.remove_rules("another", ["rule_2"], CHANGED) == 0
+    assert await stores.planner.remove_rules("default", ["rule_2"], CHANGED) == 1
+    assert await stores.planner.next_page(20) is None
