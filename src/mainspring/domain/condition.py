@@ -125,10 +125,16 @@ def parse_bounded(data: bytes) -> tuple[object, int]:
     return None, 0
 
 
+def tokens_of(text: str) -> list[tuple[str, str, int]]:
+    """The kind, the text and the place of every token but comments."""
+    found = TOKEN.finditer(text)
+    return [(str(each.lastgroup), each.group(), each.start()) for each in found if each.lastgroup != "comment"]
+
+
 @lru_cache(maxsize=CACHE_MAX)
 def shape_of(text: str) -> Shape:
     """Read the tokens once and count: loops, mentions of anything large, additions, and what loops look at."""
-    tokens = [(found.lastgroup, found.group()) for found in TOKEN.finditer(text) if found.lastgroup != "comment"]
+    tokens = [(kind, token) for kind, token, _ in tokens_of(text)]
     loops = mentions = additions = 0
     is_linear, names = True, set()
     scopes: list[str | None] = []  # for each open bracket: the loop variable it introduced, if it is a loop

@@ -1,0 +1,283 @@
+"""The log that proves itself: one canonical form, chained hashes, commitments that outlive erasure, verification.
+
+    canonical   JSON in UTF-8: keys sorted by code point, no spaces; integers, text, true, false, null, lists, maps;
+                a fraction is {"$double": "<its 64 bits in hex>"}, so that no float is ever printed into what is hashed
+    commitment  SHA-256 of salt and canonical value: the value may be erased, the chain still stands
+    entry       SHA-256 over its place, step, action, commitments and the hash of the entry before it
+    tick head   SHA-256 over the heads of all executions that a tick moved, and the tick head before it
+
+Wall time, epochs and workers stand beside the hashes, not in them. The test vectors are in docs/workflows.md.
+"""
+
+import re
+import struct
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from mainspring.workflow.model import Draft, Entry
+
+ENTRY_DOMAIN: Final = b"mainspring.entry.v1\n"
+TICK_DOMAIN: Final = b"mainspring.tick.v1\n"
+EFFECT_DOMAIN: Final = b"mainspring.effect.v1\n"
+GENESIS: Final = "0" * 64
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
+_MAYBE_DOUBLE: Final = re.compile(rb"(?:^|[:,\[])-?[0-9]+[.e]")
+
+
+def canonical(value: object) -> bytes:
+    """The one byte string that stands for `value` wherever it is hashed."""
+    text = _encode(value)
+    # Looking for what could be a fraction is cheaper than walking every value; texts with "1.5" in them walk in vain.
+    return _encode(_without_doubles(value)) if _MAYBE_DOUBLE.search(text) else text
+
+
+def commit(salt: str, text: bytes) -> str:
+    """A commitment to canonical bytes."""
+    return sha256(salt.encode() + b"\n" + text).hexdigest()
+
+
+def effect_key(execution_id: str, step: str, visit: int) -> str:
+    """The same for every attempt: it contains neither a tick nor an attempt. Lengths keep the parts apart."""
+    parts = f"{len(execution_id)}:{execution_id}{len(step)}:{step}{visit}"
+    return "eff_" + sha256(EFFECT_DOMAIN + parts.encode()).hexdigest()[:48]
+
+
+def entry_hash(entry: Entry) -> str:
+    """What the entry's hash must be, from everything else in it."""
+    return _hash(
+        entry.execution_id, entry.number, entry.tick, entry.step, entry.action, entry.input_hash, entry.output_hash,
+        entry.context, entry.previous,
+    )  # fmt: skip
+
+
+def seal(execution_id: str, salt: str, number: int, head: str, drafts: Iterable[Draft]) -> list[Entry]:
+    """Entries that continue a log of `number` entries whose last hash is `head`."""
+    entries = []
+    previous = head or GENESIS
+    nothing = commit(salt, b"null")
+    for draft in drafts:
+        number += 1
+        given, came = canonical(draft.input), canonical(draft.output)
+        given_hash = nothing if given == b"null" else commit(salt, given)
+        came_hash = nothing if came == b"null" else commit(salt, came)
+        sealed = _hash(
+            execution_id, number, draft.tick, draft.step, draft.action, given_hash, came_hash, draft.context, previous
+        )
+        entries.append(
+            Entry(
+                execution_id,
+                number,
+                draft.tick,
+                draft.step,
+                draft.action,
+                given_hash,
+                came_hash,
+                draft.context,
+                previous,
+                sealed,
+                given,
+                came,
+            )
+        )
+        previous = sealed
+    return entries
+
+
+class Breach(Struct, frozen=True):
+    """Where a log is not what was written: the entry, the field, what was expected and what was found."""
+
+    execution_id: str
+    number: int
+    field: str
+    expected: str
+    found: str
+
+
+class Verdict(Struct, frozen=True):
+    """What verification says of one log."""
+
+    valid: bool
+    entries: int
+    first_tick: int | None = None
+    last_tick: int | None = None
+    erased: int = 0  # values that are gone; their commitments still hold
+    breach: Breach | None = None
+
+
+class Anchor(Struct, frozen=True):
+    """How many entries a log has and what its last hash is, as something outside of it says."""
+
+    number: int
+    head: str
+
+
+def verify(execution_id: str, salt: str, entries: Sequence[Entry], anchors: Sequence[Anchor] = ()) -> Verdict:
+    """Walk the chain and compare it with the `anchors`, ascending, that something outside of it holds.
+
+    The first breach ends the walk. A chain that was made anew is whole in itself; its breach is the first entry after
+    the last anchor that still fits.
+    """
+    previous = GENESIS
+    first, last, erased = None, None, 0
+    hashes = [GENESIS]
+    nothing = commit(salt, b"null")  # most entries have no input, or no output
+    for number, entry in enumerate(entries, 1):
+        given, came = entry.input, entry.output
+        if not (
+            entry.number == number
+            and entry.previous == previous
+            and entry.execution_id == execution_id
+            and (given is None or entry.input_hash == (nothing if given == b"null" else commit(salt, given)))
+            and (came is None or entry.output_hash == (nothing if came == b"null" else commit(salt, came)))
+            and entry.hash == entry_hash(entry)
+            and (last is None or entry.tick >= last)
+        ):
+            breach = _breach(entry, execution_id, salt, number, previous, last)
+            return Verdict(False, len(entries), first, last, erased, breach)
+        first = entry.tick if first is None else first
+        previous, last = entry.hash, entry.tick
+        hashes.append(previous)
+        erased += (entry.input is None) + (entry.output is None)
+    breach = _unanchored(execution_id, hashes, anchors)
+    return Verdict(breach is None, len(entries), first, last, erased, breach)
+
+
+class TickHead(Struct, frozen=True):
+    """One tick of a partition that moved something. Epoch, wall reading and worker stand beside the hash."""
+
+    partition: int
+    sequence: int
+    tick: int
+    heads: tuple[tuple[str, int, str], ...]  # execution, its number of entries, its head; (id, -1, head): removed
+    previous: str
+    hash: str
+    epoch: int = 0
+
+
+def seal_tick(
+    partition: int, sequence: int, tick: int, heads: Iterable[tuple[str, int, str]], previous: str, epoch: int = 0
+) -> TickHead:
+    ordered = tuple(sorted(heads))
+    previous = previous or GENESIS
+    return TickHead(
+        partition, sequence, tick, ordered, previous, _tick_hash(partition, sequence, tick, ordered, previous), epoch
+    )
+
+
+def verify_ticks(
+    partition: int, ticks: Iterable[TickHead], anchor: Anchor | None = None
+) -> tuple[Breach | None, dict[str, Anchor]]:
+    """The first breach in a partition's chain of ticks, and what it says the end of every execution's log is.
+
+    A removed execution is left out of the answer; one that the answer names and the store has not, was deleted.
+    """
+    sequence, previous, tick, epoch = 0, GENESIS, -1, 0
+    ends: dict[str, Anchor] = {}
+    name = f"partition {partition}"
+    for head in ticks:
+        sequence += 1
+        expected = _tick_hash(partition, sequence, head.tick, head.heads, previous)
+        for field, wanted, found in (
+            ("sequence", sequence, head.sequence),
+            ("previous", previous, head.previous),
+            ("hash", expected, head.hash),
+        ):
+            if wanted != found:
+                return Breach(name, sequence, field, str(wanted), str(found)), ends
+        if head.tick <= tick or head.epoch < epoch:
+            return Breach(name, sequence, "tick", f"after {tick}", str(head.tick)), ends
+        previous, tick, epoch = head.hash, head.tick, head.epoch
+        for execution_id, number, last in head.heads:
+            if number < 0:
+                ends.pop(execution_id, None)
+            else:
+                ends[execution_id] = Anchor(number, last)
+    return _cut(name, sequence, previous, anchor), ends
+
+
+def _hash(
+    execution_id: str,
+    number: int,
+    tick: int,
+    step: str,
+    action: str,
+    given: str,
+    came: str,
+    context: str,
+    previous: str,
+) -> str:
+    parts = (execution_id, number, tick, step, action, given, came, context, previous)
+    return sha256(ENTRY_DOMAIN + _encode(parts)).hexdigest()
+
+
+def _tick_hash(partition: int, sequence: int, tick: int, heads: tuple[tuple[str, int, str], ...], previous: str) -> str:
+    return sha256(TICK_DOMAIN + _encode((partition, sequence, tick, heads, previous))).hexdigest()
+
+
+def _breach(entry: Entry, execution_id: str, salt: str, number: int, previous: str, last: int | None) -> Breach | None:
+    if entry.number != number:
+        return Breach(execution_id, number, "number", str(number), str(entry.number))
+    if entry.execution_id != execution_id:
+        return Breach(execution_id, number, "execution", execution_id, entry.execution_id)
+    if entry.previous != previous:
+        return Breach(execution_id, number, "previous", previous, entry.previous)
+    for field, value, commitment in (
+        ("input", entry.input, entry.input_hash),
+        ("output", entry.output, entry.output_hash),
+    ):
+        if value is not None and (found := commit(salt, value)) != commitment:
+            return Breach(execution_id, number, field, commitment, found)
+    if (expected := entry_hash(entry)) != entry.hash:
+        return Breach(execution_id, number, "hash", expected, entry.hash)
+    if last is not None and entry.tick < last:
+        return Breach(execution_id, number, "tick", f"{last} or later", str(entry.tick))
+    return None
+
+
+def _unanchored(execution_id: str, hashes: Sequence[str], anchors: Sequence[Anchor]) -> Breach | None:
+    fits = Anchor(0, GENESIS)
+    for anchor in anchors:
+        if anchor.number >= len(hashes):
+            return _cut(execution_id, len(hashes) - 1, hashes[-1], anchor)
+        if hashes[anchor.number] != anchor.head:
+            return Breach(execution_id, fits.number + 1, "hash", anchor.head, hashes[anchor.number])
+        fits = anchor
+    return _cut(execution_id, len(hashes) - 1, hashes[-1], fits) if anchors else None
+
+
+def _cut(name: str, number: int, head: str, anchor: Anchor | None) -> Breach | None:
+    """Whether a log ends where something outside of it says that it does."""
+    if anchor is None or (anchor.number, anchor.head) == (number, head):
+        return None
+    if anchor.number != number:
+        place = min(anchor.number, number) + 1
+        return Breach(name, place, "number", f"{anchor.number} entries", f"{number} entries")
+    return Breach(name, number, "hash", anchor.head, head)
+
+
+def revive(text: bytes) -> object:
+    """The value whose canonical bytes these are."""
+    value: object = msgspec.json.decode(text)
+    return _with_doubles(value) if b'"$double"' in text else value
+
+
+def _with_doubles(value: object) -> object:
+    if isinstance(value, dict):
+        if value.keys() == {"$double"}:
+            return struct.unpack(">d", bytes.fromhex(value["$double"]))[0]
+        return {key: _with_doubles(item) for key, item in value.items()}
+    return [_with_doubles(item) for item in value] if isinstance(value, list) else value
+
+
+def _without_doubles(value: object) -> object:
+    if isinstance(value, float):
+        return {"$double": struct.pack(">d", value).hex()}
+    if isinstance(value, dict):
+        return {key: _without_doubles(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_doubles(item) for item in value]
+    return value

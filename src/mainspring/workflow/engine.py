@@ -1,0 +1,483 @@
+"""Advance one execution by one turn. Pure: same workflow, state, arrivals and tick, same answer, to the byte.
+
+A turn: 1 take what arrived, in its order; 2 if the execution is ready, run steps until one waits, wants an effect, ends
+or fails. Steps without an effect chain within the turn; exits are judged before each step and after each event.
+Everything that happens is a draft of a log entry. What fails, fails closed: the execution stops and waits for a person,
+unless its step names another way.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, cast
+
+from mainspring.domain.instant import FOREVER
+from mainspring.domain.schedule import next_after
+from mainspring.workflow.audit import canonical, commit, effect_key
+from mainspring.workflow.expression import Failure, evaluate, judge, roots_of
+from mainspring.workflow.instants import read_instant
+from mainspring.workflow.model import (
+    ENDED,
+    STATUS_OF,
+    Advance,
+    AnyStep,
+    Arrival,
+    Branch,
+    Call,
+    Draft,
+    Effect,
+    Email,
+    End,
+    Kind,
+    LogicalClock,
+    Phase,
+    Set,
+    State,
+    Status,
+    Wait,
+    WaitFor,
+    Workflow,
+)
+from mainspring.workflow.records import given_of, request_of
+from mainspring.workflow.template import expressions_of, render_request, render_text
+
+CHAIN_MAX: Final = 100  # steps of one turn; the rest follow in the next tick
+EVENT_TYPES_MAX: Final = 200  # of one execution
+VALUE_BYTES_MAX: Final = 65_536
+CONTEXT_BYTES_MAX: Final = 1_048_576
+COMPLETED: Final = "completed"
+
+# Which orders a person may give, by status; whatever is not listed is refused.
+ALLOWED: Final[dict[Status, tuple[str, ...]]] = {
+    Status.PENDING: ("pause", "cancel"),
+    Status.ACTIVE: ("pause", "cancel"),
+    Status.WAITING: ("pause", "cancel", "skip"),
+    Status.PAUSED: ("resume", "cancel"),
+    Status.FAILED: ("retry", "skip", "cancel"),
+    Status.COMPLETED: (),
+    Status.CANCELLED: (),
+}
+
+
+def advance(workflow: Workflow, state: State, arrivals: Sequence[Arrival], clock: LogicalClock) -> Advance:
+    turn = _Turn(workflow, state, clock)
+    if state.number == 0:
+        turn.begin()
+    for arrival in arrivals:
+        turn.take(arrival)
+    turn.run()
+    return turn.close()
+
+
+class _Turn:
+    """The working copy of one state; nothing of the state it began with is ever changed."""
+
+    __slots__ = (
+        "attempt", "clock", "context", "context_bytes", "drafts", "effects", "error", "events", "head", "id", "input",
+        "is_stale", "key", "number", "outcome", "paused", "phase", "state", "step", "steps", "taken", "tick", "vars",
+        "visit", "visits", "wake_tick", "withdrawn", "workflow",
+    )  # fmt: skip
+
+    def __init__(self, workflow: Workflow, state: State, clock: LogicalClock) -> None:
+        self.workflow = workflow
+        self.state = state
+        self.clock = clock
+        self.tick = clock.tick
+        self.phase = state.phase
+        self.paused = state.paused
+        self.step = state.step
+        self.visit = state.visit
+        self.attempt = state.attempt
+        self.key = state.key
+        self.wake_tick = state.wake_tick
+        self.vars = state.vars
+        self.steps = state.steps
+        self.events = state.events
+        self.taken = state.taken
+        self.visits = state.visits
+        self.outcome = state.outcome
+        self.error = state.error
+        self.context = state.context
+        self.context_bytes = state.context_bytes
+        self.is_stale = state.number == 0
+        self.drafts: list[Draft] = []
+        self.effects: list[Effect] = []
+        self.withdrawn: list[str] = []
+
+    def close(self) -> Advance:
+        state = self.state
+        return Advance(
+            State(
+                state.id,
+                state.salt,
+                state.workflow,
+                state.version,
+                state.input,
+                self.phase,
+                self.paused,
+                self.step,
+                self.visit,
+                self.attempt,
+                self.key,
+                self.wake_tick,
+                self.vars,
+                self.steps,
+                self.events,
+                self.taken,
+                self.visits,
+                self.outcome,
+                self.error,
+                state.number + len(self.drafts),
+                state.head,
+                self.context,
+                self.context_bytes,
+            ),
+            tuple(self.effects),
+            tuple(self.withdrawn),
+            tuple(self.drafts),
+        )
+
+    def begin(self) -> None:
+        self.step = self.workflow.start
+        state = self.state
+        first = {"workflow": state.workflow, "version": state.version, "input": state.input, "tick": state.wake_tick}
+        self.log("start", first)
+
+    def log(self, action: str, given: object = None, came: object = None) -> None:
+        if self.is_stale:
+            text = canonical({"input": self.state.input, "vars": self.vars, "steps": self.steps, "events": self.events})
+            self.context, self.context_bytes, self.is_stale = commit(self.state.salt, text), len(text), False
+        self.drafts.append(Draft(self.tick, self.step, action, given, came, self.context))
+
+    def take(self, arrival: Arrival) -> None:
+        match arrival.kind:
+            case Kind.EVENT:
+                self.take_event(arrival)
+            case Kind.RESULT:
+                self.take_result(arrival)
+            case Kind.COMMAND:
+                self.take_command(arrival)
+
+    def take_event(self, event: Arrival) -> None:
+        given = given_of(event)
+        if self.phase in ENDED:
+            self.log("event.late", given, {"status": self.phase.value})
+            return
+        known = self.events.get(event.type)
+        if known is None and len(self.events) >= EVENT_TYPES_MAX:
+            self.log("event.ignored", given, {"reason": f"more than {EVENT_TYPES_MAX} types of events"})
+            return
+        count = cast(int, cast("dict[str, object]", known)["count"]) + 1 if known else 1
+        latest = {"count": count, "id": event.id, "data": event.data, "tick": self.tick}
+        if not self.has_room(latest):
+            self.log("event.ignored", given, {"reason": f"the context would pass {CONTEXT_BYTES_MAX} bytes"})
+            return
+        self.events = {**self.events, event.type: latest}
+        self.is_stale = True
+        self.log("event", given)
+        if self.phase is not Phase.FAILED and not self.exit_if_asked() and self.phase is Phase.EVENT:
+            self.look_for_event()
+
+    def take_result(self, result: Arrival) -> None:
+        given = given_of(result)
+        data = result.data
+        is_awaited = self.phase is Phase.EFFECT and (data.get("key"), data.get("attempt")) == (self.key, self.attempt)
+        if not is_awaited:
+            self.log("result.late", given, {"status": self.phase.value})
+            return
+        step = cast("Call | Email", self.workflow.steps[self.step])
+        self.phase = Phase.READY  # answered: there is nothing left to withdraw
+        if result.type == "success":
+            answer = data.get("result")
+            if self.has_room(answer):
+                self.log("result", given, {"next": step.next})
+                self.keep("result", answer)
+                self.go(step.next)
+            else:
+                self.log("result", given, {"next": ""})
+                self.fail("too_large", f"the context would pass {CONTEXT_BYTES_MAX} bytes with this result")
+            return
+        code, error = str(data.get("code", "")), str(data.get("error", ""))
+        may_retry = result.type == "failure" and self.attempt < step.retry.attempts and code not in step.retry.never
+        if may_retry:
+            self.phase = Phase.RETRY
+            self.wake_tick = self.clock.after(step.retry.rest_ms(self.attempt))
+            self.log("result", given, {"retry_at_tick": self.wake_tick})
+        else:
+            self.log("result", given, {"next": ""})
+            self.fail("unknown" if result.type == "unknown" else code or "failure", error)
+
+    def take_command(self, command: Arrival) -> None:
+        """An order of a person, with its reason and its actor. What the status does not allow is logged and refused."""
+        verb, given = command.type, given_of(command)
+        before = Status.PAUSED if self.paused else STATUS_OF[self.phase]
+        if verb not in ALLOWED[before]:
+            allowed = ", ".join(ALLOWED[before]) or "nothing"
+            self.log("command.refused", given, {"status": before.value, "allowed": allowed})
+            return
+        self.log("command", given, {"status": before.value})
+        match verb:
+            case "pause":
+                self.paused = True
+            case "resume":
+                self.paused = False
+            case "cancel":
+                self.end(Phase.CANCELLED, str(command.data.get("reason", "")))
+            case "skip":
+                self.withdraw()
+                self.keep("result", {"skipped": str(command.data.get("reason", ""))})
+                self.go(self.way_on())
+            case _:
+                self.retry()
+
+    def retry(self) -> None:
+        """The step that failed runs once more, in the same visit: an effect keeps its key."""
+        self.error = ""
+        if self.key:
+            self.phase, self.attempt, self.wake_tick = Phase.RETRY, 0, self.tick
+            return
+        if self.visit:  # an effect's visit is never counted back: its key would come again
+            self.visits = {**self.visits, self.step: self.visit - 1}
+        self.go(self.step)
+
+    def run(self) -> None:
+        """Steps, as long as they chain."""
+        if not self.is_due():
+            return
+        if self.phase is Phase.TIME:
+            self.log("waited")
+            self.go(self.workflow.steps[self.step].next)
+        elif self.phase is Phase.EVENT:
+            self.time_out()
+        elif self.phase is Phase.RETRY:
+            self.send(cast("Call | Email", self.workflow.steps[self.step]))
+        elif self.phase is Phase.PENDING:
+            self.go(self.workflow.start)
+        for _ in range(CHAIN_MAX):
+            if self.phase is not Phase.READY or self.exit_if_asked():
+                return
+            self.enter(self.workflow.steps[self.step])
+        if self.phase is Phase.READY:
+            self.wake_tick = self.tick + 1
+
+    def is_due(self) -> bool:
+        return not self.paused and self.wake_tick is not None and self.wake_tick <= self.tick
+
+    def enter(self, step: AnyStep) -> None:
+        visit = self.visits.get(step.id, 0) + 1
+        if visit > step.visits_max:
+            self.fail("visits", f"step {step.id!r} was visited {step.visits_max} times, as often as it may be")
+            return
+        self.visit = visit
+        self.visits = {**self.visits, step.id: visit}
+        _RUN[type(step)](self, step)
+
+    def run_set(self, step: Set) -> None:
+        values: dict[str, object] = {}
+        before = self.vars
+        for name, text in step.values.items():
+            value = evaluate(text, self.data(text), self.size())
+            if isinstance(value, Failure):
+                self.vars = before
+                self.fail("expression", f"set.{name} {value.text}")
+                return
+            if not self.has_room(value):
+                self.vars = before
+                self.fail("too_large", f"set.{name} is larger than {VALUE_BYTES_MAX} bytes, or the context is full")
+                return
+            values[name] = value
+            self.vars = {**self.vars, name: value}
+        self.is_stale = True
+        self.log("set", None, values)
+        self.go(step.next)
+
+    def run_branch(self, step: Branch) -> None:
+        for number, case in enumerate(step.cases):
+            answer = judge(case.when, self.data(case.when), self.size())
+            if isinstance(answer, Failure):
+                self.fail("expression", f"branch.cases[{number}].when {answer.text}")
+                return
+            if answer:
+                self.log("branch", None, {"case": number, "goto": case.goto})
+                self.go(case.goto)
+                return
+        self.log("branch", None, {"case": None, "goto": step.default})
+        self.go(step.default)
+
+    def run_wait(self, step: Wait) -> None:
+        if step.duration_ms is not None:
+            target = self.clock.after(step.duration_ms)
+        elif step.cron:
+            at = next_after(step.cron, step.timezone, self.clock.instant(), self.state.id)
+            if at == FOREVER:
+                self.fail("never", f"the cron rule {step.cron!r} has no next time")
+                return
+            target = self.clock.at(at)
+        else:
+            text = render_text(step.until, self.data(*expressions_of(step.until)), self.size())
+            instant = None if isinstance(text, Failure) else read_instant(text)
+            if instant is None:
+                said = text.text if isinstance(text, Failure) else f"{text[:80]!r} is no instant such as {_INSTANT}"
+                self.fail("instant", f"wait.until {said}")
+                return
+            target = self.clock.at(instant)
+        self.log("wait", None, {"until_tick": target})
+        if target <= self.tick:
+            self.go(step.next)
+        else:
+            self.phase, self.wake_tick = Phase.TIME, target
+
+    def run_wait_for(self, step: WaitFor) -> None:
+        self.phase, self.wake_tick = Phase.EVENT, self.clock.after(step.timeout_ms)
+        self.log("wait_for", None, {"event": step.event, "until_tick": self.wake_tick})
+        self.look_for_event()
+
+    def look_for_event(self) -> None:
+        """Whether the latest event of the wanted type, if no wait has taken it yet, is the one that is waited for."""
+        step = cast(WaitFor, self.workflow.steps[self.step])
+        latest = cast("dict[str, object] | None", self.events.get(step.event))
+        if latest is None or cast(int, latest["count"]) <= self.taken.get(step.event, 0):
+            return
+        answer: bool | Failure = True
+        if step.where:
+            event = {"type": step.event, "id": latest["id"], "data": latest["data"]}
+            answer = judge(step.where, self.data(step.where) | {"event": event}, self.size())
+        if isinstance(answer, Failure):
+            self.fail("expression", f"wait_for.where {answer.text}")
+        elif answer:
+            self.taken = {**self.taken, step.event: cast(int, latest["count"])}
+            self.log("received", None, {"event": step.event, "id": latest["id"]})
+            self.keep("result", {"id": latest["id"], "data": latest["data"]})
+            self.go(step.next)
+
+    def time_out(self) -> None:
+        step = cast(WaitFor, self.workflow.steps[self.step])
+        if step.on_timeout:
+            self.log("timeout", None, {"goto": step.on_timeout})
+            self.keep("result", {"timeout": True})
+            self.go(step.on_timeout)
+        else:
+            self.fail("timeout", f"no event {step.event!r} came in time")
+
+    def run_effect(self, step: Call | Email) -> None:
+        self.key = effect_key(self.state.id, step.id, self.visit)
+        self.send(step)
+
+    def send(self, step: Call | Email) -> None:
+        """Write down what is to be done; who does it answers later, with an arrival."""
+        kind, wanted = request_of(step)
+        request = render_request(wanted, self.data(*expressions_of(wanted)), self.size())
+        if isinstance(request, Failure):
+            self.fail("template", f"{kind}.{request.text}")
+            return
+        self.attempt += 1
+        self.phase, self.wake_tick = Phase.EFFECT, None
+        self.effects.append(
+            Effect(
+                self.key,
+                self.state.id,
+                step.id,
+                self.visit,
+                self.attempt,
+                kind,
+                request,
+                step.idempotency,
+                step.timeout_ms,
+            )
+        )
+        self.log("effect", request, {"key": self.key, "attempt": self.attempt})
+
+    def run_end(self, step: End) -> None:
+        self.end(Phase.COMPLETED, step.outcome)
+
+    def exit_if_asked(self) -> bool:
+        """Whether an exit ended the execution. One that cannot be judged stops it, for a person to decide."""
+        for number, exit_ in enumerate(self.workflow.exits):
+            answer = judge(exit_.when, self.data(exit_.when), self.size())
+            if isinstance(answer, Failure):
+                self.stop("expression", f"exit[{number}].when {answer.text}")
+                return True
+            if answer:
+                self.log("exit", None, {"exit": number})
+                self.end(Phase.COMPLETED, exit_.outcome)
+                return True
+        return False
+
+    def end(self, phase: Phase, outcome: str) -> None:
+        self.withdraw()
+        self.phase, self.wake_tick, self.outcome, self.paused = phase, None, outcome, False
+        self.log("end", None, {"status": phase.value, "outcome": outcome})
+
+    def fail(self, code: str, error: str) -> None:
+        step = self.workflow.steps[self.step]
+        if step.on_failure:
+            self.log("failed", None, {"code": code, "error": error, "goto": step.on_failure})
+            self.keep("error", {"code": code, "message": error})
+            self.go(step.on_failure)
+        else:
+            self.stop(code, error)
+
+    def stop(self, code: str, error: str) -> None:
+        """Fail closed: nothing more happens until a person says what."""
+        self.withdraw()
+        self.phase, self.wake_tick, self.error = Phase.FAILED, None, error or code
+        self.log("failed", None, {"code": code, "error": error, "goto": ""})
+
+    def withdraw(self) -> None:
+        if self.phase is Phase.EFFECT:
+            self.withdrawn.append(self.key)
+
+    def way_on(self) -> str:
+        """Where a skipped step leads: to its next one, a branch to its default."""
+        step = self.workflow.steps[self.step]
+        return step.default if isinstance(step, Branch) else step.next
+
+    def go(self, step_id: str) -> None:
+        """Be ready for a step; after the last one the execution is completed."""
+        self.error = ""
+        if not step_id:
+            self.phase = Phase.READY  # whatever was awaited is answered
+            self.end(Phase.COMPLETED, COMPLETED)
+            return
+        self.phase, self.step, self.wake_tick = Phase.READY, step_id, self.tick
+        self.visit, self.attempt, self.key = 0, 0, ""
+
+    def keep(self, what: str, value: object) -> None:
+        self.steps = {**self.steps, self.step: {what: value}}
+        self.is_stale = True
+
+    def has_room(self, value: object) -> bool:
+        length = len(canonical(value))
+        return length <= VALUE_BYTES_MAX and self.context_bytes + length <= CONTEXT_BYTES_MAX
+
+    def size(self) -> int:
+        return self.context_bytes + 256
+
+    def data(self, *texts: str) -> dict[str, object]:
+        """The variables that these expressions read."""
+        return {root: self.variable(root) for text in texts for root in roots_of(text)}
+
+    def variable(self, root: str) -> object:
+        match root:
+            case "input" | "contact":
+                return self.state.input
+            case "vars":
+                return self.vars
+            case "steps":
+                return self.steps
+            case "events":
+                return self.events
+            case "tick":
+                return self.tick
+            case _:
+                return None
+
+
+_INSTANT: Final = "2026-01-31T08:30:00Z"
+_RUN: Final[Mapping[type, Callable[..., None]]] = {
+    Set: _Turn.run_set,
+    Branch: _Turn.run_branch,
+    Wait: _Turn.run_wait,
+    WaitFor: _Turn.run_wait_for,
+    Call: _Turn.run_effect,
+    Email: _Turn.run_effect,
+    End: _Turn.run_end,
+}

@@ -1,0 +1,65 @@
+"""Where steps lead: what no way reaches, and where no way leads out."""
+
+from collections.abc import Iterator, Mapping
+
+from mainspring.workflow.markup import Fault, Path, line_of
+from mainspring.workflow.model import VISITS_DEFAULT, AnyStep, Branch, End, WaitFor
+
+OVER = ""  # where an execution is completed
+
+
+def ways_of(step: AnyStep) -> Iterator[str]:
+    """Where a step may lead, OVER included."""
+    if isinstance(step, Branch):
+        yield from (case.goto for case in step.cases)
+        yield step.default
+    elif isinstance(step, End):
+        yield OVER
+    else:
+        yield step.next
+    if isinstance(step, WaitFor) and step.on_timeout:
+        yield step.on_timeout
+    if step.on_failure:
+        yield step.on_failure
+
+
+def graph_faults(
+    steps: Mapping[str, AnyStep], start: str, has_exit: bool, places: Mapping[str, str], lines: Mapping[Path, int]
+) -> list[Fault]:
+    """Steps that are never reached, and circles that nothing but the default bound would end."""
+    ways = {step_id: set(ways_of(step)) for step_id, step in steps.items()}
+    reached = _closure(ways, {start})
+    line = {step_id: line_of(lines, ("steps", index)) for index, step_id in enumerate(steps)}
+    faults = [
+        Fault(places[step_id], f"{step_id!r} is never reached; lead a step to it or remove it", line[step_id])
+        for step_id in steps
+        if step_id not in reached
+    ]
+    backwards: dict[str, set[str]] = {}
+    for step_id, nexts in ways.items():
+        for other in nexts:
+            backwards.setdefault(other, set()).add(step_id)
+    can_end = _closure(backwards, {OVER})
+    is_bounded = {step_id for step_id, step in steps.items() if step.visits_max != VISITS_DEFAULT}
+    for step_id in steps:
+        circle = _closure(ways, {step_id})
+        if step_id in reached and step_id not in can_end and not has_exit and not circle & is_bounded:
+            faults.append(
+                Fault(
+                    places[step_id],
+                    f"{step_id!r} is in a circle that no way leaves; add a way out, an exit, or a bound: visits: 10",
+                    line[step_id],
+                )
+            )
+            break
+    return faults
+
+
+def _closure(ways: Mapping[str, set[str]], start: set[str]) -> set[str]:
+    seen, left = set(start), list(start)
+    while left:
+        for other in ways.get(left.pop(), ()):
+            if other not in seen:
+                seen.add(other)
+                left.append(other)
+    return seen

@@ -1,0 +1,313 @@
+"""What a workflow is, what one execution of it is, and what goes in and out of `engine.advance`. Plain data.
+
+A workflow is the definition: immutable once published, known by name and version. An execution is one instance of it
+and stays on the version it started with. Logical time is a tick; the wall clock appears here only to translate.
+"""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+from mainspring.domain.instant import to_us
+
+VISITS_DEFAULT: Final = 100
+STEPS_MAX: Final = 1_000
+WAIT_MS_MAX: Final = 5 * 366 * 86_400_000  # five years
+RESOLUTION_MS: Final = 1_000
+
+
+class LogicalClock(Struct, frozen=True):
+    """Which tick it is, how long one lasts, and the instant of tick 0."""
+
+    tick: int
+    epoch: datetime
+    resolution_ms: int = RESOLUTION_MS
+
+    def after(self, duration_ms: int) -> int:
+        """The first tick at which a wait of that length, begun now, is over."""
+        return self.tick - (-duration_ms // self.resolution_ms)
+
+    def at(self, instant: datetime) -> int:
+        """The first tick that is not before `instant`."""
+        return -((to_us(self.epoch) - to_us(instant)) // (self.resolution_ms * 1000))
+
+    def instant(self) -> datetime:
+        """When this tick begins."""
+        return self.epoch + timedelta(milliseconds=self.tick * self.resolution_ms)
+
+    def reading(self, wall: datetime) -> int:
+        """The tick that the wall clock shows: it is derived, never counted, so downtime stretches no wait."""
+        return (to_us(wall) - to_us(self.epoch)) // (self.resolution_ms * 1000)
+
+
+class Idempotency(StrEnum):
+    AT_LEAST_ONCE = "at_least_once"  # after a crash it is sent again, with the same key
+    AT_MOST_ONCE = "at_most_once"  # after a crash it is unknown, and a person decides
+
+
+class Retry(Struct, frozen=True):
+    """How often an effect is tried in all, and how long it rests between tries."""
+
+    attempts: int = 1
+    delay_ms: int = 1_000
+    factor: int = 2
+    delay_ms_max: int = 3_600_000
+    never: tuple[str, ...] = ()  # codes that no further try would mend: `404`, `blocked_address`
+
+    def rest_ms(self, attempt: int) -> int:
+        """How long to rest after the given attempt, the first being 1."""
+        delay_ms = self.delay_ms
+        for _ in range(attempt - 1):
+            delay_ms *= self.factor
+            if delay_ms >= self.delay_ms_max:
+                break
+        return min(delay_ms, self.delay_ms_max)
+
+
+class Step(Struct, frozen=True, tag_field="kind"):
+    """What every step has. `next` is a step's id, or "" where the execution is over after it."""
+
+    id: str
+    next: str = ""
+    visits_max: int = VISITS_DEFAULT
+    on_failure: str = ""  # the step that takes over; "" stops the execution, for a person
+
+
+class EffectStep(Step, frozen=True, tag_field="kind"):
+    retry: Retry = Retry()
+    idempotency: Idempotency = Idempotency.AT_LEAST_ONCE
+    timeout_ms: int = 30_000  # of one attempt
+
+
+class Call(EffectStep, frozen=True, tag="call", tag_field="kind"):
+    """An HTTP request, or a run of an endpoint by its name. Texts are templates."""
+
+    url: str = ""
+    method: str = "POST"
+    headers: dict[str, str] = {}
+    body: object = None
+    accept_codes: tuple[int, ...] = ()  # empty: any 2xx
+    endpoint: str = ""
+
+
+class Email(EffectStep, frozen=True, tag="email", tag_field="kind"):
+    to: str = ""
+    subject: str = ""
+    body: str = ""
+    sender: str = ""
+    channel: str = "smtp"
+
+
+class Wait(Step, frozen=True, tag="wait", tag_field="kind"):
+    """Exactly one of a duration, an instant (a template), or the next time of a cron rule."""
+
+    duration_ms: int | None = None
+    until: str = ""
+    cron: str = ""
+    timezone: str = "UTC"
+
+
+class WaitFor(Step, frozen=True, tag="wait_for", tag_field="kind"):
+    event: str = ""
+    where: str = ""
+    timeout_ms: int = 0
+    on_timeout: str = ""  # "": running out of time is a failure of the step
+
+
+class Case(Struct, frozen=True):
+    when: str
+    goto: str
+
+
+class Branch(Step, frozen=True, tag="branch", tag_field="kind"):
+    cases: tuple[Case, ...] = ()
+    default: str = ""
+
+
+class Set(Step, frozen=True, tag="set", tag_field="kind"):
+    values: dict[str, str] = {}
+
+
+class End(Step, frozen=True, tag="end", tag_field="kind"):
+    outcome: str = "completed"
+
+
+AnyStep = Call | Email | Wait | WaitFor | Branch | Set | End
+
+
+class Exit(Struct, frozen=True):
+    """A condition that ends an execution wherever it stands."""
+
+    when: str
+    outcome: str
+
+
+class Parameter(Struct, frozen=True):
+    """One value that an execution is started with."""
+
+    type: str = "any"
+    required: bool = True
+    default: object = None
+
+
+class Workflow(Struct, frozen=True):
+    name: str
+    start: str
+    steps: dict[str, AnyStep]
+    version: int = 0  # 0: never published
+    description: str = ""
+    exits: tuple[Exit, ...] = ()
+    parameters: dict[str, Parameter] = {}
+    reentry: str = "allow"  # whether a second execution with the same correlation key may start: allow | refuse
+
+
+class Status(StrEnum):
+    PENDING = "pending"
+    ACTIVE = "active"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Phase(StrEnum):
+    """What an execution does next; with the pause above it, it makes the status."""
+
+    PENDING = "pending"
+    READY = "ready"  # runs its step, now or in the next tick
+    TIME = "time"
+    EVENT = "event"
+    EFFECT = "effect"
+    RETRY = "retry"
+    FAILED = "failed"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+
+
+STATUS_OF: Final = {
+    Phase.PENDING: Status.PENDING,
+    Phase.READY: Status.ACTIVE,
+    Phase.TIME: Status.WAITING,
+    Phase.EVENT: Status.WAITING,
+    Phase.EFFECT: Status.WAITING,
+    Phase.RETRY: Status.WAITING,
+    Phase.FAILED: Status.FAILED,
+    Phase.COMPLETED: Status.COMPLETED,
+    Phase.CANCELLED: Status.CANCELLED,
+}
+ENDED: Final = frozenset({Phase.COMPLETED, Phase.CANCELLED})
+
+
+class State(Struct, frozen=True, omit_defaults=True):
+    """Everything the engine knows of one execution. `salt` keeps commitments to short values from being guessed."""
+
+    id: str
+    salt: str
+    workflow: str
+    version: int
+    input: dict[str, object]
+    phase: Phase = Phase.PENDING
+    paused: bool = False
+    step: str = ""
+    visit: int = 0
+    attempt: int = 0
+    key: str = ""  # of the effect that is awaited
+    wake_tick: int | None = None
+    vars: dict[str, object] = {}
+    steps: dict[str, object] = {}  # id -> {"result": ...} or {"error": ...}
+    events: dict[str, object] = {}  # type -> {"count", "id", "data", "tick"} of the latest
+    taken: dict[str, int] = {}  # type -> how many of them a `wait_for` has seen
+    visits: dict[str, int] = {}
+    outcome: str = ""
+    error: str = ""
+    number: int = 0  # entries so far
+    head: str = ""  # hash of the last one
+    context: str = ""  # commitment to vars, steps, events
+    context_bytes: int = 0
+
+    @property
+    def status(self) -> Status:
+        return Status.PAUSED if self.paused else STATUS_OF[self.phase]
+
+    @property
+    def ready_tick(self) -> int | None:
+        """When the ticker must look at it although nothing arrives."""
+        return None if self.paused else self.wake_tick
+
+    @property
+    def is_over(self) -> bool:
+        return self.phase in ENDED
+
+
+class Kind(StrEnum):
+    EVENT = "event"
+    RESULT = "result"
+    COMMAND = "command"
+
+
+class Arrival(Struct, frozen=True):
+    """Something that reached an execution: an event, the result of an effect, or what a person ordered.
+
+    The writer of the partition decides their order; it never changes afterwards.
+    """
+
+    kind: Kind
+    id: str
+    type: str  # of the event; `success`, `failure` or `unknown`; or the verb
+    data: dict[str, object] = {}
+    actor: str = ""
+    occurred_at: str = ""  # as the sender says, UTC
+
+
+class Effect(Struct, frozen=True):
+    """Something to be done outside, by the dispatcher. The key is the same for every attempt and every tick."""
+
+    key: str
+    execution_id: str
+    step: str
+    visit: int
+    attempt: int
+    kind: str  # call | endpoint | email
+    request: dict[str, object]
+    idempotency: Idempotency
+    timeout_ms: int
+
+
+class Draft(Struct, frozen=True):
+    """An entry of the log before it is sealed."""
+
+    tick: int
+    step: str
+    action: str
+    input: object
+    output: object
+    context: str
+
+
+class Entry(Struct, frozen=True):
+    """One sealed line of an execution's log. Input and output may be erased; their commitments stay."""
+
+    execution_id: str
+    number: int
+    tick: int
+    step: str
+    action: str
+    input_hash: str
+    output_hash: str
+    context: str
+    previous: str
+    hash: str
+    input: bytes | None = None
+    output: bytes | None = None
+
+
+class Advance(Struct, frozen=True):
+    """What one turn did: the new state, what must be sent, what need not be sent any more, and what the log says."""
+
+    state: State
+    effects: tuple[Effect, ...] = ()
+    withdrawn: tuple[str, ...] = ()
+    drafts: tuple[Draft, ...] = ()

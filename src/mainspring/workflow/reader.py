@@ -1,0 +1,142 @@
+"""What a part of a document may be. A Reader collects every fault with its path, instead of stopping at the first."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
+
+from mainspring.domain.duration import parse_duration_ms
+from mainspring.domain.errors import InvalidInput, did_you_mean
+from mainspring.domain.name import shown
+from mainspring.workflow.expression import Names, check_expression
+from mainspring.workflow.markup import Fault, Path, line_of, path_text
+from mainspring.workflow.template import expressions_of, is_broken
+
+TEXT_CHARS_MAX: Final = 65_536
+_ID: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_TYPE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.:-]{0,99}")
+T = TypeVar("T")
+
+
+class Reader:
+    def __init__(self, lines: Mapping[Path, int]) -> None:
+        self.lines = lines
+        self.faults: list[Fault] = []
+        self.names = Names()
+        self.templates: Mapping[str, str] = {}
+
+    def fault(self, path: Path, message: str) -> None:
+        self.faults.append(Fault(path_text(path), message, line_of(self.lines, path)))
+
+    def ask(self, path: Path, question: Callable[[], T]) -> T | None:
+        """What a rule of the domain answers; its refusal becomes a fault of this path."""
+        try:
+            return question()
+        except InvalidInput as refusal:
+            self.fault(path, f"is refused: {refusal}")
+            return None
+
+    def mapping(
+        self, value: object, path: Path, keys: tuple[str, ...] | None, what: str, rule: str = ""
+    ) -> Mapping[str, object] | None:
+        """The mapping, whose keys must be among `keys`; unknown ones are faults with the nearest known."""
+        if not isinstance(value, dict):
+            expected = rule or f"{what} is a mapping{' with ' + ', '.join(keys[:5]) if keys else ''}"
+            self.fault(path, f"is '{shown(value)}'; {expected}: change it")
+            return None
+        for key in value:
+            if keys is not None and key not in keys:
+                self.fault(
+                    (*path, key), f"is not known{did_you_mean(key, keys) or ';'} {what} may have {', '.join(keys)}"
+                )
+        return value
+
+    def text(self, value: object, path: Path, *, required: bool = False) -> str:
+        if not isinstance(value, str) or (required and not value.strip()):
+            self.fault(path, f"is '{shown(value)}'; a text is wanted: write one, in quotes if it is a number")
+            return ""
+        if len(value) > TEXT_CHARS_MAX or "\0" in value:
+            self.fault(path, f"is longer than {TEXT_CHARS_MAX} characters or contains NUL; shorten it")
+            return ""
+        return value
+
+    def texts(self, value: object, path: Path) -> dict[str, str]:
+        given = self.mapping(value, path, None, "this")
+        return {name: self.text(each, (*path, name)) for name, each in (given or {}).items()}
+
+    def identifier(self, value: object, path: Path, what: str) -> str:
+        if not isinstance(value, str) or not _ID.fullmatch(value):
+            self.fault(
+                path,
+                f"is '{shown(value)}'; {what} has a name of small letters, digits and _, up to 64, a letter first: "
+                "write one",
+            )
+            return ""
+        return value
+
+    def event_type(self, value: object, path: Path) -> str:
+        if not is_event_type(value):
+            self.fault(path, f"is '{shown(value)}'; an event type is letters, digits and . _ : - : write one")
+            return ""
+        return str(value)
+
+    def one_of(self, value: object, path: Path, allowed: tuple[str, ...]) -> str:
+        if value not in allowed:
+            near = did_you_mean(value, allowed) if isinstance(value, str) else ""
+            self.fault(path, f"is '{shown(value)}'{near or ';'} choose one of {', '.join(allowed)}")
+            return allowed[0]
+        return str(value)
+
+    def count(self, value: object, path: Path, low: int, high: int) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            self.fault(path, f"is '{shown(value)}'; a whole number from {low:,} to {high:,} is wanted: change it")
+            return low
+        return value
+
+    def duration_ms(self, value: object, path: Path, low_ms: int, high_ms: int) -> int:
+        return self.ask(path, lambda: parse_duration_ms(value, field="it", min_ms=low_ms, max_ms=high_ms)) or 0
+
+    def goto(self, value: object, path: Path, ids: tuple[str, ...]) -> str:
+        """A step's id; `end` ends the execution as completed."""
+        if value == "end" and "end" not in ids:
+            return ""
+        if value not in ids:
+            near = did_you_mean(value, ids) if isinstance(value, str) else ""
+            self.fault(path, f"names the unknown step '{shown(value)}'{near or ';'} give the id of a step, or `end`")
+            return ""
+        return str(value)
+
+    def expression(self, value: object, path: Path, *, is_condition: bool) -> str:
+        if isinstance(value, bool | int):
+            value = str(value).lower()
+        if not isinstance(value, str):
+            self.fault(path, f"is '{shown(value)}'; a CEL expression is a text: write one such as 'vars.count > 3'")
+            return ""
+        trouble = check_expression(value, self.names, is_condition=is_condition)
+        if trouble:
+            self.fault(path, f"{shown(value)!r} {trouble}")
+        return value
+
+    def template(self, value: object, path: Path, *, required: bool = False) -> str:
+        text = self.text(value, path, required=required)
+        self.holes(text, path)
+        return text
+
+    def holes(self, value: object, path: Path) -> None:
+        """Check the expressions of a template, be it a text or a structure."""
+        if isinstance(value, str) and is_broken(value):
+            self.fault(path, "has {{ without }} or the other way round; close what is open")
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                self.holes(item, (*path, key))
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                self.holes(item, (*path, index))
+        elif isinstance(value, str):
+            for text in expressions_of(value):
+                trouble = check_expression(text, self.names, is_condition=False)
+                if trouble:
+                    self.fault(path, f"{{{{ {shown(text)} }}}} {trouble}")
+
+
+def is_event_type(value: object) -> bool:
+    return isinstance(value, str) and _TYPE.fullmatch(value) is not None

@@ -1,0 +1,28 @@
+"""How what arrives and what is to be sent is written into the log, and read back."""
+
+from mainspring.workflow.model import Arrival, Call, Email
+
+
+def given_of(arrival: Arrival) -> dict[str, object]:
+    return {
+        "kind": arrival.kind.value,
+        "id": arrival.id,
+        "type": arrival.type,
+        "data": arrival.data,
+        "actor": arrival.actor,
+        "occurred_at": arrival.occurred_at,
+    }
+
+
+def request_of(step: Call | Email) -> tuple[str, dict[str, object]]:
+    """The kind of an effect, and its request with the templates still in it."""
+    if isinstance(step, Email):
+        return "email", {
+            "channel": step.channel, "to": step.to, "subject": step.subject, "body": step.body, "from": step.sender,
+        }  # fmt: skip
+    if step.endpoint:
+        return "endpoint", {"endpoint": step.endpoint}
+    return "call", {
+        "url": step.url, "method": step.method, "headers": step.headers, "body": step.body,
+        "accept_codes": list(step.accept_codes),
+    }  # fmt: skip

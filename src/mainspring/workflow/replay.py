@@ -1,0 +1,250 @@
+"""Run an execution again from its log, step through it, or run a workflow that has never run. No calls, no clock.
+
+`replay` takes the arrivals and ticks from a log and compares what the engine says now, field by field, with what was
+written. `frames` is the debugger: one turn after another, with the state before and after. `simulate` makes its own
+ticks, from given events and given answers of effects.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Final, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.domain.errors import InvalidInput
+from mainspring.workflow.audit import GENESIS, revive, seal
+from mainspring.workflow.engine import advance
+from mainspring.workflow.model import (
+    Arrival,
+    Effect,
+    Entry,
+    Kind,
+    LogicalClock,
+    State,
+    Workflow,
+)
+
+TURNS_MAX: Final = 100_000
+FIELDS: Final = ("tick", "step", "action", "input", "output", "context")
+_ARRIVED: Final = frozenset(
+    {"event", "event.late", "event.ignored", "result", "result.late", "command", "command.refused"}
+)
+
+
+class Frame(Struct, frozen=True):
+    """One turn: when, what arrived, what the log gained, what was to be sent, and the states around it."""
+
+    tick: int
+    arrivals: tuple[Arrival, ...]
+    before: State
+    after: State
+    entries: tuple[Entry, ...]
+    effects: tuple[Effect, ...]
+
+
+class Difference(Struct, frozen=True):
+    """One field of one entry that is not what the log says."""
+
+    number: int
+    step: str
+    field: str
+    expected: str
+    actual: str
+
+
+class ReplayedStep(Struct, frozen=True):
+    number: int
+    step: str
+    original: str  # what the log says happened
+    replayed: str
+    identical: bool
+
+
+class Replay(Struct, frozen=True):
+    identical: bool
+    steps: tuple[ReplayedStep, ...]
+    differences: tuple[Difference, ...]
+    state: State
+
+
+def turn(workflow: Workflow, state: State, arrivals: Sequence[Arrival], clock: LogicalClock) -> Frame:
+    """One sealed turn: `advance`, and the entries it leads to."""
+    advanced = advance(workflow, state, arrivals, clock)
+    entries = seal(state.id, state.salt, state.number, state.head, advanced.drafts)
+    after = replace(advanced.state, head=entries[-1].hash) if entries else advanced.state
+    return Frame(clock.tick, tuple(arrivals), state, after, tuple(entries), advanced.effects)
+
+
+def frames(
+    workflow: Workflow, log: Sequence[Entry], salt: str, epoch: datetime, resolution_ms: int = 1_000
+) -> Iterator[Frame]:
+    """The debugger: every turn of a recorded execution, made again from its arrivals and ticks."""
+    state = initial_state(log, salt)
+    place = 0
+    while place < len(log):
+        tick, arrivals = log[place].tick, []
+        while place < len(log) and log[place].tick == tick:
+            if log[place].action in _ARRIVED:
+                arrivals.append(_arrival(log[place]))
+            place += 1
+        frame = turn(workflow, state, arrivals, LogicalClock(tick, epoch, resolution_ms))
+        yield frame
+        state = frame.after
+
+
+def replay(workflow: Workflow, log: Sequence[Entry], salt: str, epoch: datetime, resolution_ms: int = 1_000) -> Replay:
+    """What the workflow makes of the same arrivals at the same ticks, against what was written.
+
+    With the version that ran, everything must be identical. With another one, its differences are what would change.
+    """
+    made: list[Entry] = []
+    state = initial_state(log, salt)
+    for frame in frames(workflow, log, salt, epoch, resolution_ms):
+        made.extend(frame.entries)
+        state = frame.after
+    steps, differences = [], []
+    for index in range(max(len(log), len(made))):
+        original = log[index] if index < len(log) else None
+        replayed = made[index] if index < len(made) else None
+        found = list(_differences(original, replayed))
+        differences.extend(found)
+        steps.append(
+            ReplayedStep(index + 1, _either(original, replayed).step, _said(original), _said(replayed), not found)
+        )
+    return Replay(not differences, tuple(steps), tuple(differences), state)
+
+
+def initial_state(log: Sequence[Entry], salt: str) -> State:
+    """The state before the first entry, which tells with what the execution began."""
+    if not log or log[0].action != "start" or log[0].input is None:
+        raise InvalidInput(
+            "the log has no readable first entry; an execution whose data were erased cannot be replayed", field="log"
+        )
+    given = cast("dict[str, object]", revive(log[0].input))
+    return State(
+        log[0].execution_id, salt, str(given["workflow"]), cast(int, given["version"]),
+        cast("dict[str, object]", given["input"]), wake_tick=cast(int, given["tick"]),
+    )  # fmt: skip
+
+
+class Happening(Struct, frozen=True):
+    """An event for a simulation: when, after the start, and what."""
+
+    after_ms: int
+    type: str
+    data: dict[str, object] = {}
+
+
+class Answer(Struct, frozen=True):
+    """How an effect ends in a simulation: `success`, `failure` or `unknown`, with what, how long after it was sent."""
+
+    type: str = "success"
+    result: object = None
+    code: str = ""
+    error: str = ""
+    after_ms: int = 1_000
+
+
+class Simulation(Struct, frozen=True):
+    frames: tuple[Frame, ...]
+    state: State
+    effects: tuple[Effect, ...]
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return tuple(entry for frame in self.frames for entry in frame.entries)
+
+
+def simulate(
+    workflow: Workflow,
+    given: Mapping[str, object],
+    happenings: Iterable[Happening] = (),
+    answers: Mapping[str, Sequence[Answer]] | None = None,
+    *,
+    epoch: datetime,
+    execution_id: str = "simulated",
+    turns_max: int = TURNS_MAX,
+) -> Simulation:
+    """Run to the end, or until nothing would ever happen again. Effects succeed unless `answers` says otherwise.
+
+    The answers of a step are used up one by one; the last one stays.
+    """
+    state = State(execution_id, GENESIS[:32], workflow.name, workflow.version, dict(given), wake_tick=0)
+    clock = LogicalClock(0, epoch)
+    coming: list[tuple[int, int, Arrival]] = []
+    for number, each in enumerate(happenings):
+        arrival = Arrival(Kind.EVENT, f"event-{number + 1}", each.type, each.data, "simulation")
+        coming.append((clock.after(each.after_ms), number, arrival))
+    script = {step: list(each) for step, each in (answers or {}).items()}
+    done: list[Frame] = []
+    while len(done) < turns_max:
+        ticks = [tick for tick, _, _ in coming] + ([state.ready_tick] if state.ready_tick is not None else [])
+        if not ticks or state.is_over:
+            break
+        tick = max(min(ticks), clock.tick)
+        clock = replace(clock, tick=tick)
+        due = sorted(each for each in coming if each[0] <= tick)
+        coming = [each for each in coming if each[0] > tick]
+        frame = turn(workflow, state, [arrival for _, _, arrival in due], clock)
+        done.append(frame)
+        state = frame.after
+        for effect in frame.effects:
+            answer = _next_answer(script, effect.step)
+            coming.append((clock.after(answer.after_ms), 1_000_000 + len(done), _answer_to(effect, answer)))
+    return Simulation(tuple(done), state, tuple(effect for frame in done for effect in frame.effects))
+
+
+def _next_answer(script: dict[str, list[Answer]], step: str) -> Answer:
+    answers = script.get(step)
+    if not answers:
+        return Answer()
+    return answers.pop(0) if len(answers) > 1 else answers[0]
+
+
+def _answer_to(effect: Effect, answer: Answer) -> Arrival:
+    data: dict[str, object] = {"key": effect.key, "attempt": effect.attempt}
+    if answer.type == "success":
+        data["result"] = answer.result
+    else:
+        data |= {"code": answer.code, "error": answer.error}
+    return Arrival(Kind.RESULT, f"{effect.key}:{effect.attempt}", answer.type, data, "dispatcher")
+
+
+def _arrival(entry: Entry) -> Arrival:
+    if entry.input is None:
+        raise InvalidInput(
+            f"entry {entry.number} was erased; an execution whose data were erased cannot be replayed", field="log"
+        )
+    given = cast("dict[str, object]", revive(entry.input))
+    return Arrival(
+        Kind(str(given["kind"])), str(given["id"]), str(given["type"]), cast("dict[str, object]", given["data"]),
+        str(given["actor"]), str(given["occurred_at"]),
+    )  # fmt: skip
+
+
+def _differences(original: Entry | None, replayed: Entry | None) -> Iterator[Difference]:
+    if original is None or replayed is None:
+        either = _either(original, replayed)
+        yield Difference(either.number, either.step, "entry", _said(original), _said(replayed))
+        return
+    for field in FIELDS:
+        expected, actual = getattr(original, field), getattr(replayed, field)
+        if field in ("input", "output") and expected is None:
+            expected, actual = getattr(original, field + "_hash"), getattr(replayed, field + "_hash")
+        if expected != actual:
+            yield Difference(original.number, original.step, field, _text(expected), _text(actual))
+
+
+def _either(original: Entry | None, replayed: Entry | None) -> Entry:
+    entry = original or replayed
+    assert entry is not None, "one of the two logs is that long"
+    return entry
+
+
+def _said(entry: Entry | None) -> str:
+    return "nothing" if entry is None else f"{entry.action} {_text(entry.output)}".removesuffix(" null")
+
+
+def _text(value: object) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

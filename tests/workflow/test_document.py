@@ -1,0 +1,274 @@
+# ruff: noqa: E501 - a table of faults reads better in lines
+"""Documents: what is accepted, and how each fault is refused: path, line, rule, way out."""
+
+from typing import Any
+
+import pytest
+
+from mainspring.domain.errors import InvalidInput
+from mainspring.workflow.difference import differences
+from mainspring.workflow.document import InvalidDocument, check_input, parse_document, parse_text
+from mainspring.workflow.model import Branch, Call, Retry, Wait, WaitFor
+from tests.workflow.stage import DOCUMENTS, a_workflow, order_follow_up
+
+DAY_MS = 86_400_000
+CALL = {"url": "https://example.com/"}
+
+
+def faults_of(*steps: Any, **top: Any) -> list[str]:
+    """Every fault of a document, as `path message`."""
+    named = [{"id": f"s{index}", **step} if isinstance(step, dict) else step for index, step in enumerate(steps)]
+    with pytest.raises(InvalidDocument) as refused:
+        parse_document({"name": "w", "steps": named, **top})
+    return [f"{fault.path} {fault.message}" for fault in refused.value.faults]
+
+
+def test_written_workflow_is_read_as_it_is_meant() -> None:
+    workflow = order_follow_up()
+
+    escalate, reply, rest = (workflow.steps[step] for step in ("escalate", "reply", "rest"))
+    assert workflow.start == "thank"
+    assert isinstance(escalate, Call)
+    assert escalate.retry == Retry(5, 30_000, 3, 3_600_000, ("400", "404"))
+    assert (escalate.next, escalate.on_failure, escalate.method) == ("escalated", "call_for_help", "POST")
+    assert isinstance(reply, WaitFor)
+    assert (reply.timeout_ms, reply.on_timeout, reply.next) == (2 * DAY_MS, "remember", "judge")
+    assert isinstance(rest, Wait)
+    assert rest.duration_ms == 3 * DAY_MS
+    assert workflow.parameters["vip"].default is False
+
+
+def test_json_is_read_too() -> None:
+    assert parse_text('{"name": "w", "steps": [{"id": "a", "end": "done"}]}').start == "a"
+
+
+def test_template_by_name_is_part_of_the_step() -> None:
+    workflow = a_workflow({"call": CALL | {"template": "t"}}, templates={"t": "Hello {{ input.x }}"})
+
+    assert getattr(workflow.steps["s0"], "body", None) == "Hello {{ input.x }}"
+
+
+FAULTS: dict[str, tuple[list[Any], str]] = {
+    "unknown kind of step": ([{"waitfor": {}}], "steps[0].waitfor is not known, did you mean 'wait_for'?"),
+    "two kinds": ([{"wait": "1s", "end": None}], "steps[0] has 2 kinds (wait, end)"),
+    "no mapping": (["wait"], "steps[0] is 'wait'; a step is a mapping with id"),
+    "unreachable step": ([{"end": None}, {"end": None}], "steps[1] 's1' is never reached; lead a step to it"),
+    "duplicate id": ([{"id": "a", "wait": "1s"}, {"id": "a", "end": None}], "steps[1].id 'a' is the id of steps[0] too"),
+    "bad id": ([{"id": "A b", "end": None}], "steps[0].id is 'A b'; a step has a name of small letters"),
+    "missing default": ([{"branch": {"cases": [{"when": "true", "goto": "s0"}]}}], "steps[0].branch has no default"),
+    "unknown goto": ([{"id": "alpha", "wait": "1s", "next": "alpah"}], "unknown step 'alpah', did you mean 'alpha'?"),
+    "circle": ([{"wait": "1s"}, {"wait": "1s", "next": "s0"}], "steps[0] 's0' is in a circle that no way leaves"),
+    "no condition": ([{"branch": {"cases": [{"when": "1 +", "goto": "s0"}], "default": "s0"}}], "does not compile at line"),
+    "not true or false": ([{"branch": {"cases": [{"when": "1 + 1", "goto": "s0"}], "default": "end"}}], "gives int; it must"),
+    "unknown step in condition": ([{"set": {"n": "steps.s9.result"}}], "refers to the unknown step 's9'; steps s0"),
+    "unknown variable": ([{"set": {"total": "vars['totl']"}}], "unknown variable 'totl', did you mean 'total'?"),
+    "unknown root": ([{"set": {"n": "inputs.x"}}], "did you mean 'input'?"),
+    "strange root": ([{"set": {"n": "zzz"}}], "; there are input, contact, vars"),
+    "variable without vars": ([{"set": {"total": "1", "n": "total"}}], "did you mean 'vars.total'?"),
+    "zone in expression": ([{"set": {"n": "timestamp(input.t).getHours('Europe/Berlin')"}}], "whose rules differ between machines"),
+    "template variable": ([{"email": {"to": "{{ nam }}", "subject": "s", "body": "b"}}], "steps[0].email.to {{ nam }} does not compile"),
+    "open template": ([{"call": CALL | {"body": {"a": ["{{ input.x"]}}}], "steps[0].call.body.a[0] has {{ without }}"),
+    "unknown template": ([{"call": CALL | {"template": "t"}}], "steps[0].call.template is 't'"),
+    "body and template": ([{"call": CALL | {"template": "t", "body": "b"}}], "both say what is sent"),
+    "email without text": ([{"email": {"to": "a", "subject": "s"}}], "steps[0].email has both body and template, or neither"),
+    "email that is none": ([{"email": "x"}], "steps[0].email is 'x'; email is a mapping with to"),
+    "negative wait": ([{"wait": "-3s"}], "steps[0].wait.for is refused: it '-3s' is negative"),
+    "wait beyond five years": ([{"wait": "1831d"}], "above the maximum 1830d"),
+    "two ways to wait": ([{"wait": {"for": "1s", "cron": "@daily"}}], "exactly one of for, until and cron"),
+    "wait that is none": ([{"wait": []}], "steps[0].wait is '[]'"),
+    "bad cron": ([{"wait": {"cron": "61 * * * *"}}], "steps[0].wait.cron is refused"),
+    "bad zone": ([{"wait": {"cron": "@daily", "timezone": "Berlin"}}], "steps[0].wait.timezone is refused"),
+    "bad instant": ([{"wait": {"until": "2026-02-30T00:00:00Z"}}], "an instant has a zone"),
+    "wait_for without timeout": ([{"wait_for": {"event": "reply"}}], "steps[0].wait_for has no timeout; an event may never come"),
+    "wait_for that is none": ([{"wait_for": "reply"}], "steps[0].wait_for is 'reply'"),
+    "bad event type": ([{"wait_for": {"event": "a b", "timeout": "1s"}}], "an event type is letters, digits"),
+    "timeout at the wrong place": ([{"wait_for": {"event": "a", "timeout": "1s"}, "timeout": "1s"}], "put the timeout into wait_for"),
+    "url and endpoint": ([{"call": {"endpoint": "e", "url": "https://example.com/"}}], "has both url and endpoint"),
+    "endpoint with a body": ([{"call": {"endpoint": "e", "body": "b"}}], "has its own body; leave that out"),
+    "call that is none": ([{"call": 1}], "steps[0].call is '1'"),
+    "bad url": ([{"call": {"url": "ftp://example.com/"}}], "steps[0].call.url is refused"),
+    "bad header": ([{"call": CALL | {"headers": {"Host": "x"}}}], "steps[0].call.headers.Host is refused"),
+    "bad method": ([{"call": CALL | {"method": "PSOT"}}], "did you mean 'POST'?"),
+    "bad code": ([{"call": CALL | {"accept": 99}}], "a whole number from 100 to 999"),
+    "bad retry": ([{"call": CALL, "retry": {"attemps": 3}}], "retry.attemps is not known, did you mean 'attempts'?"),
+    "bad never": ([{"call": CALL, "retry": {"never": 404}}], "retry.never is not a list of codes"),
+    "rest longer than most": ([{"call": CALL, "retry": {"delay": "2h"}}], "max_delay is shorter than delay"),
+    "bad idempotency": ([{"call": CALL, "idempotency": "once"}], "choose one of at_least_once, at_most_once"),
+    "bad on_failure": ([{"call": CALL, "on_failure": "go"}], "write `stop` or {goto: step}"),
+    "bad visits": ([{"wait": "1s", "visits": 0}], "a whole number from 1 to 10,000"),
+    "no cases": ([{"branch": {"cases": [], "default": "end"}}], "branch.cases is not a list of 1 to 100"),
+    "case that is none": ([{"branch": {"cases": ["x"], "default": "end"}}], "branch.cases[0] is 'x'"),
+    "branch that is none": ([{"branch": 1}], "steps[0].branch is '1'"),
+    "branch with next": ([{"branch": {"cases": [{"when": "true", "goto": "end"}], "default": "end"}, "next": "s0"}], "steps[0].next is not for a branch"),
+    "end with next": ([{"end": None, "next": "s0"}], "steps[0].next is not for an end"),
+    "end that is none": ([{"end": 5}], "steps[0].end is '5'"),
+    "empty set": ([{"set": {}}], "steps[0].set sets nothing"),
+    "set that is none": ([{"set": 1}], "steps[0].set is '1'"),
+    "expression that is none": ([{"set": {"n": ["1"]}}], "a CEL expression is a text"),
+    "empty expression": ([{"set": {"n": " "}}], "is empty; write a CEL expression"),
+    "long expression": ([{"set": {"n": "1" + "+1" * 1_500}}], "at most 2000 are allowed"),
+    "expression with NUL": ([{"set": {"n": "'\0'"}}], "contains NUL"),
+    "expression that grows": ([{"set": {"n": "'a'" + "+'a'" * 200}}], "times as large"),
+    "no text": ([{"call": {"url": 5}}], "a text is wanted"),
+    "long text": ([{"email": {"to": "a", "subject": "s", "body": "b" * 70_000}}], "longer than 65536"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_fault_is_refused_with_its_path_and_the_way_out(name: str) -> None:
+    steps, said = FAULTS[name]
+
+    assert any(said in fault for fault in faults_of(*steps)), faults_of(*steps)
+
+
+TOP_FAULTS: dict[str, tuple[dict[str, Any], str]] = {
+    "bad name": ({"name": ""}, "name is refused: workflow name '' is empty"),
+    "unknown key": ({"stpes": []}, "stpes is not known, did you mean 'steps'?"),
+    "no steps": ({"steps": []}, "steps is missing or empty"),
+    "too many steps": ({"steps": [{"id": f"s{n}", "wait": "1s"} for n in range(1_001)]}, "steps has 1001 steps; at most 1000"),
+    "exit that is no list": ({"exit": {}}, "exit is not a list"),
+    "exit that is none": ({"exit": ["x"]}, "exit[0] is 'x'"),
+    "bad reentry": ({"reentry": "alow"}, "did you mean 'allow'?"),
+    "bad input type": ({"input": {"x": "int"}}, "input.x is 'int'"),
+    "bad input": ({"input": {"x": 5}}, "input.x is '5'; write a type"),
+    "input that is none": ({"input": []}, "input is '[]'; input is a mapping"),
+    "bad default": ({"input": {"x": {"type": "integer", "default": "a"}}}, "input.x.default 'a' is not integer"),
+    "unknown input": ({"input": {"email": "text"}, "exit": [{"when": "input.emial == ''"}]}, "unknown input 'emial', did you mean 'email'?"),
+    "input without its root": ({"input": {"email": "text"}, "exit": [{"when": "email == ''"}]}, "did you mean 'input.email'?"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOP_FAULTS)
+def test_fault_of_the_whole_is_refused_with_its_path(name: str) -> None:
+    top, said = TOP_FAULTS[name]
+    with pytest.raises(InvalidDocument) as refused:
+        parse_document({"name": "w", "steps": [{"id": "a", "end": None}], **top})
+
+    assert any(said in f"{fault.path} {fault.message}" for fault in refused.value.faults), refused.value.faults
+
+
+def test_document_that_is_no_mapping_is_refused() -> None:
+    with pytest.raises(InvalidDocument, match="a workflow is a mapping with name"):
+        parse_document([])
+
+
+def test_every_fault_is_told_with_its_line() -> None:
+    text = "name: w\nsteps:\n  - id: a\n    wait: soon\n  - id: b\n    ends: now\n"
+    with pytest.raises(InvalidDocument) as refused:
+        parse_text(text)
+
+    assert [(fault.path, fault.line) for fault in refused.value.faults] == [
+        ("steps[1].ends", 6), ("steps[0].wait.for", 4), ("steps[1]", 5),
+    ]  # fmt: skip
+    assert str(refused.value).startswith("3 faults: line 6, steps[1].ends is not known, did you mean 'end'?")
+
+
+def test_many_faults_are_counted_beyond_the_first_twenty() -> None:
+    with pytest.raises(InvalidDocument, match=r"^30 faults: .*; and 10 more$"):
+        parse_document({"name": "w", "steps": [{"id": f"s{number}", "wait": "x"} for number in range(30)]})
+
+
+MARKUP = {
+    "broken": ("name: [", "cannot be read at line 1, column 8"),
+    "empty": ("", "is empty"),
+    "tab": ("name:\n\t- x", "cannot be read"),
+    "twice": ("name: a\nname: b", "has the key 'name' twice in one place, again at line 2"),
+    "odd key": ("? [a]\n: b", "has a key that is no text at line 1"),
+    "deep": ("[" * 60 + "]" * 60, "is nested more than 50 deep"),
+    "bomb": ("a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+        f"{b}: &{b} [{','.join(['*' + a] * 10)}]\n" for a, b in zip("abcdef", "bcdefg", strict=True)), "more than 50000 values"),
+    "long": ("#" * 500_001, "at most 500000 are allowed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MARKUP)
+def test_text_that_cannot_be_read_is_refused(name: str) -> None:
+    text, said = MARKUP[name]
+    with pytest.raises(InvalidInput, match="the document") as refused:
+        parse_text(text)
+
+    assert said in str(refused.value)
+
+
+def test_scalars_are_what_they_look_like_and_instants_stay_texts() -> None:
+    text = "name: w\ninput:\n"
+    for index, value in enumerate(("1_000", "0x1f", "1.5", "true", "null", "2026-01-01T00:00:00Z", ".nan", "~", "no")):
+        text += f"  x{index}: {{type: any, default: {value}}}\n"
+
+    workflow = parse_text(text + "steps: [{id: a, end: }]")
+
+    assert [each.default for each in workflow.parameters.values()] == [
+        1000, 31, 1.5, True, None, "2026-01-01T00:00:00Z", ".nan", None, "no",
+    ]  # fmt: skip
+
+
+def test_circle_with_a_bound_or_an_exit_is_allowed() -> None:
+    steps = [{"wait": "1s"}, {"wait": "1s", "next": "s0"}]
+
+    assert a_workflow(steps[0] | {"visits": 5}, steps[1]).start == "s0"
+    assert a_workflow(*steps, exit=[{"when": "tick > 5"}]).exits[0].outcome == "exited"
+
+
+def test_input_is_checked_and_defaults_are_filled_in() -> None:
+    workflow = order_follow_up()
+
+    assert check_input(workflow, {"email": "a", "order": 1}) == {"email": "a", "order": 1, "vip": False}
+    assert check_input(a_workflow({"end": None}), {"any": 1}) == {"any": 1}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"email": "a"}, "the input 'order' (integer) is missing; 'order-follow-up' cannot start without it"),
+        ({"email": "a", "order": True}, "the input 'order' is 'True'; 'order-follow-up' wants integer: change it"),
+        ({"emial": "a"}, "unknown input 'emial', did you mean 'email'? 'order-follow-up' takes email, order, vip"),
+    ],
+)
+def test_wrong_input_is_refused(given: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        check_input(order_follow_up(), given)
+
+    assert str(refused.value) == said
+
+
+def test_difference_between_versions_is_told_in_words() -> None:
+    old = order_follow_up()
+    text = (DOCUMENTS / "order_follow_up.yaml").read_text()
+    new = parse_text(
+        text.replace("wait: 3d", "wait: 5d")
+        .replace("  - id: silent\n    end: silent\n", "  - id: silent\n    wait: 1h\n  - id: over\n    end: silent\n")
+        .replace("order: integer", "order: number")
+        .replace("outcome: order_cancelled", "outcome: gone")
+    )
+
+    assert differences(old, old) == []
+    assert differences(old, new) == [
+        "input 'order' changed from integer to number",
+        'the exits changed from [{"outcome":"order_cancelled","when":"\\"order.cancelled\\" i… to '
+        '[{"outcome":"gone","when":"\\"order.cancelled\\" in events"}]',
+        "step 'over' (end) was added",
+        "duration of step 'rest' changed from 3d to 5d",
+        "step 'silent' is now wait instead of end",
+    ]
+
+
+def test_difference_names_added_and_removed_inputs_and_steps() -> None:
+    old = a_workflow({"wait": "1s"}, {"end": None}, input={"a": "text"}, description="x")
+    new = a_workflow({"id": "t", "wait": "1s"}, {"end": None}, input={"b": "text"}, reentry="refuse")
+
+    assert differences(old, new) == [
+        "it starts with step 't' instead of 's0'",
+        "the description changed from x to ''",
+        "reentry changed from allow to refuse",
+        "input 'a' was removed",
+        "input 'b' (text) was added",
+        "step 't' (wait) was added",
+        "step 's0' (wait) was removed",
+    ]
+
+
+def test_branch_knows_its_cases() -> None:
+    step = order_follow_up().steps["choose"]
+
+    assert isinstance(step, Branch)
+    assert (step.default, step.cases[0].goto) == ("happy", "escalate")
