@@ -16,6 +16,14 @@ async def recognise(request: Request) -> Principal:
     raise NotAuthenticated("no API key or session was sent; send `Authorization: Bearer <key>`")
 
 
+async def admit(request: Request) -> Principal:
+    """Recognise a request and count it, for what is mounted beside the routes."""
+    principal = await recognise(request)
+    request.state.actor = principal.actor
+    request.state.headers = request.app.state.limits.spend(principal)
+    return principal
+
+
 def needs(scope: Scope) -> Callable[..., Awaitable[Desk]]:
     """A dependency: the desk of a principal that has this scope."""
 
