@@ -20,6 +20,8 @@ from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus, Tenant
 from mainspring.domain.event import Event, StoredEvent
 from mainspring.domain.firing import RuleState
+from mainspring.domain.health import Result
+from mainspring.domain.looking import EndpointLook, RunLook, RunPage, StateCount
 from mainspring.domain.rulebook import Decisions, Facts, Page, StoredRule, Want
 from mainspring.domain.run import Body, Outcome, Request, Run, RunStatus
 from mainspring.domain.settling import Finished
@@ -189,10 +191,7 @@ class EndpointStore(Protocol):
 
 
 class Changeset(Struct, frozen=True):
-    """What one application of configuration changes; `acts` are by endpoint id, `freed` give up their names.
-
-    `check_jobs` gets the tenant's jobs before anything is written, and raises where they are not as they should be.
-    """
+    """What one application of configuration changes; `acts` are by endpoint id, `freed` give up their names."""
 
     new_jobs: Sequence[Job] = ()
     changed_jobs: Sequence[Job] = ()
@@ -200,7 +199,6 @@ class Changeset(Struct, frozen=True):
     freed: Sequence[str] = ()
     new_endpoints: Sequence[Endpoint] = ()
     events: Sequence[Event] = ()
-    check_jobs: Callable[[Sequence[Job]], None] = lambda jobs: None
 
 
 class ConfigurationStore(Protocol):
@@ -250,6 +248,30 @@ class RunStore(Protocol):
 
     async def signing_keys(self, tenant_id: str) -> list[tuple[str, datetime]]:
         """Ids and ages of live keys, newest first; never the keys."""
+
+
+class LookStore(Protocol):
+    """Reads for lists and overviews, within one tenant. None of them reads what it does not show."""
+
+    async def endpoints(self, tenant_id: str, wanted: EndpointLook) -> list[Endpoint]:
+        """Ordered by name and id."""
+
+    async def runs(self, tenant_id: str, wanted: RunLook) -> RunPage:
+        """Newest first; without bodies, trails and details."""
+
+    async def results(self, tenant_id: str, endpoint_id: str, since: datetime) -> list[Result]:
+        """How the runs of an endpoint since then ended, test runs left out, newest first."""
+
+    async def count_states(self, tenant_id: str, late_before: datetime) -> list[StateCount]: ...
+
+    async def count_runs(self, tenant_id: str, since: datetime, hours: int) -> list[Mapping[str, int]]:
+        """For each hour from `since` on: how many runs began in it, by their status."""
+
+    async def upcoming(self, tenant_id: str, limit: int) -> list[Endpoint]:
+        """Those that wait for their time, soonest first."""
+
+    async def names(self, tenant_id: str, endpoint_ids: Sequence[str]) -> dict[str, str]:
+        """By id, archived ones included; what was deleted is left out."""
 
 
 class Retention(Struct, frozen=True):
@@ -445,3 +467,4 @@ class Stores(Struct, frozen=True):
     credentials: CredentialStore
     audit: AuditStore
     planner: PlannerStore
+    look: LookStore

@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain.access import Principal, Scope
 from mainspring.domain.audit import AuditKeys
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
@@ -30,6 +29,7 @@ from mainspring.ports import Clock, Ids, Stores, Vault
 from mainspring.settings import Settings
 
 if TYPE_CHECKING:
+    from mainspring.api.server import WebServer
     from mainspring.observe import Metrics
     from mainspring.outbound.http import HttpCaller
     from mainspring.outbound.vault import KeyRing
@@ -114,6 +114,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
     from mainspring.stores.sqlite.accounts import SqliteAccounts, SqliteAudit, SqliteCredentials
     from mainspring.stores.sqlite.configuration import SqliteConfiguration
     from mainspring.stores.sqlite.endpoints import SqliteEndpoints
+    from mainspring.stores.sqlite.look import SqliteLook
     from mainspring.stores.sqlite.planner import SqlitePlanner
     from mainspring.stores.sqlite.runs import SqliteRuns
     from mainspring.stores.sqlite.schedule import SqliteSchedule
@@ -130,6 +131,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
         SqliteCredentials(database),
         SqliteAudit(database),
         SqlitePlanner(database, schedule.wake, CRON),
+        SqliteLook(database),
     )
 
 
@@ -137,6 +139,7 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
     from mainspring.stores.postgres.accounts import PostgresAccounts, PostgresAudit, PostgresCredentials
     from mainspring.stores.postgres.configuration import PostgresConfiguration
     from mainspring.stores.postgres.endpoints import PostgresEndpoints
+    from mainspring.stores.postgres.look import PostgresLook
     from mainspring.stores.postgres.planner import PostgresPlanner
     from mainspring.stores.postgres.runs import PostgresRuns
     from mainspring.stores.postgres.schedule import PostgresSchedule
@@ -153,6 +156,7 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
         PostgresCredentials(database),
         PostgresAudit(database),
         PostgresPlanner(database, schedule.wake, CRON),
+        PostgresLook(database),
     )
 
 
@@ -300,7 +304,7 @@ class Running(Struct, frozen=True):
     def stores(self) -> Stores:
         return self.desk.stores
 
-    async def supervise(self, *others: "Worker") -> None:
+    async def supervise(self, *others: "WebServer") -> None:
         """Work until a signal comes or a worker ends; drains before it returns."""
         from mainspring.workers.supervisor import supervise
 
@@ -364,39 +368,20 @@ async def run_planner(settings: Settings, on_ready: Callable[[], None]) -> None:
         await supervise([Planner(desk.stores.planner, Metrics(), worker_name())])
 
 
-async def serve_assistant(settings: Settings, scopes: frozenset[Scope]) -> None:
-    """The MCP server on standard input and output, for whoever started this process."""
-    from mainspring.mcp.transports import serve_stdio
-
-    async with open_desk(settings, actor="mcp") as desk:
-        caller = open_caller(settings, desk.vault)
-        try:
-            await serve_stdio(Principal(desk.tenant_id, desk.actor, scopes), lambda _, __: desk, caller)
-        finally:
-            await caller.aclose()
-
-
 @contextmanager
-def open_web(settings: Settings, running: Running, on_ready: Callable[[str], None]) -> Iterator[list["Worker"]]:
-    """The web server of one process, bound to its port, and what lives with it: ready to be supervised as workers."""
-    from starlette.routing import Route
-
-    from mainspring.api.access import admit
+def open_web(settings: Settings, running: Running, on_ready: Callable[[str], None]) -> Iterator["WebServer"]:
+    """The web server of one process, bound to its port and ready to be supervised beside its workers."""
     from mainspring.api.app import make_app
     from mainspring.api.context import Context
     from mainspring.api.server import WebServer
-    from mainspring.mcp.transports import WebDoor
 
     def desk(tenant_id: str, actor: str) -> Desk:
         return replace(running.desk, tenant_id=tenant_id, actor=actor)
 
     checks = {"database": running.check_database}
     context = Context(running.stores, desk, running.caller, settings, running.metrics.registry(), checks)
-    app = make_app(context)
-    assistants = WebDoor(admit, desk, running.caller)
-    app.router.routes.insert(0, Route("/mcp", assistants))
-    web = WebServer(app, settings.host, settings.port, on_ready)
+    web = WebServer(make_app(context), settings.host, settings.port, on_ready)
     try:
-        yield [web, assistants]
+        yield web
     finally:
         web.close()

@@ -43,7 +43,12 @@ OUTCOME_COLUMNS = (
     "last_run_at", "last_status",
 )  # fmt: skip
 RUN_COLUMNS = Run.__struct_fields__
+RUN_SUMMARY_COLUMNS = tuple(column for column in RUN_COLUMNS if column not in ("trail", "detail"))  # as lists show them
 JOB_COLUMNS = Job.__struct_fields__
+# What `shapes.state_of` says, for filters and counts; the tests hold the one against the other.
+STATE_IN_SQL = """CASE WHEN archived_at IS NOT NULL THEN 'archived' WHEN parked_at IS NOT NULL THEN 'parked'
+    WHEN NOT job_active THEN 'job-paused' WHEN paused_until > :now THEN 'paused'
+    WHEN deferred_until > :now THEN 'deferred' ELSE 'active' END"""
 RESULT_COLUMNS = (
     "id", "tenant_id", "status", "finished_at", "duration_ms", "status_code", "error_code", "error", "detail",
     "started_at", "body", "body_type", "body_truncated", "body_seen",
@@ -140,6 +145,12 @@ def run_from(row: Sequence[Any]) -> Run:
     """A Run from RUN_COLUMNS, its instants already datetimes."""
     parts = (*row[0:5], _TRIGGER[row[5]], row[6], RunStatus(row[7]), *row[8:19])
     return Run(*parts)
+
+
+def run_summary_from(row: Sequence[Any]) -> tuple[Run, str]:
+    """A Run without trail and detail from RUN_SUMMARY_COLUMNS, and its endpoint's name after them."""
+    width = len(RUN_SUMMARY_COLUMNS)
+    return run_from((*row[:width], "[]", "{}")), row[width]
 
 
 def result_values(claim: Claim, status: RunStatus, finished: Finished, t: Codec) -> tuple[object, ...]:

@@ -28,7 +28,9 @@ from mainspring.stores.rows import (
     OUTCOME_COLUMNS,
     RESULT_COLUMNS,
     RUN_COLUMNS,
+    RUN_SUMMARY_COLUMNS,
     STATE_COLUMNS,
+    STATE_IN_SQL,
     qualified,
 )
 
@@ -118,6 +120,8 @@ _QUERIES = load_queries(
         "state_parameters": _parameters(STATE_COLUMNS),
         "state_assignments": _from_new(STATE_COLUMNS),
         "state_arrays": _arrays("state", STATE_COLUMNS),
+        "run_summary": ", ".join(f"run.{column}" for column in RUN_SUMMARY_COLUMNS),
+        "state": STATE_IN_SQL,
         "run_columns": ", ".join(RUN_COLUMNS),
         "run_parameters": _parameters(RUN_COLUMNS),
         "run_arrays": _arrays("run", RUN_COLUMNS),

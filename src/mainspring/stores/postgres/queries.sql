@@ -188,6 +188,76 @@ WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND (:before::text I
   AND (:status::text IS NULL OR status = :status)
 ORDER BY id DESC LIMIT :limit;
 
+-- name: look_endpoints
+-- A page of the endpoints that are not archived, by name.
+SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
+WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NULL
+  AND (:job_id::text IS NULL OR job_id = :job_id)
+  AND (:state::text IS NULL OR (:state = 'failing' AND failure_count > 0) OR (:state = 'running' AND lease_until IS NOT NULL)
+       OR {{state}} = :state)
+  AND (:text::text IS NULL OR strpos(lower(name), lower(:text)) > 0 OR strpos(lower(description), lower(:text)) > 0
+       OR strpos(lower(action::json ->> 'url'), lower(:text)) > 0)
+  AND (:after_name::text IS NULL OR (name, id) > (:after_name, :after_id::text))
+ORDER BY name, id LIMIT :limit;
+
+-- name: look_archived_endpoints
+-- The same of those that are.
+SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
+WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NOT NULL
+  AND (:job_id::text IS NULL OR job_id = :job_id)
+  AND (:text::text IS NULL OR strpos(lower(name), lower(:text)) > 0 OR strpos(lower(description), lower(:text)) > 0
+       OR strpos(lower(action::json ->> 'url'), lower(:text)) > 0)
+  AND (:after_name::text IS NULL OR (name, id) > (:after_name, :after_id::text))
+ORDER BY name, id LIMIT :limit;
+
+-- name: look_runs
+-- A tenant's runs with the names of their endpoints, newest first, between two ids.
+SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
+FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
+WHERE run.tenant_id = :tenant_id AND run.id < :before AND run.id >= :from
+  AND (:status::text IS NULL OR status = :status) AND (:trigger::text IS NULL OR trigger = :trigger)
+ORDER BY run.id DESC LIMIT :limit;
+
+-- name: look_runs_of_endpoint
+-- The same of one endpoint.
+SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
+FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
+WHERE run.tenant_id = :tenant_id AND run.endpoint_id = :endpoint_id AND run.id < :before AND run.id >= :from
+  AND (:status::text IS NULL OR status = :status) AND (:trigger::text IS NULL OR trigger = :trigger)
+ORDER BY run.id DESC LIMIT :limit;
+
+-- name: run_so_far_back
+-- The run that so many newer ones precede: how far a filter looks at once. From the index alone.
+SELECT id FROM run WHERE tenant_id = :tenant_id AND id < :before ORDER BY id DESC LIMIT 1 OFFSET :most;
+
+-- name: results
+-- How the runs of an endpoint ended, newest first.
+SELECT started_at, status, duration_ms FROM run
+WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND id >= :from AND trigger <> 'test'
+ORDER BY id DESC LIMIT :limit;
+
+-- name: count_states
+-- How many endpoints are in each state; of them, how many failed last, are running, and are late.
+SELECT {{state}} AS state, COUNT(*), COUNT(*) FILTER (WHERE failure_count > 0),
+       COUNT(*) FILTER (WHERE lease_until IS NOT NULL),
+       COUNT(*) FILTER (WHERE claimable_at <= :late_before AND lease_until IS NULL)
+FROM endpoint JOIN schedule USING (id) WHERE endpoint.tenant_id = :tenant_id GROUP BY 1;
+
+-- name: count_runs
+-- How many runs began in each hour, by status.
+SELECT floor(extract(epoch FROM started_at - :since::timestamptz) / 3600)::bigint AS hour, status, COUNT(*) FROM run
+WHERE tenant_id = :tenant_id AND id >= :from AND id < :before GROUP BY 1, 2;
+
+-- name: upcoming_endpoints
+-- What waits for its time, soonest first.
+SELECT {{endpoint_columns}} FROM schedule JOIN endpoint USING (id)
+WHERE schedule.tenant_id = :tenant_id AND claimable_at IS NOT NULL AND claimable_at < :forever AND lease_until IS NULL
+ORDER BY claimable_at LIMIT :limit;
+
+-- name: endpoint_names
+-- Names by id.
+SELECT id, name FROM endpoint WHERE tenant_id = :tenant_id AND id = ANY (:ids::text[]);
+
 -- name: body
 -- What a run's response was.
 SELECT body, body_type, body_truncated, body_seen FROM run WHERE tenant_id = :tenant_id AND id = :id;
@@ -352,7 +422,3 @@ INSERT INTO schema_migration (number, name, applied_at) VALUES (:number, :name, 
 -- name: free_names
 -- Names that a configuration takes away from their endpoints, so that they can be given to others in any order.
 UPDATE endpoint SET name = id WHERE id = ANY (:ids::text[]);
-
--- name: lock_jobs
--- A tenant's jobs, kept as they are until the transaction ends.
-SELECT {{job_columns}} FROM job WHERE tenant_id = :tenant_id ORDER BY id FOR NO KEY UPDATE;

@@ -35,7 +35,9 @@ from mainspring.stores.rows import (
     OUTCOME_COLUMNS,
     RESULT_COLUMNS,
     RUN_COLUMNS,
+    RUN_SUMMARY_COLUMNS,
     STATE_COLUMNS,
+    STATE_IN_SQL,
     qualified,
 )
 
@@ -82,6 +84,8 @@ QUERIES = load_queries(
         "result_values": _from_json(RESULT_COLUMNS),
         "outcome_assignments": _from_new(OUTCOME_COLUMNS),
         "config_assignments": _assignments(CONFIG_COLUMNS[1:]),
+        "run_summary": ", ".join(f"run.{column}" for column in RUN_SUMMARY_COLUMNS),
+        "state": STATE_IN_SQL,
         "run_columns": ", ".join(RUN_COLUMNS),
         "run_parameters": _parameters(RUN_COLUMNS),
         "result_assignments": _from_new(RESULT_COLUMNS[2:]).replace("new.body,", "unhex(new.body),"),

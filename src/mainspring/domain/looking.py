@@ -1,0 +1,47 @@
+"""What lists are asked for and answer with: filters, pages, counts."""
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from mainspring.domain.run import Run, RunStatus, Trigger
+
+
+class EndpointLook(Struct, frozen=True):
+    """Which endpoints to list: `state` as `shapes.state_of` names it, or running, or failing; text is literal."""
+
+    job_id: str | None = None
+    state: str | None = None  # None: all but the archived ones
+    text: str | None = None  # somewhere in the name, the description or the URL; ASCII letters in either case
+    after: tuple[str, str] | None = None  # name and id of the last one seen
+    limit: int = 50
+
+
+class RunLook(Struct, frozen=True):
+    endpoint_id: str | None = None
+    status: RunStatus | None = None
+    trigger: Trigger | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    before_id: str | None = None
+    limit: int = 50
+
+
+class RunPage(Struct, frozen=True):
+    """Runs, each with its endpoint's name (or its id, where it was deleted); `next_before_id`: where to read on.
+
+    A page may hold fewer than were wanted and still not be the last: a filter looks at so many runs and no more.
+    """
+
+    runs: tuple[tuple[Run, str], ...]
+    next_before_id: str | None
+
+
+class StateCount(Struct, frozen=True):
+    """How many endpoints are in a state; of them, how many failed last, are running, and are due since long."""
+
+    state: str
+    endpoints: int
+    failing: int
+    running: int
+    late: int
