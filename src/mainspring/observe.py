@@ -41,7 +41,6 @@ LOG_EVENTS = {
     "planner started": "The planner judges finished runs from now on.",
     "planner stopped": "It ended.",
     "page skipped": "Judging a page of finished runs raised; its rules did not act on them.",
-    "tool failed": "A mistake of ours in an MCP tool; the assistant was told that it is logged here.",
     "serving": "The web server answers at this address.",
 }
 

@@ -4,7 +4,6 @@ What the code already says is said once: commands, settings, events, errors, log
 own tables, and tests/test_docs.py fails when a page is not what this would write.
 """
 
-import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from inspect import cleandoc
@@ -18,11 +17,8 @@ from mainspring.api.problems import BASE, PROBLEMS
 from mainspring.cli.configuration import setting_rows
 from mainspring.cli.door import EXIT_CODE_OF, EXIT_CODES
 from mainspring.cli.main import app
-from mainspring.configuration.document import json_schema
-from mainspring.configuration.sections import SECTIONS
 from mainspring.domain import errors
 from mainspring.domain.event import MEANING
-from mainspring.mcp.tools import TOOLS
 from mainspring.observe import LOG_EVENTS, METRICS
 from mainspring.settings import load_settings
 
@@ -45,14 +41,11 @@ def pages() -> dict[str, str]:
     """Every page by its file name."""
     return {
         "cli.md": _page("Command line", _cli()),
-        "mcp.md": _page("MCP tools", _mcp()),
         "settings.md": _page("Settings", _settings()),
         "events.md": _page("Events", _events()),
         "errors.md": _page("Errors", _errors()),
         "problems.md": _page("Problems", _problems()),
         "observability.md": _page("Logs and metrics", _observability()),
-        "configuration.md": _page("Configuration documents", _configuration()),
-        "configuration.schema.json": json.dumps(json_schema(), indent=2) + "\n",
     }
 
 
@@ -125,28 +118,6 @@ def _value_name(parameter: Command) -> str:
     return str(parameter.metavar or parameter.name.upper())
 
 
-def _mcp() -> Iterator[str]:
-    yield "The tools of the MCP server, as an assistant sees them; [the guide](../mcp.md) says how to connect one."
-    yield "A tool is offered to whoever has its scope."
-    for tool in TOOLS.values():
-        marks = {"only reads": tool.only_reads, "destroys": tool.destroys, "calls out": tool.calls_out}
-        said = [f"scope `{tool.scope.value}`", *(mark for mark, is_set in marks.items() if is_set)]
-        schema = tool.schema
-        yield ""
-        yield f"## {tool.name}"
-        yield ""
-        yield from _sentences(tool.description)
-        yield ""
-        yield f"({', '.join(said)})"
-        rows = [
-            (f"`{name}`" + (" (required)" if name in schema.get("required", ()) else ""), field["description"])
-            for name, field in schema.get("properties", {}).items()
-        ]
-        if rows:
-            yield ""
-            yield from _table(("argument", "meaning"), rows)
-
-
 def _settings() -> Iterator[str]:
     yield "Every setting is an environment variable; `mainspring settings` shows the values in use."
     yield "Durations are written as `30s`, `5m`, `1h30m`, `7d`."
@@ -184,28 +155,6 @@ def _problems() -> Iterator[str]:
     yield ""
     rows = [(f"`{BASE}{name}`", str(kind.status), kind.meaning) for name, kind in PROBLEMS.items()]
     yield from _table(("type", "status", "meaning"), rows)
-
-
-def _configuration() -> Iterator[str]:
-    yield "What may stand in a document."
-    yield "[configuration.schema.json](configuration.schema.json) says the same to editors."
-    schema = json_schema()
-    yield ""
-    top = [(f"`{key}`", each["description"]) for key, each in schema["properties"].items()]
-    yield from _table(("key", "meaning"), [*top, ("`x-...`", schema["patternProperties"]["^x-"]["description"])])
-    for section in SECTIONS:
-        yield ""
-        yield f"## {section.key}"
-        yield ""
-        yield cleandoc(section.entry.__doc__ or "")
-        yield ""
-        properties = schema["$defs"][section.entry.__name__]["properties"]
-        rows = [(f"`{key}`", _default(each.get("default")), each["description"]) for key, each in properties.items()]
-        yield from _table(("key", "default", "meaning"), rows)
-
-
-def _default(value: object) -> str:
-    return f"`{json.dumps(value)}`" if value not in (None, "", [], {}) else ""
 
 
 def _observability() -> Iterator[str]:

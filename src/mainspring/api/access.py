@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from mainspring.api.context import Context
+from mainspring.api.parameters import refuse_unknown
 from mainspring.domain.access import Principal, Scope
 from mainspring.domain.errors import NotAuthenticated
 from mainspring.operations.endpoints import Desk
@@ -16,14 +17,6 @@ async def recognise(request: Request) -> Principal:
     raise NotAuthenticated("no API key or session was sent; send `Authorization: Bearer <key>`")
 
 
-async def admit(request: Request) -> Principal:
-    """Recognise a request and count it, for what is mounted beside the routes."""
-    principal = await recognise(request)
-    request.state.actor = principal.actor
-    request.state.headers = request.app.state.limits.spend(principal)
-    return principal
-
-
 def needs(scope: Scope) -> Callable[..., Awaitable[Desk]]:
     """A dependency: the desk of a principal that has this scope."""
 
@@ -31,6 +24,7 @@ def needs(scope: Scope) -> Callable[..., Awaitable[Desk]]:
         request.state.actor = principal.actor
         request.state.headers = request.app.state.limits.spend(principal)
         principal.require(scope)
+        refuse_unknown(request)
         context: Context = request.app.state.context
         return context.desk(principal.tenant_id, principal.actor)
 

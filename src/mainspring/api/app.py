@@ -1,17 +1,25 @@
 """The web server's application: the routes of the API in their frame, and health for whoever watches the process."""
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, FastAPI
 
 from mainspring import __version__
 from mainspring.api import problems, schema
 from mainspring.api.context import Context
 from mainspring.api.frame import Frame
 from mainspring.api.limits import Limits
-from mainspring.api.parameters import refuse_unknown
-from mainspring.api.routes import pages, system
+from mainspring.api.routes import acts, dashboard, endpoints, events, hints, jobs, pages, runs, system, tenant
 
 PREFIX = "/api/v1"
-ROUTERS: tuple[APIRouter, ...] = ()  # one line each, in the order of the reference page
+ROUTERS: tuple[APIRouter, ...] = (  # in the order of the reference page
+    jobs.router,
+    endpoints.router,
+    acts.router,
+    hints.router,
+    runs.router,
+    events.router,
+    dashboard.router,
+    tenant.router,
+)
 
 
 def make_app(context: Context) -> FastAPI:
@@ -27,10 +35,11 @@ def make_app(context: Context) -> FastAPI:
     app.state.context = context
     settings = context.settings
     app.state.limits = Limits(settings.api_requests_per_minute, settings.api_requests_per_minute_of_tenant)
+    app.state.closed_hours = dashboard.ClosedHours()
     app.add_middleware(Frame, allowed_hosts=settings.allowed_hosts)
     problems.install(app)
     for router in ROUTERS:
-        app.include_router(router, prefix=PREFIX, dependencies=[Depends(refuse_unknown)])
+        app.include_router(router, prefix=PREFIX)
     app.include_router(pages.router)
     app.include_router(system.router)
     made: schema.Document = {}

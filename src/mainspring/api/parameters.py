@@ -9,7 +9,7 @@ from mainspring.domain.errors import did_you_mean
 from mainspring.domain.name import shown
 
 
-async def refuse_unknown(request: Request) -> None:
+def refuse_unknown(request: Request) -> None:
     if not request.query_params:
         return
     known = _known(request)

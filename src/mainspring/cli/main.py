@@ -7,10 +7,8 @@ import typer
 
 from mainspring import __version__
 from mainspring.cli import (
-    assistant,
     configuration,
     doctor,
-    documents,
     endpoint,
     event,
     hint,
@@ -46,14 +44,9 @@ def mainspring(
 app.command("serve")(serving.serve)
 app.command("scheduler")(serving.scheduler)
 app.add_typer(planner.app, name="planner")
-app.command("mcp")(assistant.mcp)
 app.command("migrate")(serving.migrate)
 app.command("settings")(configuration.settings)
 app.command("doctor")(doctor.doctor)
-app.command("apply")(documents.apply)
-app.command("diff")(documents.diff)
-app.command("export")(documents.export)
-app.command("schema")(documents.schema)
 app.add_typer(job.app, name="job")
 app.add_typer(endpoint.app, name="endpoint")
 app.add_typer(hint.app, name="hint")

@@ -86,8 +86,8 @@ async def _serve(settings: "Settings") -> None:
                 say(f"  {_command()} endpoint add hello --url https://example.com/ --every 30s")
             sys.stdout.flush()
 
-        with open_web(settings, running, greet) as workers:
-            await running.supervise(*workers)
+        with open_web(settings, running, greet) as web:
+            await running.supervise(web)
 
 
 async def _schedule(settings: "Settings") -> None:

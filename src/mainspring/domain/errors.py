@@ -4,6 +4,7 @@
     ├── InvalidInput       change what was sent                (field, value)
     ├── NotFound           name something that exists          (kind, name)
     ├── Conflict           change the state first              (kind, name)
+    ├── Outdated           read it again, then decide          (kind, name)
     ├── QuotaExceeded      ask for less, or for a higher quota (quota, limit)
     ├── NotAuthenticated   say who you are
     ├── Forbidden          ask somebody who may                (scope)
@@ -46,6 +47,17 @@ class Conflict(MainspringError):
 
     def __init__(self, message: str, *, kind: str, name: str) -> None:
         super().__init__(message)
+        self.kind = kind
+        self.name = name
+
+
+class Outdated(MainspringError):
+    """Somebody changed it since it was read, and whoever asks wanted to be told."""
+
+    code = "outdated"
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(f"{kind} {name!r} has changed since you read it; read it again, then decide")
         self.kind = kind
         self.name = name
 

@@ -46,8 +46,6 @@ class EventType(StrEnum):
     JOB_PAUSED = "job.paused"
     JOB_RESUMED = "job.resumed"
     JOB_ARCHIVED = "job.archived"
-    CONFIGURATION_APPLIED = "configuration.applied"
-    CONFIGURATION_REFUSED = "configuration.refused"
     QUOTA_DEFERRED = "quota.deferred"
     SIGNING_KEY_CREATED = "signing_key.created"
     SIGNING_KEY_REVOKED = "signing_key.revoked"
@@ -99,8 +97,6 @@ MEANING: dict[EventType, str] = {
     EventType.JOB_PAUSED: "A job was paused; none of its endpoints runs.",
     EventType.JOB_RESUMED: "A job was resumed.",
     EventType.JOB_ARCHIVED: "A job was archived with its endpoints.",
-    EventType.CONFIGURATION_APPLIED: "Documents were applied; carries their sources and how much they changed.",
-    EventType.CONFIGURATION_REFUSED: "A document in the watched folder is broken; what was applied before stays.",
     EventType.QUOTA_DEFERRED: "The tenant used up its runs of the month; the endpoint waits for the next one.",
     EventType.SIGNING_KEY_CREATED: "A signing key was made; calls are signed with it.",
     EventType.SIGNING_KEY_REVOKED: "A signing key ended.",

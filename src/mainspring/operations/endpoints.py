@@ -20,7 +20,7 @@ from mainspring.domain.definition import (
     definition_of,
 )
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy, Tenant
-from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
+from mainspring.domain.errors import Conflict, InvalidInput, NotFound, Outdated, QuotaExceeded
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.governor import CronReader
 from mainspring.domain.hint import (
@@ -57,12 +57,12 @@ class Desk(Struct, frozen=True):
 
 async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:
     """Create an endpoint, and its job if that is new. The first run is planned at once; nothing is back-filled."""
-    tenant = await tenant_of(desk)
+    tenant = await _tenant(desk)
     now = await desk.stores.schedule.now()
     endpoint_id = desk.ids.new("ep", now)
-    checked, host = checked_definition(desk, definition, tenant, endpoint_id)
+    checked, host = _checked(desk, definition, tenant, endpoint_id)
     job = await _job(desk, checked.job, now)
-    endpoint = new_endpoint(desk, endpoint_id, checked, host, job, now)
+    endpoint = _new_endpoint(desk, endpoint_id, checked, host, job, now)
     data: dict[str, object] = {"name": endpoint.name, "url": endpoint.action.url}
     event = Event(EventType.ENDPOINT_CREATED, now, desk.tenant_id, endpoint.id, "", desk.actor, data)
 
@@ -81,9 +81,9 @@ async def draft_endpoint(desk: Desk, definition: Definition) -> Endpoint:
     """The endpoint that this definition would make, checked and sealed, but neither stored nor in any stored job."""
     now = await desk.stores.schedule.now()
     endpoint_id = desk.ids.new("ep", now)
-    checked, host = checked_definition(desk, definition, await tenant_of(desk), endpoint_id)
+    checked, host = _checked(desk, definition, await _tenant(desk), endpoint_id)
     job = Job("", desk.tenant_id, checked.job, "", JobStatus.ACTIVE, now, now)
-    return plan_first(new_endpoint(desk, endpoint_id, checked, host, job, now), now, desk.cron)
+    return plan_first(_new_endpoint(desk, endpoint_id, checked, host, job, now), now, desk.cron)
 
 
 async def find_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
@@ -99,13 +99,18 @@ async def describe_endpoint(desk: Desk, endpoint: Endpoint) -> Definition:
     return definition_of(endpoint, jobs[endpoint.job_id])
 
 
-async def edit_endpoint(desk: Desk, name_or_id: str, edit: Callable[[Definition], Definition]) -> Change:
+async def edit_endpoint(
+    desk: Desk, name_or_id: str, edit: Callable[[Definition], Definition], version: int | None = None
+) -> Change:
     """Change the definition by a function of the present one; secret headers that it leaves alone stay sealed.
 
     Two who edit different fields at once both get theirs: who comes second edits again what the first has written.
+    Who names a `version` edits that one or gets Outdated.
     """
     for _ in range(EDIT_TRIES_MAX):
         found = await find_endpoint(desk, name_or_id)
+        if version is not None and found.version != version:
+            raise Outdated("endpoint", found.name)
         try:
             return await _edit_once(desk, found, edit)
         except _EditedMeanwhile:
@@ -118,21 +123,21 @@ async def edit_endpoint(desk: Desk, name_or_id: str, edit: Callable[[Definition]
 
 
 async def _edit_once(desk: Desk, found: Endpoint, edit: Callable[[Definition], Definition]) -> Change:
-    tenant = await tenant_of(desk)
+    tenant = await _tenant(desk)
     before = await describe_endpoint(desk, found)
     wanted = edit(before)
     check_header_count(len(wanted.headers))
     plain = replace(wanted, headers=tuple(header for header in wanted.headers if header not in before.headers))
-    checked, host = checked_definition(desk, plain, tenant, found.id)
+    checked, host = _checked(desk, plain, tenant, found.id)
     now = await desk.stores.schedule.now()
     job = await _job(desk, checked.job, now)
-    new = iter(sealed(desk, found.id, checked.headers))
+    new = iter(_sealed(desk, found.id, checked.headers))
     headers = tuple(header if header in before.headers else next(new) for header in wanted.headers)
 
     def act(old: Endpoint, at: datetime) -> Change:
         if old.version != found.version:
             raise _EditedMeanwhile
-        return changes.edit(old, configured(old, checked, headers, host, job), at, desk.actor, desk.cron)
+        return changes.edit(old, _configured(old, checked, headers, host, job), at, desk.actor, desk.cron)
 
     return await _change(desk, found, act)
 
@@ -213,7 +218,7 @@ async def delete_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
     return endpoint
 
 
-def checked_definition(desk: Desk, definition: Definition, tenant: Tenant, endpoint_id: str) -> tuple[Definition, str]:
+def _checked(desk: Desk, definition: Definition, tenant: Tenant, endpoint_id: str) -> tuple[Definition, str]:
     checked, host = check_definition(definition, tenant, endpoint_id, desk.allow_ports)
     if why := desk.never_called(host.rpartition(":")[0]):
         raise InvalidInput(
@@ -229,7 +234,7 @@ async def _change(desk: Desk, endpoint: Endpoint, act: changes.Act) -> Change:
     return changed[0]
 
 
-async def tenant_of(desk: Desk) -> Tenant:
+async def _tenant(desk: Desk) -> Tenant:
     tenant = await desk.stores.endpoints.tenant(desk.tenant_id)
     if tenant is None:
         raise NotFound("tenant", desk.tenant_id)
@@ -264,21 +269,19 @@ async def _job(desk: Desk, name: str, now: datetime) -> Job:
     return job
 
 
-def header_context(desk: Desk, endpoint_id: str, name: str) -> str:
-    """What a secret header is sealed for: it opens nowhere else."""
-    return f"{desk.tenant_id}|{endpoint_id}|header:{name.lower()}"
-
-
-def sealed(desk: Desk, endpoint_id: str, headers: tuple[Header, ...]) -> tuple[Header, ...]:
+def _sealed(desk: Desk, endpoint_id: str, headers: tuple[Header, ...]) -> tuple[Header, ...]:
     return tuple(
-        replace(header, value=desk.vault.seal(header.value, header_context(desk, endpoint_id, header.name)))
+        replace(
+            header,
+            value=desk.vault.seal(header.value, f"{desk.tenant_id}|{endpoint_id}|header:{header.name.lower()}"),
+        )
         if header.secret
         else header
         for header in headers
     )
 
 
-def new_endpoint(desk: Desk, endpoint_id: str, definition: Definition, host: str, job: Job, now: datetime) -> Endpoint:
+def _new_endpoint(desk: Desk, endpoint_id: str, definition: Definition, host: str, job: Job, now: datetime) -> Endpoint:
     blank = Endpoint(
         id=endpoint_id, tenant_id=desk.tenant_id, job_id=job.id, name="", description="",
         action=action_of(definition, ()), host=host, cron=None, interval_ms=None, timezone="UTC",
@@ -290,10 +293,10 @@ def new_endpoint(desk: Desk, endpoint_id: str, definition: Definition, host: str
         trail="[]", manual_at=None, slot_at=None, trigger=Trigger.SCHEDULE, attempt=0, claim_epoch=0,
         lease_until=None, claimed_by="", run_id="", lost_count=0, last_run_at=None, last_status="",
     )  # fmt: skip
-    return configured(blank, definition, sealed(desk, endpoint_id, definition.headers), host, job)
+    return _configured(blank, definition, _sealed(desk, endpoint_id, definition.headers), host, job)
 
 
-def configured(
+def _configured(
     endpoint: Endpoint, definition: Definition, headers: tuple[Header, ...], host: str, job: Job
 ) -> Endpoint:
     """The endpoint with everything its definition says; its state stays."""

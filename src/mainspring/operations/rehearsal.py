@@ -19,8 +19,13 @@ from mainspring.ports import EndpointFilter, EndpointStore, Join, ScheduleStore,
 
 def rehearsal(desk: Desk) -> Desk:
     """A desk for one request with `dry_run`: its writes are kept in memory, and forgotten with it."""
+    return rehearse(desk)[0]
+
+
+def rehearse(desk: Desk) -> tuple[Desk, "RehearsedEndpoints"]:
+    """The same, with the store that keeps what would have changed."""
     rehearsed = RehearsedEndpoints(desk.stores.endpoints, desk.stores.schedule)
-    return replace(desk, stores=replace(desk.stores, endpoints=rehearsed))
+    return replace(desk, stores=replace(desk.stores, endpoints=rehearsed)), rehearsed
 
 
 class RehearsedEndpoints:
@@ -32,6 +37,7 @@ class RehearsedEndpoints:
         self._endpoints: dict[str, Endpoint | None] = {}  # None: deleted
         self._jobs: dict[str, Job] = {}
         self._tenants: dict[str, Tenant] = {}
+        self.changed: list[tuple[Endpoint | None, Endpoint | None]] = []  # before and after; None: is not there
 
     async def add_endpoint(self, endpoint: Endpoint, event: Event, join: Join = as_it_is) -> None:
         await self._refuse_taken(endpoint)
@@ -40,7 +46,9 @@ class RehearsedEndpoints:
         most = tenant.endpoints_max if tenant is not None else None
         others = [] if most is None else await self._real.endpoints(endpoint.tenant_id, EndpointFilter(limit=most))
         added = [each for each in self._endpoints.values() if each is not None]
-        self._endpoints[endpoint.id] = join(endpoint, status, len({each.id for each in (*others, *added)}))
+        joined = join(endpoint, status, len({each.id for each in (*others, *added)}))
+        self._endpoints[endpoint.id] = joined
+        self.changed.append((None, joined))
 
     async def endpoint(self, tenant_id: str, name_or_id: str) -> Endpoint | None:
         for endpoint in self._endpoints.values():
@@ -65,6 +73,7 @@ class RehearsedEndpoints:
             if change.endpoint.name != endpoint.name:
                 await self._refuse_taken(change.endpoint)
             changes.append(change)
+            self.changed.append((endpoint, change.endpoint))
         self._endpoints |= {change.endpoint.id: change.endpoint for change in changes}
         return changes
 
@@ -72,6 +81,7 @@ class RehearsedEndpoints:
         found = await self.endpoint(tenant_id, endpoint_id)
         if found is not None:
             self._endpoints[found.id] = None
+            self.changed.append((found, None))
         return found is not None
 
     async def add_job(self, job: Job, event: Event) -> None:

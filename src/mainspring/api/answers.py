@@ -1,0 +1,350 @@
+"""What the API answers with: the objects of `shapes`, written down field by field for the OpenAPI document.
+
+A test holds each of them against its shape: a field that one has and the other lacks fails it.
+"""
+
+from typing import Annotated, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+At = Annotated[str, Field(json_schema_extra={"format": "date-time"}, examples=["2030-01-31T08:00:00Z"])]
+State = Literal["active", "paused", "job-paused", "parked", "deferred", "archived"]
+T = TypeVar("T")
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
+
+class Page(Answer, Generic[T]):
+    items: list[T]
+    next_cursor: str | None = Field(description="Give it back as `cursor` for the next page; null: this is the last.")
+
+
+class Job(Answer):
+    id: str
+    name: str
+    description: str
+    status: Literal["active", "paused", "archived"]
+    managed_by: str | None = Field(description="The configuration file that describes it, if one does.")
+    created_at: At
+    updated_at: At
+
+
+class HeaderShown(Answer):
+    name: str
+    value: str = Field(description="`••••` where it is secret.")
+    secret: bool
+
+
+class IntervalHint(Answer):
+    interval_ms: int
+    expires_at: At
+    reason: str
+    author: str
+
+
+class OneShotHint(Answer):
+    next_run_at: At
+    expires_at: At
+    reason: str
+    author: str
+
+
+class RunInFlight(Answer):
+    run_id: str
+    slot_at: At | None
+    attempt: int
+    trigger: str
+    worker: str
+    lease_until: At | None
+
+
+class Endpoint(Answer):
+    id: str
+    name: str
+    job: str
+    description: str
+    status: State
+    url: str
+    method: str
+    headers: list[HeaderShown]
+    body: str | None
+    timeout_ms: int
+    body_cap: int
+    redirects_max: int
+    accept_codes: list[int]
+    condition: str | None
+    cron: str | None
+    interval_ms: int | None
+    timezone: str
+    min_interval_ms: int | None
+    max_interval_ms: int | None
+    backoff: str
+    jitter_ms: int
+    spread: bool
+    misfire: str
+    catch_up_max: int
+    max_lateness_ms: int | None
+    on_lost_worker: str
+    managed_by: str | None = Field(description="The configuration file that describes it, if one does.")
+    version: int = Field(description="Of the configuration; the ETag is made from it.")
+    created_at: At
+    updated_at: At
+    paused_until: At | None
+    pause_reason: str
+    parked_at: At | None
+    parked_reason: str
+    archived_at: At | None
+    deferred_until: At | None
+    failure_count: int = Field(description="Failures in a row.")
+    not_before: At | None
+    interval_hint: IntervalHint | None
+    one_shot_hint: OneShotHint | None
+    next_run_at: At | None
+    source: str = Field(description="The rule that set the next run.")
+    run_requested_at: At | None
+    running: RunInFlight | None
+    last_run_at: At | None
+    last_status: str | None
+
+
+class Step(Answer):
+    rule: str
+    at: At | None
+    verdict: str
+    why: str
+
+
+class Planned(Answer):
+    next_run_at: At
+    source: str
+    trail: list[Step]
+
+
+class Run(Answer):
+    id: str
+    endpoint: str = Field(description="The endpoint's name, or its id where it was deleted.")
+    slot_at: At
+    attempt: int
+    trigger: str
+    source: str
+    status: str
+    started_at: At
+    finished_at: At | None
+    duration_ms: int | None
+    status_code: int | None
+    error: str | None
+
+
+class Decision(Answer):
+    endpoint: str
+    status: State
+    next_run_at: At | None
+    source: str
+    trail: list[Step] = Field(description="Every candidate of the decision, and why it won or lost.")
+    running: Run | None
+    sentences: list[str] = Field(description="The same in words.")
+
+
+class Preview(Answer):
+    now: At
+    failures: int | None = Field(description="The failures in a row that were supposed; null: every run succeeds.")
+    runs: list[Planned]
+
+
+class Phases(Answer):
+    """Microseconds since the start of the call."""
+
+    dns_us: int = 0
+    connect_us: int = 0
+    tls_us: int = 0
+    first_byte_us: int = 0
+    total_us: int | None = None
+
+
+class BodyShown(Answer):
+    content_type: str
+    bytes_kept: int
+    bytes_seen: int
+    truncated: bool
+    text: str = Field(description="As text, with whatever would act on a screen spelled out.")
+
+
+class RunInFull(Run):
+    endpoint_id: str
+    error_code: str | None
+    worker: str
+    missed_count: int
+    phases: Phases | None
+    address: str | None
+    headers: list[tuple[str, str]]
+    body: BodyShown | None
+    trail: list[Step]
+
+
+class RunRequested(Answer):
+    endpoint: Endpoint
+    run: Run | None = Field(description="The run, once it has ended; null: it has not, or was not waited for.")
+
+
+class Checked(Answer):
+    """What a call of an endpoint that is not saved met."""
+
+    status: str
+    status_code: int | None
+    error_code: str | None
+    error: str | None
+    duration_ms: int
+    address: str | None
+    address_verdict: Literal["allowed", "blocked", "not reached"]
+    phases: Phases | None
+    headers: list[tuple[str, str]]
+    retry_after_s: int | None
+    body: BodyShown | None
+    next_run_at: At | None = Field(description="When it would run first, if it were saved now.")
+
+
+class Moved(Answer):
+    before: At | None
+    after: At | None
+
+
+class PreviewChange(Answer):
+    before: list[Planned]
+    after: list[Planned]
+
+
+class EndpointRehearsed(Answer):
+    """What a write with `dry_run` would have changed. Nothing was."""
+
+    dry_run: Literal[True] = True
+    before: Endpoint | None
+    after: Endpoint | None
+    changed: list[str] = Field(description="Fields that would have another value.")
+    next_run_at: Moved | None = Field(description="Where the next run would move; null: it stays.")
+    preview: PreviewChange = Field(description="The next runs, before and after.")
+
+
+class EndpointMoved(Answer):
+    id: str
+    name: str
+    next_run_at: Moved
+
+
+class JobRehearsed(Answer):
+    """What a write with `dry_run` would have changed. Nothing was."""
+
+    dry_run: Literal[True] = True
+    before: Job | None
+    after: Job | None
+    changed: list[str]
+    endpoints_changed: int
+    endpoints: list[EndpointMoved] = Field(description="Whose next run would move; at most 100 of them.")
+
+
+class Deleted(Answer):
+    id: str
+    name: str
+    deleted: Literal[True] = True
+
+
+class HealthWindow(Answer):
+    window: Literal["1h", "24h", "7d", "30d"]
+    since: At = Field(description="The window's begin, or the oldest run that is kept, if that is later.")
+    runs: int
+    successes: int
+    success_share: float | None = Field(description="0 to 1; null: no run.")
+    latency_p50_ms: int | None
+    latency_p95_ms: int | None
+
+
+class Health(Answer):
+    endpoint: str
+    status: State
+    failure_streak: int
+    last_status: str | None
+    last_run_at: At | None
+    windows: list[HealthWindow]
+
+
+class Event(Answer):
+    cursor: str
+    type: str
+    at: At
+    endpoint: str | None
+    endpoint_id: str | None
+    run_id: str | None
+    actor: str
+    data: dict[str, object]
+
+
+class Quotas(Answer):
+    """null: no limit."""
+
+    runs_per_month: int | None
+    tokens_per_month: int | None
+    endpoints_max: int | None
+    interval_ms_min: int | None
+
+
+class Usage(Answer):
+    tenant: str
+    quotas: Quotas
+    runs_this_month: int
+    endpoints: int
+
+
+class QuotasRehearsed(Answer):
+    dry_run: Literal[True] = True
+    before: Quotas
+    after: Quotas
+    changed: list[str]
+
+
+class Worker(Answer):
+    id: str
+    kind: str
+    places: int
+    started_at: At
+    seen_at: At
+
+
+class Stats(Answer):
+    now: At
+    endpoints: dict[State, int]
+    failing: int = Field(description="Endpoints whose last run failed.")
+    running: int
+    late: int = Field(description="Endpoints that are due for more than five seconds and not started.")
+    runs: dict[str, int] = Field(description="Runs of the last 24 hours by status.")
+
+
+class ActivityHour(Answer):
+    at: At
+    runs: dict[str, int]
+
+
+class Activity(Answer):
+    hours: list[ActivityHour] = Field(description="Oldest first; the last one is the present hour.")
+    latest: list[Run]
+
+
+class Upcoming(Answer):
+    at: At
+    endpoint_id: str
+    endpoint: str
+    job: str
+    source: str
+
+
+class Call(Answer):
+    method: str
+    url: str
+    headers: list[HeaderShown]
+    body: str | None
+    timeout_ms: int
+
+
+class TestRehearsed(Answer):
+    dry_run: Literal[True] = True
+    would_call: Call

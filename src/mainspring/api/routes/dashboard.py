@@ -1,0 +1,101 @@
+"""The overview: how many there are of what, what ran, what comes."""
+
+from collections import Counter, OrderedDict
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+
+from mainspring.api.access import Reading
+from mainspring.api.answers import Activity, Page, Stats, Upcoming
+from mainspring.api.fields import Limit
+from mainspring.domain.looking import RunLook
+from mainspring.operations.endpoints import Desk
+from mainspring.shapes import Shape, instant, run_shape
+
+router = APIRouter(prefix="/dashboard", tags=["dashboard"])
+HOUR = timedelta(hours=1)
+LATE = timedelta(seconds=5)
+SETTLED = timedelta(minutes=15)  # > the longest run with its lease: an hour that ended this long ago stays as it is
+HOURS_KEPT = 20_000  # a year and more of one tenant, or a month of thirty
+
+
+class ClosedHours:
+    """Counts of hours that will not change any more: counted once, however often the overview is looked at."""
+
+    def __init__(self) -> None:
+        self._counts: OrderedDict[tuple[str, datetime], Mapping[str, int]] = OrderedDict()
+
+    async def count(self, desk: Desk, now: datetime, hours: int) -> list[tuple[datetime, Mapping[str, int]]]:
+        """The last so many hours up to the present one, oldest first; read from the first one that is not known."""
+        present = now.replace(minute=0, second=0, microsecond=0)
+        begins = [present - HOUR * back for back in range(hours - 1, -1, -1)]
+        known = 0
+        while known < hours and (desk.tenant_id, begins[known]) in self._counts:
+            known += 1
+        fresh = await desk.stores.look.count_runs(desk.tenant_id, begins[known], hours - known)
+        for begin, counts in zip(begins[known:], fresh, strict=True):
+            if begin + HOUR + SETTLED <= now:
+                self._counts[desk.tenant_id, begin] = counts
+        while len(self._counts) > HOURS_KEPT:
+            self._counts.popitem(last=False)
+        return [(begin, self._counts[desk.tenant_id, begin]) for begin in begins[:known]] + list(
+            zip(begins[known:], fresh, strict=True)
+        )
+
+
+@router.get("/stats", response_model=Stats)
+async def read_stats(desk: Reading, request: Request) -> Shape:
+    """Endpoints by state, and the runs of the last 24 hours by status."""
+    now = await desk.stores.schedule.now()
+    states = await desk.stores.look.count_states(desk.tenant_id, now - LATE)
+    alive = [each for each in states if each.state != "archived"]
+    runs: Counter[str] = Counter()
+    for _, counts in await _closed_hours(request).count(desk, now, 24):
+        runs.update(counts)
+    return {
+        "now": instant(now),
+        "endpoints": {each.state: each.endpoints for each in states},
+        "failing": sum(each.failing for each in alive),
+        "running": sum(each.running for each in states),
+        "late": sum(each.late for each in alive),
+        "runs": dict(runs),
+    }
+
+
+@router.get("/activity", response_model=Activity)
+async def read_activity(
+    desk: Reading, request: Request, hours: Annotated[int, Query(ge=1, le=168)] = 24, limit: Limit = 20
+) -> Shape:
+    """Runs by hour and status, and the latest ones."""
+    now = await desk.stores.schedule.now()
+    counted = await _closed_hours(request).count(desk, now, hours)
+    latest = await desk.stores.look.runs(desk.tenant_id, RunLook(limit=limit))
+    return {
+        "hours": [{"at": instant(begin), "runs": dict(counts)} for begin, counts in counted],
+        "latest": [run_shape(run, name) for run, name in latest.runs],
+    }
+
+
+@router.get("/upcoming", response_model=Page[Upcoming])
+async def list_upcoming(desk: Reading, limit: Limit = 20) -> Shape:
+    """What runs next, soonest first."""
+    jobs = {each.id: each.name for each in await desk.stores.endpoints.jobs(desk.tenant_id)}
+    found = await desk.stores.look.upcoming(desk.tenant_id, limit)
+    items = [
+        {
+            "at": instant(min(at for at in (each.manual_at, each.next_run_at) if at is not None)),
+            "endpoint_id": each.id,
+            "endpoint": each.name,
+            "job": jobs[each.job_id],
+            "source": "manual" if each.manual_at is not None else each.source,
+        }
+        for each in found
+    ]
+    return {"items": items, "next_cursor": None}
+
+
+def _closed_hours(request: Request) -> ClosedHours:
+    kept: ClosedHours = request.app.state.closed_hours
+    return kept

@@ -1,0 +1,53 @@
+"""Hints: expiring advice that changes when an endpoint runs."""
+
+from datetime import datetime, timedelta
+
+from fastapi import APIRouter
+
+from mainspring.api.access import Running
+from mainspring.api.answers import Endpoint, EndpointRehearsed
+from mainspring.api.fields import DryRun, EndpointRef
+from mainspring.api.requests import IntervalHintNew, OneShotHintNew, one_of_two
+from mainspring.api.sights import act_on_endpoint
+from mainspring.domain.errors import InvalidInput
+from mainspring.operations import endpoints
+from mainspring.shapes import Shape
+
+router = APIRouter(prefix="/endpoints/{endpoint}/hints", tags=["hints"])
+
+
+@router.put("/interval", response_model=Endpoint | EndpointRehearsed)
+async def put_interval_hint(
+    desk: Running, endpoint: EndpointRef, wish: IntervalHintNew, dry_run: DryRun = False
+) -> Shape:
+    """Run at this interval until the hint expires; a shorter one takes effect at once."""
+    ttl = timedelta(milliseconds=wish.ttl_ms)
+    return await act_on_endpoint(
+        desk,
+        lambda there: endpoints.put_interval_hint(there, endpoint, wish.interval_ms, ttl, wish.reason),
+        dry_run,
+    )
+
+
+@router.put("/one-shot", response_model=Endpoint | EndpointRehearsed)
+async def put_one_shot_hint(
+    desk: Running, endpoint: EndpointRef, wish: OneShotHintNew, dry_run: DryRun = False
+) -> Shape:
+    """Run once more, at an instant or after a while."""
+    one_of_two(wish.at, wish.in_ms, ("at", "in_ms"))
+    if wish.at is None and wish.in_ms is None:
+        raise InvalidInput("neither at nor in_ms was given; a one-shot hint has an instant: give one", field="at")
+    ttl = timedelta(milliseconds=wish.ttl_ms)
+
+    def when(now: datetime) -> datetime:
+        return wish.at if wish.at is not None else now + timedelta(milliseconds=wish.in_ms or 0)
+
+    return await act_on_endpoint(
+        desk, lambda there: endpoints.put_one_shot_hint(there, endpoint, when, ttl, wish.reason), dry_run
+    )
+
+
+@router.delete("", response_model=Endpoint | EndpointRehearsed)
+async def clear_hints(desk: Running, endpoint: EndpointRef, dry_run: DryRun = False) -> Shape:
+    """The baseline is back at once."""
+    return await act_on_endpoint(desk, lambda there: endpoints.clear_hints(there, endpoint), dry_run)

@@ -1,0 +1,82 @@
+"""Jobs: named groups of endpoints."""
+
+from fastapi import APIRouter, Response
+
+from mainspring.api.access import Reading, Running, Writing
+from mainspring.api.answers import Job, JobRehearsed, Page
+from mainspring.api.etags import IfMatch, job_etag, refuse_other
+from mainspring.api.fields import DryRun, JobRef
+from mainspring.api.requests import JobNew, JobPatch
+from mainspring.api.sights import rehearse_job
+from mainspring.domain.endpoint import JobStatus
+from mainspring.domain.errors import InvalidInput
+from mainspring.operations import jobs
+from mainspring.operations.endpoints import Desk
+from mainspring.shapes import Shape, job_shape
+
+router = APIRouter(prefix="/jobs", tags=["jobs"])
+
+
+@router.get("", response_model=Page[Job])
+async def list_jobs(desk: Reading) -> Shape:
+    """All jobs, by name."""
+    return {"items": [job_shape(job) for job in await desk.stores.endpoints.jobs(desk.tenant_id)], "next_cursor": None}
+
+
+@router.post("", status_code=201, response_model=Job | JobRehearsed)
+async def create_job(desk: Writing, wish: JobNew, response: Response, dry_run: DryRun = False) -> Shape:
+    if dry_run:
+        response.status_code = 200
+        return await rehearse_job(desk, lambda there: jobs.add_job(there, wish.name, wish.description), None)
+    job = await jobs.add_job(desk, wish.name, wish.description)
+    response.headers["ETag"] = job_etag(job)
+    response.headers["Location"] = f"/api/v1/jobs/{job.id}"
+    return job_shape(job)
+
+
+@router.get("/{job}", response_model=Job)
+async def read_job(desk: Reading, job: JobRef, response: Response) -> Shape:
+    found = await jobs.find_job(desk, job)
+    response.headers["ETag"] = job_etag(found)
+    return job_shape(found)
+
+
+@router.patch("/{job}", response_model=Job | JobRehearsed)
+async def update_job(
+    desk: Writing, job: JobRef, wish: JobPatch, response: Response, if_match: IfMatch = None, dry_run: DryRun = False
+) -> Shape:
+    """Change its name or its description; what is not named stays."""
+    found = await jobs.find_job(desk, job)
+    refuse_other(if_match, job_etag(found), "job", found.name)
+    if "name" in wish.model_fields_set and wish.name is None:
+        raise InvalidInput("name cannot be null; leave it out, or give one", field="name")
+    description = wish.description or "" if "description" in wish.model_fields_set else None
+    if dry_run:
+        return await rehearse_job(desk, lambda there: jobs.edit_job(there, found.id, wish.name, description), found)
+    edited = await jobs.edit_job(desk, found.id, wish.name, description)
+    response.headers["ETag"] = job_etag(edited)
+    return job_shape(edited)
+
+
+@router.post("/{job}/pause", response_model=Job | JobRehearsed)
+async def pause_job(desk: Running, job: JobRef, dry_run: DryRun = False) -> Shape:
+    """None of its endpoints runs until it is resumed."""
+    return await _set_status(desk, job, JobStatus.PAUSED, dry_run)
+
+
+@router.post("/{job}/resume", response_model=Job | JobRehearsed)
+async def resume_job(desk: Running, job: JobRef, dry_run: DryRun = False) -> Shape:
+    return await _set_status(desk, job, JobStatus.ACTIVE, dry_run)
+
+
+@router.post("/{job}/archive", response_model=Job | JobRehearsed)
+async def archive_job(desk: Writing, job: JobRef, dry_run: DryRun = False) -> Shape:
+    """Archive it with all its endpoints; they are kept, with their runs, and never run again."""
+    return await _set_status(desk, job, JobStatus.ARCHIVED, dry_run)
+
+
+async def _set_status(desk: Desk, job: str, status: JobStatus, dry_run: bool) -> Shape:
+    if dry_run:
+        found = await jobs.find_job(desk, job)
+        return await rehearse_job(desk, lambda there: jobs.set_job_status(there, found.id, status), found)
+    return job_shape(await jobs.set_job_status(desk, job, status))

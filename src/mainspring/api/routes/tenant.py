@@ -1,0 +1,73 @@
+"""What a tenant may use and has used, and who does the work."""
+
+from fastapi import APIRouter
+from msgspec.structs import replace
+
+from mainspring.api.access import Administering, Reading
+from mainspring.api.answers import Page, Quotas, QuotasRehearsed, Usage, Worker
+from mainspring.api.fields import DryRun
+from mainspring.api.requests import QuotasPatch
+from mainspring.api.sights import SCHEDULER_ALIVE_MS, differences
+from mainspring.domain.endpoint import Tenant
+from mainspring.operations.rehearsal import rehearsal
+from mainspring.operations.tenants import find_tenant, set_quotas
+from mainspring.shapes import Shape, instant
+
+router = APIRouter()
+
+
+@router.get("/usage", tags=["tenant"], response_model=Usage)
+async def read_usage(desk: Reading) -> Shape:
+    """What was used of the quotas."""
+    tenant = await find_tenant(desk)
+    now = await desk.stores.schedule.now()
+    states = await desk.stores.look.count_states(desk.tenant_id, now)
+    return {
+        "tenant": tenant.id,
+        "quotas": _quotas(tenant),
+        "runs_this_month": tenant.runs_this_month,
+        "endpoints": sum(each.endpoints for each in states if each.state != "archived"),
+    }
+
+
+@router.get("/quotas", tags=["tenant"], response_model=Quotas)
+async def read_quotas(desk: Reading) -> Shape:
+    return _quotas(await find_tenant(desk))
+
+
+@router.patch("/quotas", tags=["tenant"], response_model=Quotas | QuotasRehearsed)
+async def update_quotas(desk: Administering, wish: QuotasPatch, dry_run: DryRun = False) -> Shape:
+    """What is not named stays, null is no limit. Endpoints that waited for an old quota are due again at once."""
+    given = {name: getattr(wish, name) for name in wish.model_fields_set}
+    before = _quotas(await find_tenant(desk))
+    there = rehearsal(desk) if dry_run else desk
+    after = _quotas(await set_quotas(there, lambda tenant: replace(tenant, **given)))
+    if not dry_run:
+        return after
+    return {"dry_run": True, "before": before, "after": after, "changed": differences(before, after)}
+
+
+@router.get("/workers", tags=["system"], response_model=Page[Worker])
+async def list_workers(desk: Reading) -> Shape:
+    """Processes with a sign of life in the last 30 seconds."""
+    workers = await desk.stores.upkeep.workers(SCHEDULER_ALIVE_MS)
+    items = [
+        {
+            "id": each.id,
+            "kind": each.kind,
+            "places": each.places,
+            "started_at": instant(each.started_at),
+            "seen_at": instant(each.seen_at),
+        }
+        for each in workers
+    ]
+    return {"items": items, "next_cursor": None}
+
+
+def _quotas(tenant: Tenant) -> Shape:
+    return {
+        "runs_per_month": tenant.runs_per_month,
+        "tokens_per_month": tenant.tokens_per_month,
+        "endpoints_max": tenant.endpoints_max,
+        "interval_ms_min": tenant.interval_ms_min,
+    }
