@@ -41,6 +41,9 @@ LOG_EVENTS = {
     "planner started": "The planner judges finished runs from now on.",
     "planner stopped": "It ended.",
     "page skipped": "Judging a page of finished runs raised; its rules did not act on them.",
+    "notifier started": "The notifier takes events in and sends messages from now on.",
+    "notifier stopped": "It ended; messages under way that did not are sent again later, with the same id.",
+    "stream dropped": "An event stream was ended, because its client did not read it.",
     "serving": "The web server answers at this address.",
 }
 
@@ -76,6 +79,8 @@ class Metrics:
         self.dropped = 0
         self.zombies = 0
         self.swept = 0
+        self.deliveries: Counter[str] = Counter()
+        self.streams = 0
         self.database_up = 0
         self.judged = 0
         self.fired = 0
@@ -120,6 +125,13 @@ METRICS = {  # attribute: (kind, name, meaning, label)
     "dropped": ("counter", "mainspring_dropped", "Results dropped when their lease ended.", ""),
     "zombies": ("counter", "mainspring_zombies", "Runs closed by the janitor.", ""),
     "swept": ("counter", "mainspring_swept", "Rows removed by retention.", ""),
+    "deliveries": (
+        "counter",
+        "mainspring_deliveries",
+        "Attempts to deliver a message, by what became of it.",
+        "status",
+    ),
+    "streams": ("gauge", "mainspring_streams", "Event streams that are open in this process.", ""),
     "database_up": ("gauge", "mainspring_database_up", "1 while the database answers.", ""),
     "judged": ("counter", "mainspring_judged", "Finished runs that rules have judged.", ""),
     "fired": ("counter", "mainspring_fired", "Rules that fired.", ""),

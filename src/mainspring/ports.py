@@ -25,6 +25,7 @@ from mainspring.domain.looking import EndpointLook, RunLook, RunPage, StateCount
 from mainspring.domain.rulebook import Decisions, Facts, Page, StoredRule, Want
 from mainspring.domain.run import Body, Outcome, Request, Run, RunStatus
 from mainspring.domain.settling import Finished
+from mainspring.mailroom import OutboxStore, SubscriptionStore
 
 # The address that the request in hand came from, for the audit trail; a door sets it, a store reads it.
 ORIGIN: ContextVar[str] = ContextVar("origin", default="")
@@ -468,3 +469,5 @@ class Stores(Struct, frozen=True):
     audit: AuditStore
     planner: PlannerStore
     look: LookStore
+    subscriptions: SubscriptionStore
+    outbox: OutboxStore

@@ -120,6 +120,16 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     api_requests_per_minute_of_tenant: int = Field(
         default=6_000, ge=0, description="Requests a minute that one tenant may send; 0 is no limit."
     )
+    public_url: str = Field(
+        default="", description="Where people reach this server, e.g. `https://mainspring.example.com`; for links."
+    )
+    smtp_url: str = Field(
+        default="", description="Mail server for alerts: `smtp://user:password@host:587` or `smtps://host:465`."
+    )
+    mail_from: str = Field(default="mainspring@localhost", description="Sender of the mail that alerts send.")
+    allow_apprise: bool = Field(
+        default=False, description="Let alerts go through apprise, which the address guard does not hold back."
+    )
     log_format: Literal["auto", "json", "console"] = Field(
         default="auto", description="Log lines as JSON, or for people; auto: JSON unless on a terminal."
     )

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from mainspring.domain.instant import rfc3339
 
 if TYPE_CHECKING:
+    from mainspring.domain.delivery import Delivery
     from mainspring.domain.endpoint import Endpoint, Job, Tenant
     from mainspring.domain.event import StoredEvent
     from mainspring.domain.governor import Decision, Step
     from mainspring.domain.hint import IntervalHint, OneShotHint
-    from mainspring.domain.run import Body, Run
+    from mainspring.domain.run import Body, Outcome, Run
+    from mainspring.domain.subscription import Subscription
 
 Shape = dict[str, object]
 
@@ -239,4 +241,67 @@ def tenant_shape(tenant: "Tenant") -> Shape:
         "interval_ms_min": tenant.interval_ms_min,
         "runs_this_month": tenant.runs_this_month,
         "signing_keys": len(tenant.signing_keys),
+    }
+
+
+def webhook_shape(webhook: "Subscription") -> Shape:
+    from mainspring.domain.subscription import Webhook
+
+    config = webhook.config
+    assert isinstance(config, Webhook)
+    return {
+        "id": webhook.id,
+        "name": webhook.name,
+        "url": config.url,
+        "types": list(config.types),
+        "description": config.description,
+        **_subscription(webhook),
+    }
+
+
+def _subscription(subscription: "Subscription") -> Shape:
+    return {
+        "enabled": subscription.enabled,
+        "disabled_reason": subscription.disabled_reason or None,
+        "failing_since": instant(subscription.failing_since),
+        "failure_count": subscription.failure_count,
+        "version": subscription.version,
+        "created_at": instant(subscription.created_at),
+        "updated_at": instant(subscription.updated_at),
+    }
+
+
+def delivery_shape(delivery: "Delivery", *, with_payload: bool = False) -> Shape:
+    import msgspec
+
+    shape: Shape = {
+        "id": delivery.id,
+        "subscription_id": delivery.subscription_id,
+        "channel": delivery.channel or None,
+        "type": delivery.type,
+        "status": delivery.status.value,
+        "attempts": delivery.attempt,
+        "next_attempt_at": instant(delivery.next_attempt_at) if delivery.status in ("pending", "held") else None,
+        "created_at": instant(delivery.created_at),
+        "sent_at": instant(delivery.sent_at),
+        "status_code": delivery.status_code,
+        "error": delivery.error,
+        "response": delivery.snippet or None,
+        "duration_ms": delivery.duration_ms,
+    }
+    return shape | {"payload": msgspec.json.decode(delivery.payload)} if with_payload else shape
+
+
+def outcome_shape(outcome: "Outcome") -> Shape:
+    """How an attempt went, for whoever asked for a test."""
+    from mainspring.domain.text import sanitised_view
+
+    body = outcome.body
+    return {
+        "ok": outcome.status == "success",
+        "status_code": outcome.status_code,
+        "error_code": outcome.error_code,
+        "error": outcome.error,
+        "duration_ms": outcome.duration_ms,
+        "response": None if body is None else sanitised_view(body.data, body.content_type)[:500],
     }

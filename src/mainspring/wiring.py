@@ -30,11 +30,15 @@ from mainspring.settings import Settings
 
 if TYPE_CHECKING:
     from mainspring.api.server import WebServer
+    from mainspring.domain.subscription import ChannelKind
+    from mainspring.feed import Feed
+    from mainspring.mailroom import Messenger
     from mainspring.observe import Metrics
     from mainspring.outbound.http import HttpCaller
     from mainspring.outbound.vault import KeyRing
     from mainspring.stores.postgres.database import Database as PostgresDatabase
     from mainspring.stores.sqlite.database import Database as SqliteDatabase
+    from mainspring.workers.notifier import Notifier
     from mainspring.workers.supervisor import Worker
 
 
@@ -115,6 +119,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
     from mainspring.stores.sqlite.configuration import SqliteConfiguration
     from mainspring.stores.sqlite.endpoints import SqliteEndpoints
     from mainspring.stores.sqlite.look import SqliteLook
+    from mainspring.stores.sqlite.notifications import SqliteOutbox, SqliteSubscriptions
     from mainspring.stores.sqlite.planner import SqlitePlanner
     from mainspring.stores.sqlite.runs import SqliteRuns
     from mainspring.stores.sqlite.schedule import SqliteSchedule
@@ -132,6 +137,8 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
         SqliteAudit(database),
         SqlitePlanner(database, schedule.wake, CRON),
         SqliteLook(database),
+        SqliteSubscriptions(database),
+        SqliteOutbox(database),
     )
 
 
@@ -140,6 +147,7 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
     from mainspring.stores.postgres.configuration import PostgresConfiguration
     from mainspring.stores.postgres.endpoints import PostgresEndpoints
     from mainspring.stores.postgres.look import PostgresLook
+    from mainspring.stores.postgres.notifications import PostgresOutbox, PostgresSubscriptions
     from mainspring.stores.postgres.planner import PostgresPlanner
     from mainspring.stores.postgres.runs import PostgresRuns
     from mainspring.stores.postgres.schedule import PostgresSchedule
@@ -157,6 +165,8 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
         PostgresAudit(database),
         PostgresPlanner(database, schedule.wake, CRON),
         PostgresLook(database),
+        PostgresSubscriptions(database),
+        PostgresOutbox(database),
     )
 
 
@@ -304,7 +314,7 @@ class Running(Struct, frozen=True):
     def stores(self) -> Stores:
         return self.desk.stores
 
-    async def supervise(self, *others: "WebServer") -> None:
+    async def supervise(self, *others: "Worker") -> None:
         """Work until a signal comes or a worker ends; drains before it returns."""
         from mainspring.workers.supervisor import supervise
 
@@ -368,8 +378,59 @@ async def run_planner(settings: Settings, on_ready: Callable[[], None]) -> None:
         await supervise([Planner(desk.stores.planner, Metrics(), worker_name())])
 
 
+class Notices(Struct, frozen=True):
+    """What tells others: the feed and the notifier of one process, and how messages leave it."""
+
+    feed: "Feed"
+    notifier: "Notifier"
+    messengers: "dict[ChannelKind, Messenger]"
+
+
+def open_messengers(settings: Settings) -> "dict[ChannelKind, Messenger]":
+    from mainspring.domain.subscription import ChannelKind
+    from mainspring.outbound.mail import Mailer
+    from mainspring.outbound.services import Services
+
+    return {
+        ChannelKind.MAIL: Mailer(settings.smtp_url, settings.mail_from),
+        ChannelKind.APPRISE: Services(settings.allow_apprise),
+    }
+
+
+@asynccontextmanager
+async def open_notices(settings: Settings, desk: Desk, metrics: "Metrics") -> AsyncIterator[Notices]:
+    """The notifier with a caller of its own: a receiver that hangs takes no place from an endpoint's run."""
+    from mainspring.feed import Feed
+    from mainspring.workers.alerter import Alerter
+    from mainspring.workers.courier import Courier
+    from mainspring.workers.notifier import Notifier, NotifierOptions
+
+    caller, messengers, stores = open_caller(settings, desk.vault), open_messengers(settings), desk.stores
+    feed = Feed(stores.runs)
+    late_ms = int(settings.late_after.total_seconds() * 1000)
+    courier = Courier(stores.endpoints, caller, messengers, desk.vault, desk.ids)
+    alerter = Alerter(stores, desk.ids, late_ms, settings.public_url)
+    options = NotifierOptions(worker_name(), keep=settings.keep_events)
+    try:
+        yield Notices(feed, Notifier(stores, feed, courier, alerter, options, metrics), messengers)
+    finally:
+        await caller.aclose()
+
+
+async def run_notifier(settings: Settings, on_ready: Callable[[], None]) -> None:
+    """A notifier alone, as a process of its own, until a signal comes."""
+    from mainspring.observe import Metrics
+    from mainspring.workers.supervisor import supervise
+
+    async with open_desk(settings, actor="notifier") as desk, open_notices(settings, desk, Metrics()) as notices:
+        on_ready()
+        await supervise([notices.feed, notices.notifier])
+
+
 @contextmanager
-def open_web(settings: Settings, running: Running, on_ready: Callable[[str], None]) -> Iterator["WebServer"]:
+def open_web(
+    settings: Settings, running: Running, notices: Notices, on_ready: Callable[[str], None]
+) -> Iterator["WebServer"]:
     """The web server of one process, bound to its port and ready to be supervised beside its workers."""
     from mainspring.api.app import make_app
     from mainspring.api.context import Context
@@ -379,7 +440,16 @@ def open_web(settings: Settings, running: Running, on_ready: Callable[[str], Non
         return replace(running.desk, tenant_id=tenant_id, actor=actor)
 
     checks = {"database": running.check_database}
-    context = Context(running.stores, desk, running.caller, settings, running.metrics.registry(), checks)
+    context = Context(
+        running.stores,
+        desk,
+        running.caller,
+        settings,
+        running.metrics.registry(),
+        checks,
+        notices.feed,
+        notices.messengers,
+    )
     web = WebServer(make_app(context), settings.host, settings.port, on_ready)
     try:
         yield web

@@ -14,6 +14,7 @@ from mainspring.api.context import Context
 from mainspring.domain.access import Principal, Scope
 from mainspring.domain.errors import NotAuthenticated
 from mainspring.domain.schedule import CRON
+from mainspring.feed import Feed
 from mainspring.operations.endpoints import Desk
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
@@ -42,7 +43,7 @@ async def open_app(stores: Stores, clock: Clock, settings: Settings | None = Non
         return Desk(stores, tenant_id, actor, ids, vault, CRON)
 
     chosen = settings or Settings(api_requests_per_minute=0, api_requests_per_minute_of_tenant=0)
-    app = make_app(Context(stores, desk, caller, chosen, CollectorRegistry(), {}))
+    app = make_app(Context(stores, desk, caller, chosen, CollectorRegistry(), {}, Feed(stores.runs), {}))
     app.dependency_overrides[recognise] = recognised
     try:
         yield app

@@ -5,6 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from msgspec import Struct
 from prometheus_client import CollectorRegistry
 
+from mainspring.domain.subscription import ChannelKind
+from mainspring.feed import Feed
+from mainspring.mailroom import Messenger
 from mainspring.operations.endpoints import Desk
 from mainspring.ports import Caller, Stores
 from mainspring.settings import Settings
@@ -21,3 +24,5 @@ class Context(Struct, frozen=True):
     settings: Settings
     registry: CollectorRegistry
     checks: Mapping[str, Check]
+    feed: Feed
+    messengers: Mapping[ChannelKind, Messenger]

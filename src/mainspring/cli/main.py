@@ -19,6 +19,7 @@ from mainspring.cli import (
     run,
     serving,
     tenant,
+    webhook,
     why,
 )
 from mainspring.cli.door import Door
@@ -44,6 +45,7 @@ def mainspring(
 app.command("serve")(serving.serve)
 app.command("scheduler")(serving.scheduler)
 app.add_typer(planner.app, name="planner")
+app.command("notifier")(serving.notifier)
 app.command("migrate")(serving.migrate)
 app.command("settings")(configuration.settings)
 app.command("doctor")(doctor.doctor)
@@ -56,6 +58,7 @@ app.add_typer(run.app, name="run")
 app.command("why")(why.why)
 app.command("next")(why.next_runs)
 app.command("events")(event.events)
+app.add_typer(webhook.app, name="webhook")
 app.add_typer(keys.app, name="signing-key")
 app.add_typer(tenant.app, name="tenant")
 

@@ -27,8 +27,8 @@ def serve(
 ) -> None:
     """Run everything in one process, until it is stopped.
 
-    Scheduler, planner, janitor and the web server with /healthz, /readyz and /metrics. SIGTERM or Ctrl-C lets runs in
-    flight end (MAINSPRING_SHUTDOWN_GRACE) and gives back what did not; a second one ends at once.
+    Scheduler, planner, notifier, janitor and the web server with /healthz, /readyz and /metrics. SIGTERM or Ctrl-C
+    lets runs in flight end (MAINSPRING_SHUTDOWN_GRACE) and gives back what did not; a second one ends at once.
     """
     given = {"host": host, "port": port}
     settings = current_settings().model_copy(update={name: value for name, value in given.items() if value is not None})
@@ -41,6 +41,25 @@ def scheduler() -> None:
     Any number of them may share one PostgreSQL.
     """
     complete(_schedule(current_settings()))
+
+
+def notifier() -> None:
+    """Run the notifier alone: webhooks and alerts.
+
+    Any number of them may share one PostgreSQL; `serve` has one of its own.
+    """
+    from mainspring.wiring import run_notifier
+
+    settings = current_settings()
+
+    async def work() -> None:
+        from mainspring.observe import set_up_logging
+
+        _end_at_once_on_signals()
+        set_up_logging(settings.log_format, settings.log_level)
+        await run_notifier(settings, lambda: _greet(settings, "notifier"))
+
+    complete(work())
 
 
 def migrate(output: OutputOption = Output.TABLE) -> None:
@@ -70,11 +89,14 @@ def migrate(output: OutputOption = Output.TABLE) -> None:
 async def _serve(settings: "Settings") -> None:
     from mainspring.observe import set_up_logging
     from mainspring.ports import EndpointFilter
-    from mainspring.wiring import open_scheduler, open_web
+    from mainspring.wiring import open_notices, open_scheduler, open_web
 
     _end_at_once_on_signals()
     set_up_logging(settings.log_format, settings.log_level)
-    async with open_scheduler(settings) as running:
+    async with (
+        open_scheduler(settings) as running,
+        open_notices(settings, running.desk, running.metrics) as notices,
+    ):
         await _warn_of_rivals(running.stores, settings)
         one = await running.stores.endpoints.endpoints(settings.tenant, EndpointFilter(limit=1))
 
@@ -86,8 +108,8 @@ async def _serve(settings: "Settings") -> None:
                 say(f"  {_command()} endpoint add hello --url https://example.com/ --every 30s")
             sys.stdout.flush()
 
-        with open_web(settings, running, greet) as web:
-            await running.supervise(web)
+        with open_web(settings, running, notices, greet) as web:
+            await running.supervise(web, notices.feed, notices.notifier)
 
 
 async def _schedule(settings: "Settings") -> None:
@@ -98,9 +120,7 @@ async def _schedule(settings: "Settings") -> None:
     set_up_logging(settings.log_format, settings.log_level)
     async with open_scheduler(settings) as running:
         await _warn_of_rivals(running.stores, settings)
-        say(f"Mainspring {__version__} scheduler, without a web server")
-        say(f"Database: {masked(settings.url)}")
-        sys.stdout.flush()
+        _greet(settings, "scheduler")
         await running.supervise()
 
 
@@ -142,3 +162,9 @@ def _command() -> str:
     if shutil.which("mainspring"):
         return "mainspring"
     return f"{sys.executable} -m mainspring" if sys.argv[0].endswith(".py") else sys.argv[0]
+
+
+def _greet(settings: "Settings", what: str) -> None:
+    say(f"Mainspring {__version__} {what}, without a web server")
+    say(f"Database: {masked(settings.url)}")
+    sys.stdout.flush()

@@ -66,6 +66,13 @@ class EventType(StrEnum):
     RULE_FAULTY = "rule.faulty"
     PLANNER_ANALYSED = "planner.analysed"
     PLANNER_MODE_SET = "planner.mode_set"
+    WEBHOOK_CREATED = "webhook.created"
+    WEBHOOK_UPDATED = "webhook.updated"
+    WEBHOOK_DELETED = "webhook.deleted"
+    WEBHOOK_DISABLED = "webhook.disabled"
+    ALERT_CREATED = "alert.created"
+    ALERT_UPDATED = "alert.updated"
+    ALERT_DELETED = "alert.deleted"
 
 
 MEANING: dict[EventType, str] = {
@@ -117,6 +124,13 @@ MEANING: dict[EventType, str] = {
     EventType.RULE_FAULTY: "A rule could not be judged or applied; told once, and it counts as false.",
     EventType.PLANNER_ANALYSED: "A language model looked at an endpoint; the session has the details.",
     EventType.PLANNER_MODE_SET: "The planner was set live, to shadow mode, or off.",
+    EventType.WEBHOOK_CREATED: "A webhook was added; it gets events from now on.",
+    EventType.WEBHOOK_UPDATED: "A webhook's address, events or secret changed, or it was enabled or disabled.",
+    EventType.WEBHOOK_DELETED: "A webhook was deleted with its deliveries.",
+    EventType.WEBHOOK_DISABLED: "A webhook was disabled: it failed for days, or its receiver said it is gone.",
+    EventType.ALERT_CREATED: "An alert was added.",
+    EventType.ALERT_UPDATED: "An alert changed, or was enabled or disabled.",
+    EventType.ALERT_DELETED: "An alert was deleted with its deliveries.",
 }
 
 

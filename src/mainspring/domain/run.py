@@ -66,6 +66,7 @@ class Request(Struct, frozen=True):
     attempt: int
     action: HttpAction
     signing_keys: tuple[str, ...] = ()  # sealed; newest first; not empty means: sign or do not send
+    signing_place: str = ""  # what those keys are sealed to; "": the tenant's signing keys
 
 
 class Body(Struct, frozen=True):

@@ -100,6 +100,8 @@ def _ended(endpoint: Endpoint, finished: Finished, now: datetime) -> tuple[Event
         data["failures"] = endpoint.failure_count
     if outcome.error_code is not None:
         data["error_code"] = outcome.error_code
+    if endpoint.failure_count:
+        data["failure_count"] = endpoint.failure_count
     events = [_event(EventType.RUN_FINISHED, now, claim, data)]
     if outcome.status is RunStatus.TIMEOUT:
         events.append(_event(EventType.RUN_TIMEOUT, now, claim, {"timeout_ms": claim.endpoint.action.timeout_ms}))

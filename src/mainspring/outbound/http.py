@@ -154,7 +154,7 @@ class HttpCaller:
     def _letter(self, plan: Plan, request: Request, secrets: tuple[tuple[str, str], ...]) -> Letter:
         keys: tuple[str, ...] = ()
         if request.signing_keys:
-            place = f"{request.tenant_id}|signing"
+            place = request.signing_place or f"{request.tenant_id}|signing"
             keys = tuple([self._vault.open(sealed, place) for sealed in request.signing_keys])
         lines: list[Line] = [header_line(name, value) for name, value in secrets]
         return write_letter(plan, request, int(self._clock().timestamp()), lines, keys)

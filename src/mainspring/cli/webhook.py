@@ -1,0 +1,243 @@
+"""`mainspring webhook ...`: receivers of events, outside."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
+from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli.table import Column, show_fields, show_table
+from mainspring.shapes import delivery_shape, outcome_shape, webhook_shape
+from mainspring.words import clock, when
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mainspring.domain.delivery import Delivery
+    from mainspring.domain.run import Outcome
+    from mainspring.domain.subscription import Subscription
+    from mainspring.operations.endpoints import Desk
+
+app = Door("Webhooks: receivers of events, outside.")
+
+WebhookName = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Name or id of the webhook.")]
+Types = Annotated[
+    list[str] | None,
+    typer.Option("--type", metavar="EVENT", help="An event, or a family such as run.*; repeatable. All if none."),
+]
+
+
+@app.command("add")
+def add(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Where to send events.")],
+    types: Types = None,
+    name: Annotated[str, typer.Option("--name", help="What to call it; the host if not given.")] = "",
+    description: Annotated[str, typer.Option("--description", help="What it is for.")] = "",
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Send events to a URL from now on, and show the secret they are signed with, once."""
+    from mainspring.operations.webhooks import WebhookDraft, add_webhook
+    from mainspring.wiring import judge_host, new_signing_secret
+
+    secret = new_signing_secret()
+    draft = WebhookDraft(url, name, tuple(types or ()), description, secret=secret)
+    webhook = ask(lambda desk: add_webhook(desk, draft))
+    if output is Output.JSON:
+        show_json({**webhook_shape(webhook), "secret": secret})
+        return
+    say(f"added webhook {webhook.name!r}: {secret}")
+    note("the secret is not shown again; give it to whoever verifies the webhook-signature header")
+    host = str(webhook_shape(webhook)["url"]).split("/")[2].rpartition(":")[0] or str(webhook_shape(webhook)["url"])
+    if why := judge_host(current_settings(), host):
+        note(f"it will not be called: {why}; allow its network with MAINSPRING_ALLOW_CIDRS")
+
+
+@app.command("list")
+def list_webhooks(output: OutputOption = Output.TABLE) -> None:
+    """List the webhooks and how delivery to them goes."""
+    from mainspring.domain.subscription import SubscriptionKind
+    from mainspring.operations.subscriptions import list_subscriptions
+
+    found = ask(lambda desk: list_subscriptions(desk, SubscriptionKind.WEBHOOK))
+    if output is Output.JSON:
+        show_json([webhook_shape(webhook) for webhook in found])
+        return
+    rows = []
+    for webhook in found:
+        shape = webhook_shape(webhook)
+        rows.append((webhook.name, state_of(webhook), ",".join(shape["types"]), str(shape["url"])))  # type: ignore[arg-type]  # of text
+    columns = (
+        Column("WEBHOOK", can_cut=True),
+        Column("STATE"),
+        Column("EVENTS", can_cut=True),
+        Column("URL", tail=True),
+    )
+    show_table(columns, rows, "No webhook yet. Add one: mainspring webhook add https://example.com/hook")
+
+
+@app.command("show")
+def show(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
+    """Show one webhook."""
+    from mainspring.operations.webhooks import find_webhook
+
+    async def work(desk: "Desk") -> tuple["Subscription", "datetime"]:
+        return await find_webhook(desk, name), await desk.stores.schedule.now()
+
+    webhook, now = ask(work)
+    _show(webhook, output, now)
+
+
+@app.command("edit")
+def edit(
+    name: WebhookName,
+    url: Annotated[str | None, typer.Option("--url", help="Where to send events.")] = None,
+    types: Types = None,
+    rename: Annotated[str | None, typer.Option("--name", help="Another name.")] = None,
+    description: Annotated[str | None, typer.Option("--description", help="What it is for.")] = None,
+    enabled: Annotated[
+        bool | None, typer.Option("--enable/--disable", help="Enabled again, it gets what happens from then on.")
+    ] = None,
+    new_secret: Annotated[
+        bool, typer.Option("--new-secret", help="Replace the secret; the old one signs beside it until the next time.")
+    ] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Change what is given about a webhook."""
+    from msgspec.structs import replace
+
+    from mainspring.operations.webhooks import edit_webhook
+    from mainspring.wiring import new_signing_secret
+
+    given: dict[str, object] = {"url": url, "name": rename, "description": description, "enabled": enabled}
+    given["types"] = None if types is None else tuple(types)
+    secret = new_signing_secret() if new_secret else ""
+    changes = {field: value for field, value in given.items() if value is not None} | {"secret": secret}
+    webhook = ask(lambda desk: edit_webhook(desk, name, lambda draft: replace(draft, **changes)))
+    if output is Output.JSON:
+        show_json(webhook_shape(webhook) | ({"secret": secret} if secret else {}))
+        return
+    say(f"changed webhook {webhook.name!r}{f': {secret}' if secret else ''}")
+
+
+@app.command("delete")
+def delete(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
+    """Delete a webhook; what was on its way to it is not sent any more."""
+    from mainspring.domain.subscription import SubscriptionKind
+    from mainspring.operations.subscriptions import delete_subscription
+
+    webhook = ask(lambda desk: delete_subscription(desk, SubscriptionKind.WEBHOOK, name))
+    if output is Output.JSON:
+        show_json({"id": webhook.id, "name": webhook.name, "deleted": True})
+    else:
+        say(f"deleted webhook {webhook.name!r}")
+
+
+@app.command("test")
+def send_test(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
+    """Send a test message now, from here, and tell how it went."""
+    from mainspring.operations.webhooks import test_webhook
+    from mainspring.wiring import open_caller
+
+    settings = current_settings()
+
+    async def work(desk: "Desk") -> "Outcome":
+        caller = open_caller(settings, desk.vault)
+        try:
+            return await test_webhook(desk, caller, name)
+        finally:
+            await caller.aclose()
+
+    outcome = ask(work)
+    show_outcome(outcome, name, output)
+    fail_unless(outcome.status == "success")
+
+
+@app.command("deliveries")
+def deliveries(
+    name: Annotated[str | None, typer.Argument(metavar="[WEBHOOK]", help="Of this webhook alone.")] = None,
+    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1_000, help="The newest so many.")] = 20,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List messages to webhooks, newest first: what became of them, and what the receiver said."""
+    from mainspring.mailroom import DeliveryFilter
+    from mainspring.operations.subscriptions import list_deliveries
+    from mainspring.operations.webhooks import find_webhook
+
+    async def work(desk: "Desk") -> list["Delivery"]:
+        webhook = None if name is None else await find_webhook(desk, name)
+        return await list_deliveries(desk, DeliveryFilter(webhook.id if webhook else None, limit=count))
+
+    show_deliveries(ask(work), output)
+
+
+@app.command("redeliver")
+def redeliver(
+    delivery_id: Annotated[str, typer.Argument(metavar="DELIVERY", help="Id, as `webhook deliveries` shows it.")],
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Send a message that ended once more, with the id it had."""
+    from mainspring.operations.subscriptions import redeliver as send_again
+
+    delivery = ask(lambda desk: send_again(desk, delivery_id))
+    if output is Output.JSON:
+        show_json(delivery_shape(delivery))
+    else:
+        say(f"{delivery.id} is sent again as soon as a notifier runs")
+
+
+def show_deliveries(found: list["Delivery"], output: Output) -> None:
+    if output is Output.JSON:
+        show_json([delivery_shape(each, with_payload=True) for each in found])
+        return
+    rows = [
+        (each.id, each.type, each.status.value, str(each.attempt), clock(each.sent_at), each.error or each.snippet)
+        for each in found
+    ]
+    columns = (
+        Column("DELIVERY"),
+        Column("EVENT"),
+        Column("STATUS"),
+        Column("TRIES"),
+        Column("LAST TRY", spare=True),
+        Column("ANSWER", tail=True),
+    )
+    show_table(columns, rows, "Nothing was sent yet.")
+
+
+def show_outcome(outcome: "Outcome", name: str, output: Output) -> None:
+    shape = outcome_shape(outcome)
+    if output is Output.JSON:
+        show_json(shape)
+    elif shape["ok"]:
+        code = f" ({outcome.status_code})" if outcome.status_code else ""
+        say(f"{name}: delivered in {outcome.duration_ms} ms{code}")
+    else:
+        say(f"{name}: not delivered: {outcome.error}")
+
+
+def state_of(subscription: "Subscription") -> str:
+    if not subscription.enabled:
+        return "disabled"
+    return "failing" if subscription.failing_since else "enabled"
+
+
+def _show(webhook: "Subscription", output: Output, now: "datetime") -> None:
+    shape = webhook_shape(webhook)
+    if output is Output.JSON:
+        show_json(shape)
+        return
+    pairs = [
+        ("webhook", webhook.name),
+        ("id", webhook.id),
+        ("state", f"{state_of(webhook)}{f': {webhook.disabled_reason}' if webhook.disabled_reason else ''}"),
+        ("url", str(shape["url"])),
+        ("events", ", ".join(shape["types"])),  # type: ignore[arg-type]  # of text
+        ("created", when(now, webhook.created_at)),
+    ]
+    if webhook.failing_since is not None:
+        pairs.append(
+            ("failing since", f"{when(now, webhook.failing_since)}, {webhook.failure_count} attempts in a row")
+        )
+    if shape["description"]:
+        pairs.append(("description", str(shape["description"])))
+    show_fields(pairs)

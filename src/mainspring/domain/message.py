@@ -1,0 +1,147 @@
+"""What a message says: an event for a program, a change of state for a person. Pure.
+
+Plain words, in the order in which somebody who was just woken wants them: what, since when, the last error, the next
+run, where to look.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+from msgspec import Struct
+
+from mainspring.domain.alerting import Turn
+from mainspring.domain.duration import format_duration
+from mainspring.domain.event import StoredEvent
+from mainspring.domain.instant import FOREVER, rfc3339
+from mainspring.domain.subscription import AlertKind
+from mainspring.domain.text import clean_text, spelled_out
+
+LISTED_MAX = 20
+ERROR_MAX = 300
+
+
+class Facts(Struct, frozen=True):
+    """What is known about the thing a turn is about."""
+
+    subject: str  # its name
+    since: datetime | None = None
+    failures: int = 0
+    last_error: str = ""
+    next_run_at: datetime | None = None
+    link: str = ""
+
+
+class Message(Struct, frozen=True):
+    type: str
+    at: datetime
+    title: str
+    text: str
+    data: dict[str, object] = {}
+
+
+def event_payload(stored: StoredEvent, endpoint: str | None) -> str:
+    """What a webhook gets of an event."""
+    event = stored.event
+    data = {
+        "cursor": stored.cursor,
+        "endpoint": endpoint,
+        "endpoint_id": event.endpoint_id or None,
+        "run_id": event.run_id or None,
+        "actor": event.actor,
+        "data": event.data,
+    }
+    payload = {"type": event.type.value, "timestamp": rfc3339(event.at), "data": data}
+    return msgspec.json.encode(payload).decode()
+
+
+def message_payload(message: Message) -> str:
+    data = {"title": message.title, "text": message.text, **message.data}
+    payload = {"type": message.type, "timestamp": rfc3339(message.at), "data": data}
+    return msgspec.json.encode(payload).decode()
+
+
+def read_message(payload: str) -> tuple[str, str]:
+    """Title and text of a payload of an alert."""
+    data = msgspec.json.decode(payload)["data"]
+    return str(data["title"]), str(data["text"])
+
+
+def compose(turn: Turn, facts: Facts, now: datetime) -> Message:
+    """One change of state in words."""
+    assert turn.tells is not None
+    name = spelled_out(facts.subject)
+    title, sentence = _said(turn, facts, name)
+    since = facts.since or turn.state.since
+    lines = [sentence, "", f"Since:      {_clock(since)}{_ago(since, now)}"]
+    if facts.last_error and turn.tells is not AlertKind.RECOVERED:
+        lines.append(f"Last error: {clean_text(spelled_out(facts.last_error), ERROR_MAX)}")
+    if facts.next_run_at is not None:
+        lines.append(f"Next run:   {_clock(facts.next_run_at)}")
+    lines.append(f"Alert:      {spelled_out(turn.alert.name)}")
+    if facts.link:
+        lines += ["", facts.link]
+    data: dict[str, object] = {
+        "alert": turn.alert.name,
+        "alert_id": turn.alert.id,
+        "kind": turn.tells.value,
+        "trouble": turn.state.trouble.value,
+        "subject": facts.subject,
+        "subject_id": turn.state.subject_id,
+        "since": rfc3339(since),
+        "last_error": facts.last_error or None,
+        "next_run_at": None if facts.next_run_at is None else rfc3339(facts.next_run_at),
+        "run_id": turn.run_id or None,
+        "link": facts.link or None,
+    }
+    return Message(f"alert.{turn.tells.value}", turn.at, title, "\n".join(lines), data)
+
+
+def sum_up(messages: Sequence[Message], why: str, now: datetime) -> Message:
+    """Many messages as one: their titles, and the words of none."""
+    listed = [f"- {_clock(each.at)}  {each.title}" for each in messages[:LISTED_MAX]]
+    if len(messages) > LISTED_MAX:
+        listed.append(f"- and {len(messages) - LISTED_MAX} more")
+    title = f"{len(messages)} alerts {why}"
+    text = "\n".join([f"{title}:", "", *listed])
+    parts = [{"type": each.type, **each.data} for each in messages]
+    return Message("alert.digest", now, title, text, {"alerts": parts})
+
+
+def _said(turn: Turn, facts: Facts, name: str) -> tuple[str, str]:
+    match turn.tells:
+        case AlertKind.FAILING:
+            count = f"{facts.failures} runs in a row" if facts.failures > 1 else "its last run"
+            return f"{name} is failing", f"{name} is failing: {count} did not succeed."
+        case AlertKind.PARKED:
+            what = f"{name} was parked"
+            return what, f"{what}: its workers were lost too often in a row. It does not run until it is resumed."
+        case AlertKind.LATE:
+            return f"{name} is late", f"{name} is late: it is due and has not started."
+        case AlertKind.QUOTA:
+            what = f"{name} has used up its runs of the month"
+            return what, f"{what}. Its endpoints wait for the next one, or for a higher quota."
+        case AlertKind.WEBHOOK_DISABLED:
+            what = f"webhook {name} was disabled"
+            return what, f"{what}: {turn.data.get('reason', 'it failed for too long')}."
+        case _:
+            return _well(turn, name)
+
+
+def _well(turn: Turn, name: str) -> tuple[str, str]:
+    match turn.state.trouble:
+        case AlertKind.LATE:
+            return f"{name} is on time again", f"{name} is on time again."
+        case AlertKind.QUOTA:
+            return f"{name} may run again", f"{name} may run again: its quota allows it."
+        case _:
+            return f"{name} has recovered", f"{name} has recovered: its last run succeeded."
+
+
+def _clock(at: datetime) -> str:
+    return "never" if at >= FOREVER else f"{at.replace(microsecond=0, tzinfo=None).isoformat(sep=' ')} UTC"
+
+
+def _ago(at: datetime, now: datetime) -> str:
+    seconds = int((now - at).total_seconds())
+    return f" ({format_duration(seconds * 1_000)} ago)" if seconds > 0 else ""

@@ -1,0 +1,100 @@
+"""What webhooks and alerts have in common for those who keep them: found, written, deleted, looked after."""
+
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from mainspring.domain.delivery import Delivery
+from mainspring.domain.errors import Conflict, NotFound, QuotaExceeded
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.subscription import Subscription, SubscriptionKind
+from mainspring.mailroom import DeliveryFilter
+from mainspring.operations.endpoints import Desk
+
+SUBSCRIPTIONS_MAX = 100  # of one tenant and kind: every event is looked at for each of them
+DESCRIPTION_MAX = 1_000
+_DELETED = {
+    SubscriptionKind.WEBHOOK: EventType.WEBHOOK_DELETED,
+    SubscriptionKind.ALERT: EventType.ALERT_DELETED,
+}
+
+
+async def list_subscriptions(desk: Desk, kind: SubscriptionKind) -> list[Subscription]:
+    return await desk.stores.subscriptions.subscriptions(desk.tenant_id, kind)
+
+
+async def find_subscription(desk: Desk, kind: SubscriptionKind, name_or_id: str) -> Subscription:
+    there = await list_subscriptions(desk, kind)
+    for each in there:
+        if name_or_id in (each.id, each.name):
+            return each
+    raise NotFound(kind, name_or_id, tuple(each.name for each in there))
+
+
+async def check_room(desk: Desk, kind: SubscriptionKind) -> list[Subscription]:
+    """Those that are there, where there may be one more."""
+    there = await list_subscriptions(desk, kind)
+    if len(there) >= SUBSCRIPTIONS_MAX:
+        raise QuotaExceeded(
+            f"tenant {desk.tenant_id!r} has {len(there)} {kind}s, as many as there may be; delete one",
+            quota=f"{kind}s",
+            limit=SUBSCRIPTIONS_MAX,
+        )
+    return there
+
+
+async def put_subscription(desk: Desk, edited: Subscription, event: Event, now: datetime) -> Subscription:
+    written = replace(edited, version=edited.version + 1, updated_at=now)
+    if not await desk.stores.subscriptions.put_subscription(written, event):
+        raise Conflict(
+            f"{written.kind} {written.name!r} was changed by somebody else meanwhile; look at it and try again",
+            kind=written.kind,
+            name=written.name,
+        )
+    return written
+
+
+async def delete_subscription(desk: Desk, kind: SubscriptionKind, name_or_id: str) -> Subscription:
+    """With its deliveries: what was on its way to it is not sent any more."""
+    found = await find_subscription(desk, kind, name_or_id)
+    now = await desk.stores.schedule.now()
+    event = told(desk, _DELETED[kind], now, found)
+    if not await desk.stores.subscriptions.delete_subscription(desk.tenant_id, found.id, event):
+        raise NotFound(kind, name_or_id)
+    return found
+
+
+async def list_deliveries(desk: Desk, wanted: DeliveryFilter) -> list[Delivery]:
+    return await desk.stores.subscriptions.deliveries(desk.tenant_id, wanted)
+
+
+async def redeliver(desk: Desk, delivery_id: str) -> Delivery:
+    """Send a delivery that ended once more, with the id it had, from its first attempt on."""
+    again = await desk.stores.subscriptions.redeliver(desk.tenant_id, delivery_id)
+    if again is not None:
+        return again
+    if await desk.stores.subscriptions.deliveries(desk.tenant_id, DeliveryFilter(id=delivery_id)):
+        raise Conflict(
+            f"delivery {delivery_id!r} is still on its way; wait until it has ended", kind="delivery", name=delivery_id
+        )
+    raise NotFound("delivery", delivery_id)
+
+
+def switched(subscription: Subscription, enabled: bool, now: datetime) -> Subscription:
+    """Enabled again it starts afresh: what failed is forgiven, and what happened meanwhile is not made up for."""
+    if enabled == subscription.enabled:
+        return subscription
+    if not enabled:
+        return replace(subscription, enabled=False)
+    return replace(
+        subscription, enabled=True, active_since=now, failing_since=None, failure_count=0, disabled_reason=""
+    )
+
+
+def told(desk: Desk, kind: EventType, now: datetime, subscription: Subscription) -> Event:
+    data: dict[str, object] = {
+        str(subscription.kind): subscription.id,
+        "name": subscription.name,
+        "enabled": subscription.enabled,
+    }
+    return Event(kind, now, desk.tenant_id, actor=desk.actor, data=data)

@@ -1,0 +1,133 @@
+"""What a user may ask for about webhooks: receivers of events, outside.
+
+A webhook's secret is shown once, when it is made or replaced. While it is being replaced, messages carry a signature
+by the old one too.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.domain.definition import check_text
+from mainspring.domain.delivery import webhook_request
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.event import EventType
+from mainspring.domain.instant import rfc3339
+from mainspring.domain.name import NAME_LENGTH_MAX, check_name
+from mainspring.domain.run import Outcome
+from mainspring.domain.selection import check_types
+from mainspring.domain.subscription import SECRETS_MAX, Subscription, SubscriptionKind, Webhook, secret_place
+from mainspring.domain.target import check_url
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.subscriptions import (
+    DESCRIPTION_MAX,
+    SUBSCRIPTIONS_MAX,
+    check_room,
+    find_subscription,
+    put_subscription,
+    switched,
+    told,
+)
+from mainspring.ports import Caller
+
+
+class WebhookDraft(Struct, frozen=True):
+    """A webhook as its owner describes it. `name` "" takes the host's; `secret` "" keeps the one there is."""
+
+    url: str
+    name: str = ""
+    types: tuple[str, ...] = ()
+    description: str = ""
+    enabled: bool = True
+    secret: str = ""
+
+
+async def add_webhook(desk: Desk, draft: WebhookDraft) -> Subscription:
+    """It gets what happens from now on. `draft.secret` must be given: a `whsec_` secret that signs its messages."""
+    there = await check_room(desk, SubscriptionKind.WEBHOOK)
+    now = await desk.stores.schedule.now()
+    webhook_id = desk.ids.new("whk", now)
+    url, host = _checked_url(desk, draft.url)
+    name = draft.name or _free_name(host, {each.name for each in there})
+    config = Webhook(
+        url,
+        check_types(draft.types),
+        (desk.vault.seal(draft.secret, secret_place(desk.tenant_id, webhook_id)),),
+        check_text(draft.description, "description", DESCRIPTION_MAX),
+    )
+    name = check_name(name, field="name", kind="webhook")
+    webhook = Subscription(webhook_id, desk.tenant_id, name, config, draft.enabled, 1, now, now, now)
+    await desk.stores.subscriptions.add_subscription(webhook, told(desk, EventType.WEBHOOK_CREATED, now, webhook))
+    return webhook
+
+
+async def find_webhook(desk: Desk, name_or_id: str) -> Subscription:
+    return await find_subscription(desk, SubscriptionKind.WEBHOOK, name_or_id)
+
+
+async def edit_webhook(desk: Desk, name_or_id: str, edit: Callable[[WebhookDraft], WebhookDraft]) -> Subscription:
+    """Change what `edit` changes; enabling it again forgives what failed, and past events are not made up for."""
+    found = await find_webhook(desk, name_or_id)
+    before = draft_of(found)
+    wanted = edit(before)
+    now = await desk.stores.schedule.now()
+    config = _config(found)
+    secrets = config.secrets
+    if wanted.secret:
+        new = desk.vault.seal(wanted.secret, secret_place(desk.tenant_id, found.id))
+        secrets = (new, *secrets)[:SECRETS_MAX]
+    edited = replace(
+        found,
+        name=check_name(wanted.name, field="name", kind="webhook"),
+        config=Webhook(
+            config.url if wanted.url == before.url else _checked_url(desk, wanted.url)[0],
+            check_types(wanted.types),
+            secrets,
+            check_text(wanted.description, "description", DESCRIPTION_MAX),
+        ),
+    )
+    edited = switched(edited, wanted.enabled, now)
+    return await put_subscription(desk, edited, told(desk, EventType.WEBHOOK_UPDATED, now, edited), now)
+
+
+async def test_webhook(desk: Desk, caller: Caller, name_or_id: str) -> Outcome:
+    """Send a `webhook.test` message now, once, also where it is disabled; nothing is recorded."""
+    found = await find_webhook(desk, name_or_id)
+    now = await desk.stores.schedule.now()
+    payload = {
+        "type": "webhook.test",
+        "timestamp": rfc3339(now),
+        "data": {"webhook": found.id, "name": found.name, "text": "This is a test. Nothing happened."},
+    }
+    message_id = desk.ids.new("msg", now)
+    return await caller.call(webhook_request(found, message_id, msgspec.json.encode(payload).decode(), now, 1))
+
+
+def draft_of(webhook: Subscription) -> WebhookDraft:
+    config = _config(webhook)
+    return WebhookDraft(config.url, webhook.name, config.types, config.description, webhook.enabled)
+
+
+def _checked_url(desk: Desk, url: str) -> tuple[str, str]:
+    """The address in its one written form, and its host."""
+    target = check_url(url, desk.allow_ports)
+    host = target.host_key.rpartition(":")[0]
+    if why := desk.never_called(host):
+        raise InvalidInput(
+            f"url {target.url[:100]!r} is never called: {why}; choose another receiver", field="url", value=target.url
+        )
+    return target.url, host
+
+
+def _free_name(host: str, taken: set[str]) -> str:
+    """The host, or with a number where another webhook has it already."""
+    short = host[: NAME_LENGTH_MAX - 5]
+    names = (short, *(f"{short} {count}" for count in range(2, SUBSCRIPTIONS_MAX + 2)))
+    return next(name for name in names if name not in taken)
+
+
+def _config(webhook: Subscription) -> Webhook:
+    assert isinstance(webhook.config, Webhook)
+    return webhook.config

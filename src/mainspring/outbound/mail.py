@@ -1,0 +1,156 @@
+"""Send mail through the operator's server: `smtp://user:password@host:587` or `smtps://host:465`.
+
+STARTTLS is used wherever the server offers it, and its certificate is checked; a password never goes out in the clear,
+except to this machine. `?tls=never` switches STARTTLS off for a server whose certificate is none.
+Every ending is an Outcome: only a server's own words are in it, never the password.
+"""
+
+import asyncio
+import smtplib
+import ssl
+import time
+from email.headerregistry import Address
+from email.message import EmailMessage
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from msgspec import Struct
+
+from mainspring.domain.errors import InvalidInput, Misconfigured
+from mainspring.domain.run import Outcome, RunStatus
+from mainspring.domain.text import clean_text, spelled_out
+
+TIMEOUT_S = 20
+SUBJECT_MAX = 200
+LOCAL = ("localhost", "127.0.0.1", "::1")
+SETTING = "MAINSPRING_SMTP_URL"
+
+
+class MailServer(Struct, frozen=True):
+    host: str
+    port: int
+    user: str = ""
+    password: str = ""
+    implicit_tls: bool = False
+    never_tls: bool = False
+
+
+def read_server(url: str) -> MailServer:
+    """The server that a URL names. The message of a refusal shows nothing of it: it may hold a password."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise _refused() from None
+    tls = parse_qs(parts.query).get("tls", [""])[0]
+    if parts.scheme not in ("smtp", "smtps") or not host or tls not in ("", "never"):
+        raise _refused()
+    implicit = parts.scheme == "smtps"
+    return MailServer(
+        host,
+        port or (465 if implicit else 587 if parts.username else 25),
+        unquote(parts.username or ""),
+        unquote(parts.password or ""),
+        implicit,
+        tls == "never",
+    )
+
+
+def check_address(text: str, *, field: str = "to") -> str:
+    """A mail address as one person writes it; no list, no name, no line break."""
+    address = text.strip()
+    try:
+        checked = Address(addr_spec=address)
+    except (ValueError, IndexError, AttributeError):
+        checked = None
+    if checked is None or not checked.username or "." not in checked.domain or not address.isprintable():
+        raise InvalidInput(
+            f"{field} '{spelled_out(text)[:80]}' is no mail address; write it as name@example.com",
+            field=field,
+            value=text[:80],
+        )
+    return address
+
+
+class Mailer:
+    """Sends as `sender`. Without a server every message fails, in words that name the setting."""
+
+    def __init__(self, url: str, sender: str) -> None:
+        self._server = read_server(url) if url else None
+        self._sender = sender
+
+    async def send(self, to: str, title: str, text: str, message_id: str) -> Outcome:
+        if self._server is None:
+            return _failed(f"no mail server is set; set {SETTING} to smtp://host:port, and MAINSPRING_MAIL_FROM", 0)
+        started = time.monotonic()
+        message = _letter(self._sender, to, title, text, message_id)
+        try:
+            await asyncio.to_thread(_deliver, self._server, message, self._sender, to)
+        except (smtplib.SMTPException, OSError, ssl.SSLError, ValueError) as fault:
+            return _failed(_in_words(fault), _ms_since(started))
+        return Outcome(RunStatus.SUCCESS, _ms_since(started))
+
+
+def _deliver(server: MailServer, message: EmailMessage, sender: str, to: str) -> None:
+    context = ssl.create_default_context()
+    if server.implicit_tls:
+        session: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=TIMEOUT_S, context=context)
+    else:
+        session = smtplib.SMTP(server.host, server.port, timeout=TIMEOUT_S)
+    with session:
+        session.ehlo()
+        is_sealed = server.implicit_tls
+        if not is_sealed and not server.never_tls and session.has_extn("starttls"):
+            session.starttls(context=context)
+            session.ehlo()
+            is_sealed = True
+        if server.user:
+            if not is_sealed and server.host not in LOCAL:
+                raise ValueError(
+                    "the server offers no encryption, and a password is not sent in the clear; use smtps:// or a "
+                    "server with STARTTLS"
+                )
+            session.login(server.user, server.password)
+        session.send_message(message, sender, [to])
+
+
+def _letter(sender: str, to: str, title: str, text: str, message_id: str) -> EmailMessage:
+    message = EmailMessage()
+    message["Subject"] = f"[Mainspring] {clean_text(spelled_out(title), SUBJECT_MAX)}"
+    message["From"] = sender
+    message["To"] = to
+    # The same for every attempt: a mailbox that has seen it shows it once.
+    message["Message-ID"] = f"<{message_id}@{sender.rpartition('@')[2] or 'mainspring'}>"
+    message["Auto-Submitted"] = "auto-generated"  # so that nobody's holiday answers
+    message.set_content(clean_text(text, 100_000) + "\n")
+    return message
+
+
+def _in_words(fault: Exception) -> str:
+    if isinstance(fault, smtplib.SMTPRecipientsRefused):
+        ((code, words),) = list(fault.recipients.values())[:1]
+        return f"the mail server refused the recipient: {code} {_text(words)}"
+    if isinstance(fault, smtplib.SMTPAuthenticationError):
+        return f"the mail server refused user or password: {fault.smtp_code} {_text(fault.smtp_error)}"
+    if isinstance(fault, smtplib.SMTPResponseException):
+        return f"the mail server answered {fault.smtp_code} {_text(fault.smtp_error)}"
+    return f"the mail could not be sent: {fault}"
+
+
+def _text(words: bytes | str) -> str:
+    return words.decode(errors="replace") if isinstance(words, bytes) else words
+
+
+def _failed(why: str, duration_ms: int) -> Outcome:
+    return Outcome(RunStatus.FAILURE, duration_ms, error_code="mail", error=clean_text(spelled_out(why), 500))
+
+
+def _ms_since(started: float) -> int:
+    return int((time.monotonic() - started) * 1_000)
+
+
+def _refused() -> Misconfigured:
+    return Misconfigured(
+        f"{SETTING} is no address of a mail server; write smtp://user:password@host:587 or smtps://host:465, special "
+        "characters percent-encoded",
+        setting=SETTING,
+    )

@@ -1,0 +1,180 @@
+"""Subscriptions, the outbox and the states of alerts, on PostgreSQL."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import asyncpg
+
+from mainspring.domain.alerting import AlertState, Late
+from mainspring.domain.delivery import Delivery, Merge, Settle
+from mainspring.domain.event import Event
+from mainspring.domain.subscription import Subscription, SubscriptionKind
+from mainspring.mailroom import DeliveryFilter, Intake
+from mainspring.stores.notices import (
+    DELIVERY_COLUMNS,
+    delivery_from,
+    delivery_values,
+    grouped,
+    named_twice,
+    outcome_values,
+    state_from,
+    state_values,
+    subscription_from,
+    subscription_values,
+)
+from mainspring.stores.postgres.database import Database, Session, columns
+from mainspring.stores.postgres.endpoints import add_events
+from mainspring.stores.rows import id_floor, stored_events
+
+HELD_PER_ROUND = 1_000
+
+
+class _MovedMeanwhile(Exception):
+    """Another notifier was first; nothing of this transaction stays."""
+
+
+class PostgresSubscriptions:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def add_subscription(self, subscription: Subscription, event: Event) -> None:
+        async with self._db.transaction() as session:
+            await _begin(session)
+            try:
+                await session.run("add_subscription", *subscription_values(subscription))
+            except asyncpg.UniqueViolationError as fault:
+                raise named_twice(subscription) from fault
+            await add_events(session, [event])
+
+    async def subscriptions(self, tenant_id: str | None, kind: SubscriptionKind | None) -> list[Subscription]:
+        async with self._db.statement() as session:
+            return [subscription_from(row) for row in await session.rows("subscriptions", tenant_id, kind)]
+
+    async def put_subscription(self, subscription: Subscription, event: Event) -> bool:
+        s = subscription
+        async with self._db.transaction() as session:
+            try:
+                changed = await session.run(
+                    "put_subscription", s.name, subscription_values(s)[4], s.enabled, s.version, s.updated_at,
+                    s.active_since, s.failing_since, s.failure_count, s.disabled_reason, s.tenant_id, s.id,
+                )  # fmt: skip
+            except asyncpg.UniqueViolationError as fault:
+                raise named_twice(subscription) from fault
+            if changed:
+                await add_events(session, [event])
+            return bool(changed)
+
+    async def delete_subscription(self, tenant_id: str, subscription_id: str, event: Event) -> bool:
+        async with self._db.transaction() as session:
+            if not await session.run("delete_subscription", tenant_id, subscription_id):
+                return False
+            await session.run("delete_deliveries", subscription_id)
+            await session.run("delete_alert_states", subscription_id)
+            await add_events(session, [event])
+            return True
+
+    async def deliveries(self, tenant_id: str, wanted: DeliveryFilter) -> list[Delivery]:
+        async with self._db.statement() as session:
+            rows = await session.rows(
+                "deliveries", tenant_id, wanted.subscription_id, wanted.status, wanted.id, wanted.before_id,
+                wanted.limit,
+            )  # fmt: skip
+        return [delivery_from(row) for row in rows]
+
+    async def redeliver(self, tenant_id: str, delivery_id: str) -> Delivery | None:
+        now = await self._db.now()
+        async with self._db.statement() as session:
+            rows = await session.rows("redeliver", now, tenant_id, delivery_id)
+        return delivery_from(rows[0]) if rows else None
+
+    async def alert_states(self, tenant_id: str | None) -> list[AlertState]:
+        async with self._db.statement() as session:
+            return [state_from(row) for row in await session.rows("alert_states", tenant_id)]
+
+
+class PostgresOutbox:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def position(self) -> str:
+        async with self._db.transaction() as session:
+            found = await session.value("outbox_position")
+            return str(await _begin(session) if found is None else found)
+
+    async def take_in(self, intake: Intake) -> bool:
+        try:
+            async with self._db.transaction() as session:
+                if intake.before is not None and not await session.run("move_outbox", intake.after, intake.before):
+                    raise _MovedMeanwhile
+                for state in intake.states:
+                    if not await session.run("put_alert_state", *state_values(state)):
+                        raise _MovedMeanwhile
+                if intake.deliveries:
+                    rows = [delivery_values(each) for each in intake.deliveries]
+                    await session.run("add_deliveries", *columns(rows, len(DELIVERY_COLUMNS)))
+        except _MovedMeanwhile:
+            return False
+        return True
+
+    async def late(self, late_ms: int, limit: int) -> list[Late]:
+        before = await self._db.now() - timedelta(milliseconds=late_ms)
+        async with self._db.statement() as session:
+            return [Late(*row) for row in await session.rows("late_endpoints", before, limit)]  # type: ignore[arg-type]  # columns
+
+    async def claim_deliveries(
+        self, limit: int, per_receiver: int, lease_ms: int, busy: Sequence[str]
+    ) -> list[Delivery]:
+        async with self._db.transaction() as session:
+            now = await self._db.now_in(session)
+            until = now + timedelta(milliseconds=lease_ms)
+            rows = await session.rows("claim_deliveries", now, list(busy), per_receiver, limit, until)
+        return [delivery_from(row) for row in rows]
+
+    async def finish_delivery(self, delivery: Delivery, settle: Settle) -> Delivery | None:
+        async with self._db.transaction() as session:
+            # First the subscription: who deletes it, or ends another delivery of it, locks it first too.
+            old = [subscription_from(row) for row in await session.rows("subscription", delivery.subscription_id)]
+            rows = await session.rows("delivery_begun", delivery.id, delivery.attempt)
+            if not rows:
+                return None
+            settled = settle(delivery_from(rows[0]), old[0] if old else None, await self._db.now_in(session))
+            await session.run("put_delivery", *outcome_values(settled.delivery))
+            new = settled.subscription
+            if new is not None and new != old[0]:
+                await session.run(
+                    "put_subscription_health", new.enabled, new.updated_at, new.failing_since, new.failure_count,
+                    new.disabled_reason, new.id,
+                )  # fmt: skip
+            await add_events(session, settled.events)
+            return settled.delivery
+
+    async def release_held(self, merge: Merge) -> int:
+        async with self._db.transaction() as session:
+            now = await self._db.now_in(session)
+            held = [delivery_from(row) for row in await session.rows("held_deliveries", now, HELD_PER_ROUND)]
+            for group in grouped(held):
+                merged = merge(group, now)
+                if len(group) == 1:
+                    await session.run("put_delivery", *outcome_values(merged))
+                    continue
+                await session.run("add_deliveries", *columns([delivery_values(merged)], len(DELIVERY_COLUMNS)))
+                for each in group:
+                    await session.run("digest_delivery", each.id)
+            return len(held)
+
+    async def next_attempt_at(self) -> datetime | None:
+        async with self._db.statement() as session:
+            return await session.value("next_attempt_at")  # type: ignore[return-value]  # timestamptz
+
+    async def sweep_deliveries(self, before: datetime, batch: int) -> int:
+        async with self._db.statement() as session:
+            await session.run("sweep_alert_states", before)
+            return await session.run("sweep_deliveries", id_floor("msg", before), batch)
+
+
+async def _begin(session: Session) -> str:
+    """The position; the newest event's where there was none. Read before whoever subscribes now is there."""
+    rows = await session.rows("latest_events", None, 1)
+    newest = stored_events([(row[0], row[1]) for row in rows])  # type: ignore[misc]  # columns
+    await session.run("begin_outbox", newest[-1].cursor if newest else "")
+    return str(await session.value("outbox_position"))

@@ -1,0 +1,168 @@
+-- Subscriptions, deliveries and alerts.
+
+-- name: add_subscription
+-- A new webhook or alert.
+INSERT INTO subscription (id, tenant_id, kind, name, config, enabled, version, created_at, updated_at, active_since,
+       failing_since, failure_count, disabled_reason)
+VALUES (:id, :tenant_id, :kind, :name, :config, :enabled, :version, :created_at, :updated_at, :active_since,
+        :failing_since, :failure_count, :disabled_reason);
+
+-- name: subscriptions
+-- Webhooks and alerts by name, of one tenant or of all, of one kind or of both.
+SELECT id, tenant_id, kind, name, config, enabled, version, created_at, updated_at, active_since,
+       failing_since, failure_count, disabled_reason FROM subscription
+WHERE (:tenant_id::text IS NULL OR tenant_id = :tenant_id) AND (:kind::text IS NULL OR kind = :kind)
+ORDER BY name, id;
+
+-- name: subscription
+-- One of them, by its id, to be changed.
+SELECT id, tenant_id, kind, name, config, enabled, version, created_at, updated_at, active_since,
+       failing_since, failure_count, disabled_reason FROM subscription WHERE id = :id FOR UPDATE;
+
+-- name: put_subscription
+-- What its owner wrote, where nobody wrote meanwhile.
+UPDATE subscription SET name = :name, config = :config, enabled = :enabled, version = :version,
+    updated_at = :updated_at, active_since = :active_since, failing_since = :failing_since,
+    failure_count = :failure_count, disabled_reason = :disabled_reason
+WHERE tenant_id = :tenant_id AND id = :id AND version = :version - 1;
+
+-- name: put_subscription_health
+-- How its delivery goes, and whether that disabled it.
+UPDATE subscription SET enabled = :enabled, updated_at = :updated_at, failing_since = :failing_since,
+    failure_count = :failure_count, disabled_reason = :disabled_reason
+WHERE id = :id;
+
+-- name: delete_subscription
+-- A webhook or an alert ends.
+DELETE FROM subscription WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: delete_deliveries
+-- What was on its way to it, and what had arrived.
+DELETE FROM delivery WHERE subscription_id = :subscription_id;
+
+-- name: delete_alert_states
+-- What it knew of the things it watched.
+DELETE FROM alert_state WHERE subscription_id = :subscription_id;
+
+-- name: deliveries
+-- A tenant's deliveries, newest first.
+SELECT id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
+       happened_at, sent_at, status_code, error, snippet, duration_ms FROM delivery
+WHERE tenant_id = :tenant_id AND (:subscription_id::text IS NULL OR subscription_id = :subscription_id)
+  AND (:status::text IS NULL OR status = :status) AND (:id::text IS NULL OR id = :id)
+  AND (:before::text IS NULL OR id < :before)
+ORDER BY id DESC LIMIT :limit;
+
+-- name: redeliver
+-- Send a delivery that ended once more, from its first attempt on.
+UPDATE delivery SET status = 'pending', attempt = 0, next_attempt_at = :now
+WHERE tenant_id = :tenant_id AND id = :id AND status <> 'pending'
+RETURNING id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
+       happened_at, sent_at, status_code, error, snippet, duration_ms;
+
+-- name: alert_states
+-- How alerts see what they watch, of one tenant or of all.
+SELECT subscription_id, tenant_id, trouble, subject_id, is_open, since, revision, notified_at, notify_at
+FROM alert_state WHERE :tenant_id::text IS NULL OR tenant_id = :tenant_id;
+
+-- name: put_alert_state
+-- Move a state on, where nobody moved it meanwhile.
+INSERT INTO alert_state (subscription_id, tenant_id, trouble, subject_id, is_open, since, revision, notified_at, notify_at)
+VALUES (:subscription_id, :tenant_id, :trouble, :subject_id, :is_open, :since, :revision, :notified_at, :notify_at)
+ON CONFLICT (subscription_id, trouble, subject_id) DO UPDATE
+SET is_open = excluded.is_open, since = excluded.since, revision = excluded.revision,
+    notified_at = excluded.notified_at, notify_at = excluded.notify_at
+WHERE alert_state.revision = excluded.revision - 1;
+
+-- name: outbox_position
+-- How far the events have been taken in.
+SELECT cursor FROM outbox_position;
+
+-- name: begin_outbox
+-- Where taking in begins, if it never began.
+INSERT INTO outbox_position (id, cursor) VALUES (1, :cursor) ON CONFLICT (id) DO NOTHING;
+
+-- name: move_outbox
+-- Take in up to here, where nobody did so meanwhile.
+UPDATE outbox_position SET cursor = :after WHERE cursor = :before;
+
+-- name: add_deliveries
+-- One delivery for one message to one channel, of subscriptions that are still there.
+INSERT INTO delivery (id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
+       happened_at, sent_at, status_code, error, snippet, duration_ms)
+SELECT new.* FROM unnest(
+    :id::text[], :tenant_id::text[], :subscription_id::text[], :channel::text[], :key::text[], :type::text[],
+    :payload::text[], :status::text[], :attempt::bigint[], :next_attempt_at::timestamptz[],
+    :created_at::timestamptz[], :happened_at::timestamptz[], :sent_at::timestamptz[], :status_code::bigint[],
+    :error::text[], :snippet::text[], :duration_ms::bigint[]
+) AS new (id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
+       happened_at, sent_at, status_code, error, snippet, duration_ms)
+WHERE EXISTS (SELECT FROM subscription WHERE subscription.id = new.subscription_id)
+ON CONFLICT DO NOTHING;
+
+-- name: claim_deliveries
+-- Begin due deliveries once more, a few of each receiver; rows another notifier has locked are skipped.
+WITH due AS (
+        SELECT delivery.id, ROW_NUMBER() OVER (
+            PARTITION BY subscription_id ORDER BY next_attempt_at, delivery.id) AS place, next_attempt_at
+        FROM delivery JOIN subscription ON subscription.id = subscription_id AND enabled
+        WHERE status = 'pending' AND next_attempt_at <= :now
+          AND NOT subscription_id = ANY (:busy::text[])
+), picked AS (
+    SELECT id FROM delivery
+    WHERE id IN (SELECT id FROM due WHERE place <= :per_receiver ORDER BY next_attempt_at, id LIMIT :limit)
+      AND status = 'pending' AND next_attempt_at <= :now
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE delivery SET attempt = attempt + 1, next_attempt_at = :until FROM picked WHERE delivery.id = picked.id
+RETURNING delivery.id, delivery.tenant_id, delivery.subscription_id, delivery.channel, delivery.key,
+          delivery.type, delivery.payload, delivery.status, delivery.attempt, delivery.next_attempt_at,
+          delivery.created_at, delivery.happened_at, delivery.sent_at, delivery.status_code, delivery.error,
+          delivery.snippet, delivery.duration_ms;
+
+-- name: delivery_begun
+-- A delivery whose attempt is still the caller's.
+SELECT id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
+       happened_at, sent_at, status_code, error, snippet, duration_ms FROM delivery
+WHERE id = :id AND attempt = :attempt AND status = 'pending' FOR UPDATE;
+
+-- name: put_delivery
+-- What became of a delivery.
+UPDATE delivery SET status = :status, next_attempt_at = :next_attempt_at, sent_at = :sent_at,
+    status_code = :status_code, error = :error, snippet = :snippet, duration_ms = :duration_ms
+WHERE id = :id;
+
+-- name: held_deliveries
+-- Deliveries whose quiet hours are over; rows another notifier has locked are skipped.
+SELECT id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
+       happened_at, sent_at, status_code, error, snippet, duration_ms FROM delivery
+WHERE status = 'held' AND next_attempt_at <= :now
+ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED;
+
+-- name: digest_delivery
+-- Its words went into another one.
+UPDATE delivery SET status = 'digested' WHERE id = :id;
+
+-- name: next_attempt_at
+-- When the earliest delivery is due.
+SELECT MIN(next_attempt_at) FROM delivery WHERE status IN ('pending', 'held')
+  AND subscription_id IN (SELECT id FROM subscription WHERE enabled);
+
+-- name: late_endpoints
+-- What is due for longer than it should be and not leased, the most overdue first.
+SELECT endpoint.tenant_id, endpoint.id, job_id, claimable_at
+FROM tenant CROSS JOIN LATERAL (
+    SELECT id, claimable_at FROM schedule
+    WHERE tenant_id = tenant.id AND claimable_at <= :before AND lease_until IS NULL
+    ORDER BY claimable_at LIMIT :limit) AS late
+JOIN endpoint ON endpoint.id = late.id
+ORDER BY claimable_at, endpoint.id LIMIT :limit;
+
+-- name: sweep_deliveries
+-- Deliveries that ended before then, a batch; ids sort by time.
+DELETE FROM delivery WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM delivery WHERE id < :before AND status NOT IN ('pending', 'held') ORDER BY id LIMIT :limit));
+
+-- name: sweep_alert_states
+-- What alerts knew of things that have long been well.
+DELETE FROM alert_state WHERE NOT is_open AND COALESCE(notified_at, since) < :before;

@@ -1,0 +1,154 @@
+-- Subscriptions, deliveries and alerts.
+
+-- name: add_subscription
+-- A new webhook or alert.
+INSERT INTO subscription (id, tenant_id, kind, name, config, enabled, version, created_at, updated_at, active_since,
+       failing_since, failure_count, disabled_reason)
+VALUES (:id, :tenant_id, :kind, :name, :config, :enabled, :version, :created_at, :updated_at, :active_since,
+        :failing_since, :failure_count, :disabled_reason);
+
+-- name: subscriptions
+-- Webhooks and alerts by name, of one tenant or of all, of one kind or of both.
+SELECT id, tenant_id, kind, name, config, enabled, version, created_at, updated_at, active_since,
+       failing_since, failure_count, disabled_reason FROM subscription
+WHERE (:tenant_id IS NULL OR tenant_id = :tenant_id) AND (:kind IS NULL OR kind = :kind)
+ORDER BY name, id;
+
+-- name: subscription
+-- One of them, by its id.
+SELECT id, tenant_id, kind, name, config, enabled, version, created_at, updated_at, active_since,
+       failing_since, failure_count, disabled_reason FROM subscription WHERE id = :id;
+
+-- name: put_subscription
+-- What its owner wrote, where nobody wrote meanwhile.
+UPDATE subscription SET name = :name, config = :config, enabled = :enabled, version = :version,
+    updated_at = :updated_at, active_since = :active_since, failing_since = :failing_since,
+    failure_count = :failure_count, disabled_reason = :disabled_reason
+WHERE tenant_id = :tenant_id AND id = :id AND version = :version - 1;
+
+-- name: put_subscription_health
+-- How its delivery goes, and whether that disabled it.
+UPDATE subscription SET enabled = :enabled, updated_at = :updated_at, failing_since = :failing_since,
+    failure_count = :failure_count, disabled_reason = :disabled_reason
+WHERE id = :id;
+
+-- name: delete_subscription
+-- A webhook or an alert ends.
+DELETE FROM subscription WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: delete_deliveries
+-- What was on its way to it, and what had arrived.
+DELETE FROM delivery WHERE subscription_id = :subscription_id;
+
+-- name: delete_alert_states
+-- What it knew of the things it watched.
+DELETE FROM alert_state WHERE subscription_id = :subscription_id;
+
+-- name: deliveries
+-- A tenant's deliveries, newest first.
+SELECT id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
+       happened_at, sent_at, status_code, error, snippet, duration_ms FROM delivery
+WHERE tenant_id = :tenant_id AND (:subscription_id IS NULL OR subscription_id = :subscription_id)
+  AND (:status IS NULL OR status = :status) AND (:id IS NULL OR id = :id)
+  AND (:before IS NULL OR id < :before)
+ORDER BY id DESC LIMIT :limit;
+
+-- name: redeliver
+-- Send a delivery that ended once more, from its first attempt on.
+UPDATE delivery SET status = 'pending', attempt = 0, next_attempt_at = :now
+WHERE tenant_id = :tenant_id AND id = :id AND status <> 'pending'
+RETURNING id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
+       happened_at, sent_at, status_code, error, snippet, duration_ms;
+
+-- name: alert_states
+-- How alerts see what they watch, of one tenant or of all.
+SELECT subscription_id, tenant_id, trouble, subject_id, is_open, since, revision, notified_at, notify_at
+FROM alert_state WHERE :tenant_id IS NULL OR tenant_id = :tenant_id;
+
+-- name: put_alert_state
+-- Move a state on, where nobody moved it meanwhile.
+INSERT INTO alert_state (subscription_id, tenant_id, trouble, subject_id, is_open, since, revision, notified_at, notify_at)
+VALUES (:subscription_id, :tenant_id, :trouble, :subject_id, :is_open, :since, :revision, :notified_at, :notify_at)
+ON CONFLICT (subscription_id, trouble, subject_id) DO UPDATE
+SET is_open = excluded.is_open, since = excluded.since, revision = excluded.revision,
+    notified_at = excluded.notified_at, notify_at = excluded.notify_at
+WHERE alert_state.revision = excluded.revision - 1;
+
+-- name: outbox_position
+-- How far the events have been taken in.
+SELECT cursor FROM outbox_position;
+
+-- name: begin_outbox
+-- Where taking in begins, if it never began.
+INSERT INTO outbox_position (id, cursor) VALUES (1, :cursor) ON CONFLICT (id) DO NOTHING;
+
+-- name: move_outbox
+-- Take in up to here, where nobody did so meanwhile.
+UPDATE outbox_position SET cursor = :after WHERE cursor = :before;
+
+-- name: add_delivery
+-- One delivery for one message to one channel, of a subscription that is still there.
+INSERT INTO delivery (id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
+       happened_at, sent_at, status_code, error, snippet, duration_ms)
+SELECT :id, :tenant_id, :subscription_id, :channel, :key, :type, :payload, :status, :attempt, :next_attempt_at,
+       :created_at, :happened_at, :sent_at, :status_code, :error, :snippet, :duration_ms
+WHERE EXISTS (SELECT 1 FROM subscription WHERE id = :subscription_id)
+ON CONFLICT DO NOTHING;
+
+-- name: claim_deliveries
+-- Begin due deliveries once more, a few of each receiver.
+UPDATE delivery SET attempt = attempt + 1, next_attempt_at = :until WHERE id IN (
+    SELECT id FROM (
+        SELECT delivery.id, ROW_NUMBER() OVER (
+            PARTITION BY subscription_id ORDER BY next_attempt_at, delivery.id) AS place, next_attempt_at
+        FROM delivery JOIN subscription ON subscription.id = subscription_id AND enabled = 1
+        WHERE status = 'pending' AND next_attempt_at <= :now
+          AND subscription_id NOT IN (SELECT value FROM json_each(:busy))
+    ) WHERE place <= :per_receiver ORDER BY next_attempt_at, id LIMIT :limit)
+RETURNING id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
+       happened_at, sent_at, status_code, error, snippet, duration_ms;
+
+-- name: delivery_begun
+-- A delivery whose attempt is still the caller's.
+SELECT id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
+       happened_at, sent_at, status_code, error, snippet, duration_ms FROM delivery
+WHERE id = :id AND attempt = :attempt AND status = 'pending';
+
+-- name: put_delivery
+-- What became of a delivery.
+UPDATE delivery SET status = :status, next_attempt_at = :next_attempt_at, sent_at = :sent_at,
+    status_code = :status_code, error = :error, snippet = :snippet, duration_ms = :duration_ms
+WHERE id = :id;
+
+-- name: held_deliveries
+-- Deliveries whose quiet hours are over.
+SELECT id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
+       happened_at, sent_at, status_code, error, snippet, duration_ms FROM delivery
+WHERE status = 'held' AND next_attempt_at <= :now
+ORDER BY id LIMIT :limit;
+
+-- name: digest_delivery
+-- Its words went into another one.
+UPDATE delivery SET status = 'digested' WHERE id = :id;
+
+-- name: next_attempt_at
+-- When the earliest delivery is due.
+SELECT MIN(next_attempt_at) FROM delivery WHERE status IN ('pending', 'held')
+  AND subscription_id IN (SELECT id FROM subscription WHERE enabled = 1);
+
+-- name: late_endpoints
+-- What is due for longer than it should be and not leased, the most overdue first.
+SELECT endpoint.tenant_id, endpoint.id, job_id, claimable_at
+FROM schedule JOIN endpoint USING (id)
+WHERE schedule.tenant_id IN (SELECT id FROM tenant) AND claimable_at <= :before AND claimable_at IS NOT NULL
+  AND lease_until IS NULL
+ORDER BY claimable_at, endpoint.id LIMIT :limit;
+
+-- name: sweep_deliveries
+-- Deliveries that ended before then, a batch; ids sort by time.
+DELETE FROM delivery WHERE rowid IN (
+    SELECT rowid FROM delivery WHERE id < :before AND status NOT IN ('pending', 'held') ORDER BY id LIMIT :limit);
+
+-- name: sweep_alert_states
+-- What alerts knew of things that have long been well.
+DELETE FROM alert_state WHERE is_open = 0 AND COALESCE(notified_at, since) < :before;

@@ -1,0 +1,163 @@
+"""The alerter, a part of the notifier: finds the words for what `domain/alerting` decided, and where they go."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
+
+from mainspring.domain.alerting import (
+    AlertState,
+    Turn,
+    endpoints_in_question,
+    judge,
+    judge_lateness,
+    judge_put_off,
+)
+from mainspring.domain.delivery import Delivery, DeliveryStatus
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.event import StoredEvent
+from mainspring.domain.instant import to_us
+from mainspring.domain.message import Facts, Message, compose, message_payload, sum_up
+from mainspring.domain.quiet import quiet_until
+from mainspring.domain.run import RunStatus
+from mainspring.domain.subscription import Alert, AlertKind, DuringQuiet, Subscription
+from mainspring.mailroom import Intake
+from mainspring.ports import Ids, RunFilter, Stores
+
+LATE_MAX = 1_000
+STREAK_MAX = 50  # runs that are looked through for the beginning of a failure
+TOLD_ONE_BY_ONE_MAX = 5  # of one alert at once; more become one message
+
+
+class Alerter:
+    """`late_ms` is from when on an endpoint is late; `public_url` is where people find it, for links."""
+
+    def __init__(self, stores: Stores, ids: Ids, late_ms: int, public_url: str) -> None:
+        self._stores = stores
+        self._ids = ids
+        self._late_ms = late_ms
+        self._public_url = public_url.rstrip("/")
+
+    async def judge(self, events: Sequence[StoredEvent], alerts: Sequence[Subscription], now: datetime) -> Intake:
+        states = {state.key: state for state in await self._stores.subscriptions.alert_states(None)}
+        asked = endpoints_in_question(events, alerts, states)
+        found = [await self._stores.endpoints.endpoint(tenant_id, each) for tenant_id, each in sorted(asked)]
+        jobs = {endpoint.id: endpoint.job_id for endpoint in found if endpoint is not None}
+        return await self._intake(judge(events, alerts, states, jobs, now), now)
+
+    async def watch(self, alerts: Sequence[Subscription], now: datetime) -> Intake:
+        states = {state.key: state for state in await self._stores.subscriptions.alert_states(None)}
+        turns = judge_put_off(alerts, states, now)
+        kinds = {kind for alert in alerts if isinstance(alert.config, Alert) for kind in alert.config.kinds}
+        if kinds & {AlertKind.LATE, AlertKind.RECOVERED}:
+            late = await self._stores.outbox.late(self._late_ms, LATE_MAX)
+            turns += judge_lateness(late, alerts, states, now)
+        return await self._intake(turns, now)
+
+    def merge(self, held: Sequence[Delivery], now: datetime) -> Delivery:
+        """What was held back for one channel, as one message; a single one goes out as it is."""
+        if len(held) == 1:
+            return replace(held[0], status=DeliveryStatus.PENDING, next_attempt_at=now)
+        message = sum_up([_message(each) for each in held], "during quiet hours", now)
+        return replace(
+            held[0],
+            id=self._ids.new("msg", now),
+            key=f"digest:{held[0].id}",
+            type=message.type,
+            payload=message_payload(message),
+            status=DeliveryStatus.PENDING,
+            next_attempt_at=now,
+            created_at=now,
+        )
+
+    async def _intake(self, turns: Sequence[Turn], now: datetime) -> Intake:
+        """The last state of each thing, and what is told on the way there."""
+        states: dict[tuple[str, AlertKind, str], AlertState] = {}
+        told: dict[str, list[tuple[Turn, Message]]] = {}
+        for turn in turns:
+            first = states.get(turn.state.key)
+            states[turn.state.key] = turn.state if first is None else replace(turn.state, revision=first.revision)
+            if turn.tells is not None:
+                message = compose(turn, await self._facts(turn), now)
+                told.setdefault(turn.alert.id, []).append((turn, message))
+        deliveries = [each for pairs in told.values() for each in self._deliveries(pairs, now)]
+        return Intake(tuple(deliveries), tuple(states.values()))
+
+    def _deliveries(self, pairs: Sequence[tuple[Turn, Message]], now: datetime) -> list[Delivery]:
+        alert = pairs[0][0].alert
+        messages = [(_key(turn, place), message) for place, (turn, message) in enumerate(pairs)]
+        if len(messages) > TOLD_ONE_BY_ONE_MAX:
+            messages = [(f"together:{messages[0][0]}", sum_up([each for _, each in messages], "at once", now))]
+        config = alert.config
+        assert isinstance(config, Alert)
+        deliveries = []
+        for key, message in messages:
+            payload = message_payload(message)
+            for channel in config.channels:
+                new_id = self._ids.new("msg", now)
+                made = pending(new_id, alert, channel.id, key, message.type, payload, message.at, now)
+                deliveries.append(_hushed(made, config, now))
+        return deliveries
+
+    async def _facts(self, turn: Turn) -> Facts:
+        tenant_id, subject_id = turn.state.tenant_id, turn.state.subject_id
+        match turn.state.trouble:
+            case AlertKind.QUOTA:
+                tenant = await self._stores.endpoints.tenant(tenant_id)
+                return Facts(f"tenant {tenant.name if tenant else tenant_id}")
+            case AlertKind.WEBHOOK_DISABLED:
+                return Facts(str(turn.data.get("name") or subject_id))
+            case _:
+                endpoint = await self._stores.endpoints.endpoint(tenant_id, subject_id)
+                return Facts(subject_id) if endpoint is None else await self._endpoint_facts(turn, endpoint)
+
+    async def _endpoint_facts(self, turn: Turn, endpoint: Endpoint) -> Facts:
+        since, error, failures = None, endpoint.parked_reason, 0
+        if turn.state.trouble is AlertKind.FAILING and turn.tells is AlertKind.FAILING:
+            wanted = RunFilter(endpoint_id=endpoint.id, limit=STREAK_MAX)
+            for run in await self._stores.runs.runs(endpoint.tenant_id, wanted):
+                if run.status is RunStatus.SUCCESS:
+                    break
+                if run.status in (RunStatus.FAILURE, RunStatus.TIMEOUT, RunStatus.BLOCKED):
+                    since, error, failures = run.started_at, error or run.error or "", failures + 1
+            failures = max(failures, endpoint.failure_count)
+        link = f"{self._public_url}/endpoints/{endpoint.id}" if self._public_url else ""
+        return Facts(endpoint.name, since, failures, error, endpoint.next_run_at, link)
+
+
+def pending(
+    delivery_id: str,
+    subscription: Subscription,
+    channel: str,
+    key: str,
+    kind: str,
+    payload: str,
+    happened_at: datetime,
+    now: datetime,
+) -> Delivery:
+    """A delivery that is due at once."""
+    return Delivery(
+        delivery_id, subscription.tenant_id, subscription.id, channel, key, kind, payload, DeliveryStatus.PENDING, 0,
+        now, now, happened_at,
+    )  # fmt: skip
+
+
+def _hushed(delivery: Delivery, alert: Alert, now: datetime) -> Delivery:
+    until = quiet_until(alert.quiet, now)
+    if alert.quiet is None or until is None:
+        return delivery
+    if alert.quiet.instead is DuringQuiet.DROP:
+        return replace(delivery, status=DeliveryStatus.DROPPED)
+    return replace(delivery, status=DeliveryStatus.HELD, next_attempt_at=until)
+
+
+def _key(turn: Turn, place: int) -> str:
+    state = turn.state
+    return f"{state.trouble}:{state.subject_id}:{turn.tells}:{state.revision}:{to_us(turn.at)}:{place}"
+
+
+def _message(delivery: Delivery) -> Message:
+    payload = msgspec.json.decode(delivery.payload)
+    data = payload["data"]
+    return Message(delivery.type, delivery.happened_at, data["title"], data["text"], data)
