@@ -44,7 +44,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "words": INNER | {"shapes"},  # instants, hints and decisions as the sentences that all doors give out
     "api": DOOR,
     "mcp": DOOR,
-    "cli": DOOR | {"wiring", "client"},
+    "cli": DOOR | {"wiring", "client", "simulation"},
     "wiring": DOOR | {"stores", "outbound", "workers", "api", "mcp"},  # the one place where wires meet
     "simulation": DOOR | {"workers", "wiring"},
     "reference": DOOR | {"api", "mcp", "cli", "wiring"},  # writes docs/reference from what the doors declare

@@ -427,7 +427,10 @@ class PlannerStore(Protocol):
     """Rules, and the finished runs they have not judged yet. Each finished run is judged once, by whomever."""
 
     async def next_page(self, limit: int) -> Page | None:
-        """Up to `limit` transactions' finished runs after the cursor; None where there is no rule or nothing new."""
+        """Finished runs of up to `limit` transactions after the cursor; None where there is no rule or no new one.
+
+        A page without runs only moves the cursor on.
+        """
 
     async def facts(self, wants: Sequence[Want]) -> Facts:
         """The newest results, newest first, and the health of endpoints; test runs do not count."""

@@ -18,6 +18,7 @@ from mainspring.cli import (
     rules,
     run,
     serving,
+    simulating,
     tenant,
     webhook,
     why,
@@ -55,6 +56,7 @@ app.add_typer(hint.app, name="hint")
 app.add_typer(rules.app, name="rules")
 app.command("runs")(run.runs)
 app.add_typer(run.app, name="run")
+app.command("simulate")(simulating.simulate)
 app.command("why")(why.why)
 app.command("next")(why.next_runs)
 app.command("events")(event.events)

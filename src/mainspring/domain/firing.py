@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain import changes
+from mainspring.domain.advice import advise_pause
 from mainspring.domain.changes import Change
 from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import Endpoint
@@ -120,7 +121,7 @@ def _acted(rule: Rule, endpoint: Endpoint, now: datetime, cron: CronReader) -> C
     if rule.resume:
         current = _take(changes.resume(current, now, by, cron), events)
     if rule.pause_ms is not None:
-        current = _take(changes.pause(current, after_ms(now, rule.pause_ms), why, now, by, cron), events)
+        current = _take(advise_pause(current, after_ms(now, rule.pause_ms), why, now, by, cron), events)
     if rule.sleep and current.paused_until != FOREVER:
         current = _take(changes.pause(current, None, why, now, by, cron), events)
     return Change(current, tuple(events))

@@ -104,7 +104,6 @@ class Page(Struct, frozen=True):
     members: tuple[Member, ...]
     states: Mapping[tuple[str, str], RuleState]
     modes: Mapping[str, str]
-    is_full: bool = False  # there may be more
 
 
 class Decisions(Struct, frozen=True):

@@ -88,11 +88,8 @@ class Mentions(Struct, frozen=True):
 
     names: frozenset[str]
     siblings: tuple[tuple[str, int], ...]  # name and offset
+    sibling_names: frozenset[str]
     all_siblings: bool
-
-    @property
-    def sibling_names(self) -> frozenset[str]:
-        return frozenset(name for name, _ in self.siblings)
 
 
 class Seen(Struct, frozen=True):
@@ -195,9 +192,12 @@ def check_rule(rule: Rule, owner: str | None, members: tuple[str, ...]) -> None:
 
 def concerns(rule: Rule, owner: str | None, ran: str) -> bool:
     """Whether a finished run of the endpoint `ran` is one that this rule reads. A job's rule reads them all."""
-    if owner is None:
-        return True
-    read = mentions(rule.when)
+    return owner is None or _reads(rule.when, owner, ran)
+
+
+@lru_cache(maxsize=16_384)
+def _reads(text: str, owner: str, ran: str) -> bool:
+    read = mentions(text)
     if read.all_siblings or ran in read.sibling_names:
         return True
     reads_own = bool(read.names & OWN)
@@ -247,7 +247,7 @@ def mentions(text: str) -> Mentions:
                 siblings.append((name[2], after[1].start()))
         else:
             reads_all = True
-    return Mentions(names, tuple(siblings), reads_all)
+    return Mentions(names, tuple(siblings), frozenset(name for name, _ in siblings), reads_all)
 
 
 @lru_cache(maxsize=1)

@@ -37,7 +37,7 @@ class Planner:
     async def run_once(self) -> bool:
         """Judge one page; whether there may be another one."""
         page = await self._store.next_page(PAGE_MAX)
-        if page is None or not (page.runs or page.is_full):
+        if page is None:
             return False
         decisions = await self._judge(page)
         failpoint("before_plan")

@@ -59,8 +59,17 @@ class SchedulerOptions(Struct, frozen=True):
 
 
 class Scheduler:
-    def __init__(self, store: ScheduleStore, caller: Caller, options: SchedulerOptions, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        store: ScheduleStore,
+        caller: Caller,
+        options: SchedulerOptions,
+        metrics: Metrics,
+        monotonic_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        """`monotonic_ns` times calls; a simulation has its own."""
         self._store = store
+        self._monotonic_ns = monotonic_ns
         self._caller = caller
         self._options = options
         self._caps = Caps(options.per_tenant, options.per_host)
@@ -116,7 +125,7 @@ class Scheduler:
         """Claim nothing from now on."""
         if not self._stopping:
             log.info("draining", worker=self._options.worker, in_flight=self.in_flight)
-            self._grace_ends_s = time.monotonic() + self._options.grace_s
+            self._grace_ends_s = self._monotonic_ns() / 1e9 + self._options.grace_s
         self._stopping = True
         self._stop_asked.set()
         self._wake.set()
@@ -163,8 +172,8 @@ class Scheduler:
         failpoint("after_claim")
         # What is past and not claimable is a hint whose time ran out; a full house looks for those now and then.
         is_over = batch.next_due_at is not None and batch.next_due_at <= batch.now
-        if is_over or (batch.more and time.monotonic() - self._hints_swept_s > SWEEP_HINTS_S):
-            self._hints_swept_s = time.monotonic()
+        if is_over or (batch.more and self._monotonic_ns() / 1e9 - self._hints_swept_s > SWEEP_HINTS_S):
+            self._hints_swept_s = self._monotonic_ns() / 1e9
             await self._store.expire_hints(HINTS_PER_ROUND)
             return replace(batch, more=True)
         return batch
@@ -190,7 +199,7 @@ class Scheduler:
         self._metrics.claimed[claim.trigger] += 1
         if claim.attempt > 1:
             self._metrics.abandoned += 1
-        task = asyncio.create_task(self._call(claim, now, time.monotonic_ns()))
+        task = asyncio.create_task(self._call(claim, now, self._monotonic_ns()))
         self._calls[claim.run_id] = task
 
     async def _call(self, claim: Claim, now: datetime, at_ns: int) -> None:
@@ -205,7 +214,7 @@ class Scheduler:
             endpoint.action,
             claim.signing_keys,
         )
-        start_ns = time.monotonic_ns()
+        start_ns = self._monotonic_ns()
         try:
             outcome = await self._caller.call(request)
         except asyncio.CancelledError:
@@ -214,9 +223,11 @@ class Scheduler:
         except Exception as fault:  # a bug in calling one endpoint must not take its neighbours along
             log.exception("call raised", endpoint_id=endpoint.id, run_id=claim.run_id)
             error = f"the call raised {type(fault).__name__}: {fault}"
-            outcome = Outcome(RunStatus.FAILURE, (time.monotonic_ns() - start_ns) // 1_000_000, None, "internal", error)
+            outcome = Outcome(
+                RunStatus.FAILURE, (self._monotonic_ns() - start_ns) // 1_000_000, None, "internal", error
+            )
         failpoint("after_call")
-        end_ns = time.monotonic_ns()
+        end_ns = self._monotonic_ns()
         started_at = now + timedelta(microseconds=(start_ns - at_ns) // 1000)
         finished_at = now + timedelta(microseconds=(end_ns - at_ns) // 1000)
         if claim.trigger is Trigger.SCHEDULE:
@@ -303,7 +314,7 @@ class Scheduler:
 
     def _drop_overdue(self) -> None:
         """A result whose lease is over cannot count any more: another worker may have its slot."""
-        now_ns = time.monotonic_ns()
+        now_ns = self._monotonic_ns()
         overdue = [each for each in self._results if self._lease_over_ns.get(each.claim.run_id, 0) <= now_ns]
         for finished in overdue:
             self._metrics.dropped += 1
@@ -340,7 +351,7 @@ class Scheduler:
 
     async def _drain(self) -> None:
         """Let what runs end within the grace; give the rest back, and record what ended to the last."""
-        await self._wait_until(lambda: not self._claims, self._grace_ends_s - time.monotonic())
+        await self._wait_until(lambda: not self._claims, self._grace_ends_s - self._monotonic_ns() / 1e9)
         for task in list(self._calls.values()):
             task.cancel()
         await asyncio.gather(*self._calls.values(), return_exceptions=True)

@@ -46,6 +46,8 @@ class PostgresPlanner:
             if not rows:
                 return None
             runs = finished_runs(stored_events((str(row[0]), str(row[1])) for row in rows if row[1] is not None))
+            if not runs and len(rows) < limit:
+                return None
             ids = list({run.endpoint_id for run in runs})
             members = [Member(*row) for row in await session.rows("members_of_jobs", ids)]  # type: ignore[arg-type]  # columns
             jobs = list({member.job_id for member in members})
@@ -53,8 +55,7 @@ class PostgresPlanner:
             states = rule_states(await session.rows("states_of_rules", [stored.id for stored in rules]))
             modes = await _modes(session)
             now = await self._db.now_in(session)
-        is_full = len(rows) == limit
-        return Page(str(cursor), str(rows[-1][0]), now, runs, tuple(rules), tuple(members), states, modes, is_full)
+        return Page(str(cursor), str(rows[-1][0]), now, runs, tuple(rules), tuple(members), states, modes)
 
     async def facts(self, wants: Sequence[Want]) -> Facts:
         now = await self._db.now()

@@ -46,6 +46,8 @@ class SqlitePlanner:
         if not rows:
             return None
         runs = finished_runs(stored_events((str(seq), str(text)) for seq, text in rows if text is not None))
+        if not runs and len(rows) < limit:
+            return None
         ids = encoded(list({run.endpoint_id for run in runs}))
         members = [Member(*row[:4], instant(row[4]), row[5]) for row in db.rows("members_of_jobs", ids)]  # type: ignore[arg-type, call-arg]  # columns
         jobs = encoded(list({member.job_id for member in members}))
@@ -56,8 +58,7 @@ class SqlitePlanner:
         )
         modes = {str(scope): str(mode) for scope, mode in db.rows("planner_modes")}
         now = self._db.clock.now()
-        is_full = len(rows) == limit
-        return Page(str(cursor), str(rows[-1][0]), now, runs, tuple(rules), tuple(members), states, modes, is_full)
+        return Page(str(cursor), str(rows[-1][0]), now, runs, tuple(rules), tuple(members), states, modes)
 
     async def facts(self, wants: Sequence[Want]) -> Facts:
         def work(db: Connection) -> Facts:

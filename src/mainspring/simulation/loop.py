@@ -1,0 +1,51 @@
+"""An event loop on which time passes only when nothing is left to do: hours take milliseconds, and always the same way.
+
+Timers fire in their order at exactly their time. Nothing here waits for the real clock; what reaches outside the
+process must therefore come back before it returns (see `world.Elsewhere`).
+"""
+
+import asyncio
+import selectors
+from collections.abc import Mapping
+from typing import Any
+
+
+class SimulatedLoop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self._now_s = 0.0
+        super().__init__(_LeapingSelector(self))
+
+    def time(self) -> float:
+        return self._now_s
+
+    def leap(self, seconds: float) -> None:
+        self._now_s += seconds
+
+
+class _LeapingSelector(selectors.BaseSelector):
+    """Where a real selector would sleep until the next timer, the clock is put forward to it."""
+
+    def __init__(self, loop: SimulatedLoop) -> None:
+        self._loop = loop
+        self._real = selectors.DefaultSelector()
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = self._real.select(0 if timeout is None or timeout >= 0 else timeout)
+        if not ready:
+            if timeout is None:
+                raise RuntimeError("the simulation waits for something that nobody will do")
+            if timeout > 0:
+                self._loop.leap(timeout)
+        return ready
+
+    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:  # as the base class says
+        return self._real.register(fileobj, events, data)
+
+    def unregister(self, fileobj: Any) -> selectors.SelectorKey:  # as the base class says
+        return self._real.unregister(fileobj)
+
+    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:  # as the base class says
+        return self._real.get_map()
+
+    def close(self) -> None:
+        self._real.close()

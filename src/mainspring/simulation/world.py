@@ -1,0 +1,467 @@
+"""Play a scenario: the production workers on a simulated clock, with scripted targets, against a real database.
+
+Scheduler, planner, governor and store are the ones of production, started by their `run`. Only three things are not:
+the clock, the targets they call, and chance, which is drawn from the seed. The same scenario and seed give the same
+trace, byte for byte, on SQLite and on PostgreSQL.
+"""
+
+import asyncio
+import hashlib
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime, timedelta
+from itertools import count
+from random import Random
+from typing import Any, TypeVar, cast
+
+import msgspec
+import structlog
+
+from mainspring.domain.advice import advise_pause
+from mainspring.domain.definition import Definition
+from mainspring.domain.endpoint import Endpoint, Tenant
+from mainspring.domain.errors import MainspringError, StoreUnavailable
+from mainspring.domain.instant import to_us
+from mainspring.domain.run import Body, Outcome, Request, RunStatus
+from mainspring.domain.schedule import CRON
+from mainspring.observe import Metrics
+from mainspring.operations import endpoints as operations
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.rules import add_rules, find_owner
+from mainspring.ports import FinishReport, Stores
+from mainspring.simulation.loop import SimulatedLoop
+from mainspring.simulation.scenario import Scenario, Target, milliseconds
+from mainspring.simulation.trace import Trace, read_trace
+from mainspring.wiring import open_stores
+from mainspring.workers.planner import Planner
+from mainspring.workers.scheduler import Scheduler, SchedulerOptions
+
+T = TypeVar("T")
+
+IN_MEMORY = "sqlite:///:memory:"
+TENANT, JOB = "default", "simulation"
+VISIBLE_TRIES = 5_000  # at 2 ms: PostgreSQL shows events only once no older transaction of its cluster is open
+CHANGING = frozenset({"change_endpoints", "add_endpoint", "put_tenant", "commit_page", "release", "expire_hints"})
+
+
+def play(scenario: Scenario, seed: int = 1, url: str = IN_MEMORY) -> Trace:
+    """The whole scenario, and what happened. `url` may name an empty PostgreSQL database instead."""
+    with _quiet(), asyncio.Runner(loop_factory=SimulatedLoop) as runner:
+        return runner.run(_play(scenario, seed, url))
+
+
+async def _play(scenario: Scenario, seed: int, url: str) -> Trace:
+    world = World(scenario, seed)
+    async with world.open(url) as stores:
+        desk = Desk(stores, TENANT, "simulation", world.ids, _NoVault(), CRON)
+        await stores.endpoints.put_tenant(Tenant(TENANT, TENANT))
+        await world.furnish(desk)
+        tasks = [asyncio.create_task(each) for each in world.happenings(desk)]
+        await asyncio.sleep(scenario.minutes * 60)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return await read_trace(scenario, seed, stores, world.endpoints, world.clock.now())
+
+
+class SimulatedClock:
+    """The database's clock: the loop's time, and whatever it has leapt ahead."""
+
+    def __init__(self, start: datetime) -> None:
+        self._start = start
+        self.ahead = timedelta(0)
+
+    def now(self) -> datetime:
+        elapsed_us = round(asyncio.get_running_loop().time() * 1_000_000)
+        return self._start + timedelta(microseconds=elapsed_us) + self.ahead
+
+    def minute(self) -> float:
+        return asyncio.get_running_loop().time() / 60
+
+
+class SeededIds:
+    """Ids that sort by time, as the real ones do, and are the same for the same seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)
+        self._count = count(1)
+
+    def new(self, prefix: str, now: datetime) -> str:
+        return f"{prefix}_{to_us(now) // 1000:012x}{next(self._count) & 0xFFFF:04x}{self._random.getrandbits(64):016x}"
+
+
+class World:
+    def __init__(self, scenario: Scenario, seed: int) -> None:
+        self.scenario = scenario
+        self.seed = seed
+        self.clock = SimulatedClock(scenario.start)
+        self.ids = SeededIds(seed)
+        self.endpoints: dict[str, Endpoint] = {}
+        self._stores: Stores | None = None
+        self._changed: list[asyncio.Event] = []
+        self._finished: list[asyncio.Event] = []
+        self._unjudged = 0
+
+    @asynccontextmanager
+    async def open(self, url: str) -> AsyncIterator[Stores]:
+        if url.startswith("sqlite"):
+            async with open_stores(url, clock=self.clock, ids=self.ids, inline=True) as stores:
+                self._stores = stores
+                yield self.lend(Life())
+        else:
+            fixed = _HandedClock(self.clock)
+            async with Elsewhere() as elsewhere:
+                opened = open_stores(url, clock=fixed, ids=self.ids)
+                stores = elsewhere.run(opened.__aenter__())
+                try:
+                    self._stores = _wrapped(stores, lambda port: _Remote(port, elsewhere.run, fixed))
+                    yield self.lend(Life())
+                finally:
+                    elsewhere.run(opened.__aexit__(None, None, None))
+
+    def lend(self, life: "Life") -> Stores:
+        """The stores as one process has them: they fail once it is dead, and tell the others what changed."""
+        assert self._stores is not None
+        changed, finished = asyncio.Event(), asyncio.Event()
+        self._changed.append(changed)
+        self._finished.append(finished)
+        return _wrapped(self._stores, lambda port: _Lent(port, self, life, changed, finished))
+
+    async def furnish(self, desk: Desk) -> None:
+        """The job, its endpoints and rules, as a user would have added them."""
+        for entry, target in self.scenario.endpoints.items():
+            for name in self.scenario.names_of(entry):
+                endpoint = await operations.add_endpoint(desk, _definition(name, target))
+                if target.asleep:
+                    await operations.pause_endpoint(desk, name, lambda now: None, "asleep until somebody wakes it")
+                self.endpoints[endpoint.id] = endpoint
+        for entry, target in self.scenario.endpoints.items():
+            for name in self.scenario.names_of(entry) if target.rules else ():
+                await add_rules(desk, await find_owner(desk, name, None), target.rules)
+        if self.scenario.rules:
+            await add_rules(desk, await find_owner(desk, None, JOB), self.scenario.rules)
+
+    def happenings(self, desk: Desk) -> list[Coroutine[object, object, None]]:
+        """Everything that goes on at once."""
+        restarts = self.scenario.restarts
+        going: list[Coroutine[object, object, None]] = []
+        for kind in ("scheduler", "planner"):
+            lasting = restarts if restarts is not None and restarts.worker == kind else None
+            going.append(self._live(kind, lasting is not None))
+        going.extend(self._jump(jump.at, milliseconds(jump.by, "jumps.by")) for jump in self.scenario.jumps)
+        if self.scenario.hostile is not None:
+            going.append(self._meddle(desk, milliseconds(self.scenario.hostile.every, "hostile.every")))
+        return going
+
+    def told(self, name: str, result: object) -> None:
+        """A store method was done: whom it concerns is woken."""
+        if name in CHANGING:
+            for event in self._changed:
+                event.set()
+        if name == "finish":
+            self._unjudged += len(cast(FinishReport, result).recorded)
+            for event in self._finished:
+                event.set()
+
+    def has_unjudged(self) -> bool:
+        return self._unjudged > 0 and self.has_rules
+
+    def judges(self, page: Any) -> None:
+        self._unjudged -= 0 if page is None else len(page.runs)
+
+    @property
+    def has_rules(self) -> bool:
+        return bool(self.scenario.rules) or any(target.rules for target in self.scenario.endpoints.values())
+
+    async def _live(self, kind: str, dies: bool) -> None:
+        """A worker's process, again and again where the scenario kills it."""
+        for number in count(1):
+            life = Life()
+            stores = self.lend(life)
+            worker = self._worker(kind, stores, number)
+            task = asyncio.create_task(worker.run(), name=f"{kind}-{number}")
+            try:
+                if not dies:
+                    await task
+                    return
+                await self._until_killed()
+            finally:
+                life.is_over = True
+                task.cancel()
+                with suppress(asyncio.CancelledError, MainspringError):
+                    await task
+            assert self.scenario.restarts is not None
+            await asyncio.sleep(milliseconds(self.scenario.restarts.lasting, "restarts.lasting") / 1000)
+
+    async def _until_killed(self) -> None:
+        restarts = self.scenario.restarts
+        assert restarts is not None
+        every_s = milliseconds(restarts.every, "restarts.every") / 1000
+        await asyncio.sleep(max(every_s, restarts.begin * 60 - asyncio.get_running_loop().time()))
+        if restarts.to is not None and self.clock.minute() > restarts.to:
+            await asyncio.Event().wait()
+
+    def _worker(self, kind: str, stores: Stores, number: int) -> Scheduler | Planner:
+        if kind == "planner":
+            return Planner(stores.planner, Metrics(), f"planner-{number}")
+        options = SchedulerOptions(
+            worker=f"scheduler-{number}",
+            places=self.scenario.places,
+            per_tenant=self.scenario.places,
+            per_host=self.scenario.per_host,
+            lease_margin_ms=5_000,
+            grace_s=0.0,
+        )
+        loop = asyncio.get_running_loop()
+        caller = ScriptedTargets(self)
+        return Scheduler(stores.schedule, caller, options, Metrics(), lambda: round(loop.time() * 1e9))
+
+    async def _jump(self, minute: float, by_ms: int) -> None:
+        await asyncio.sleep(minute * 60)
+        self.clock.ahead += timedelta(milliseconds=by_ms)
+
+    async def _meddle(self, desk: Desk, every_ms: int) -> None:
+        """Random hints, pauses and clears, through the doors everybody uses; what is refused is refused."""
+        chance = Random(f"{self.seed}-hostile")
+        names = [endpoint.name for endpoint in self.endpoints.values()]
+        while True:
+            await asyncio.sleep(every_ms / 1000)
+            with suppress(MainspringError):
+                await _random_act(desk, chance, chance.choice(names))
+
+
+class Life:
+    """Whether a process is still there."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+
+
+class ScriptedTargets:
+    """What endpoints call: answers by the curve, takes its time on the simulated clock, fails when told or by luck."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._targets = {
+            name: target
+            for entry, target in world.scenario.endpoints.items()
+            for name in world.scenario.names_of(entry)
+        }
+
+    async def call(self, request: Request) -> Outcome:
+        world, scenario = self._world, self._world.scenario
+        name = world.endpoints[request.endpoint_id].name
+        target = self._targets[name]
+        minute = world.clock.minute()
+        phase = scenario.phase_at(minute)
+        # By the slot, not by the order of calls: two databases may hand slots of one instant out in another order.
+        chance = Random(hashlib.sha256(f"{world.seed} {name} {to_us(request.slot_at)}".encode()).digest())
+        takes_ms = _takes_ms(target, phase) * (1 + scenario.noise * chance.uniform(-1, 1))
+        timeout_ms = milliseconds(target.timeout, "timeout")
+        failing = next((span for span in target.fails if span.begin <= minute < span.to), None)
+        status = failing.status if failing is not None else 500 if chance.random() < scenario.fault_rate else 200
+        if status == 0 or takes_ms > timeout_ms:
+            await asyncio.sleep(timeout_ms / 1000)
+            return Outcome(RunStatus.TIMEOUT, timeout_ms, None, "deadline", f"no answer within {target.timeout}")
+        await asyncio.sleep(round(takes_ms) / 1000)
+        if status >= 300:
+            error = f"the target answered {status}"
+            return Outcome(RunStatus.FAILURE, round(takes_ms), status, "status", error, body=_body({"error": status}))
+        said = {metric: phase.get(metric) for metric in target.says} | target.answer
+        return Outcome(RunStatus.SUCCESS, round(takes_ms), status, body=_body(said))
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+class Elsewhere:
+    """Another thread with an event loop on real time, for a database that must be waited for.
+
+    Whoever runs something there stands still meanwhile, so that a database takes no simulated time at all.
+    """
+
+    async def __aenter__(self) -> "Elsewhere":
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="elsewhere", daemon=True)
+        self._thread.start()
+        return self
+
+    async def __aexit__(self, *fault: object) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def run(self, work: Awaitable[T]) -> T:
+        async def awaited() -> T:
+            return await work
+
+        return asyncio.run_coroutine_threadsafe(awaited(), self._loop).result()
+
+
+class _HandedClock:
+    """The simulated time for another thread: it stands still while that thread is waited for."""
+
+    def __init__(self, clock: SimulatedClock) -> None:
+        self._clock = clock
+        self.at = clock._start
+
+    def now(self) -> datetime:
+        return self.at
+
+    def hand_over(self) -> None:
+        self.at = self._clock.now()
+
+
+class _Remote:
+    """A port of a database elsewhere. A page of finished runs is asked for until what was recorded can be read."""
+
+    def __init__(self, port: object, run: Callable[[Awaitable[Any]], Any], clock: _HandedClock) -> None:
+        self._port = port
+        self._run = run
+        self._clock = clock
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[object]]:
+        method = getattr(self._port, name)
+
+        async def call(*args: object, **kwargs: object) -> object:
+            self._clock.hand_over()
+            return self._run(method(*args, **kwargs))
+
+        return call
+
+
+class _Lent:
+    """A port as one process has it."""
+
+    def __init__(self, port: object, world: World, life: Life, changed: asyncio.Event, finished: asyncio.Event) -> None:
+        self._port = port
+        self._world = world
+        self._life = life
+        self._changed = changed
+        self._finished = finished
+
+    async def wait_for_change(self, timeout_s: float) -> bool:
+        return await _wait(self._changed, timeout_s)
+
+    async def wait_for_runs(self, timeout_s: float) -> None:
+        await _wait(self._finished, timeout_s)
+
+    async def next_page(self, limit: int) -> object:
+        """What was recorded is judged at once; PostgreSQL may need a moment of real time to show it."""
+        self._check()
+        page = await self._port.next_page(limit)  # type: ignore[attr-defined]  # the planner's port
+        tries = VISIBLE_TRIES if isinstance(self._port, _Remote) and self._world.has_unjudged() else 0
+        for _ in range(tries):
+            if page is not None and page.runs:
+                break
+            threading.Event().wait(0.002)
+            page = await self._port.next_page(limit)  # type: ignore[attr-defined]  # the planner's port
+        self._world.judges(page)
+        return page
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[object]]:
+        method = getattr(self._port, name)
+
+        async def call(*args: object, **kwargs: object) -> object:
+            self._check()
+            result = await method(*args, **kwargs)
+            self._world.told(name, result)
+            return result
+
+        return call
+
+    def _check(self) -> None:
+        if self._life.is_over:
+            raise StoreUnavailable("this process is dead; it does nothing any more")
+
+
+class _NoVault:
+    """Scenarios have no secrets."""
+
+    def seal(self, plain: str, context: str) -> str:
+        return plain
+
+    def open(self, sealed: str, context: str) -> str:
+        return sealed
+
+
+async def _wait(event: asyncio.Event, timeout_s: float) -> bool:
+    try:
+        async with asyncio.timeout(timeout_s):
+            await event.wait()
+    except TimeoutError:
+        return False
+    event.clear()
+    return True
+
+
+def _wrapped(stores: Stores, wrap: Callable[[object], object]) -> Stores:
+    return Stores(*(cast(Any, wrap(getattr(stores, name))) for name in Stores.__struct_fields__))
+
+
+def _definition(name: str, target: Target) -> Definition:
+    def ms(text: str | None, field: str) -> int | None:
+        return None if text is None else milliseconds(text, field)
+
+    return Definition(
+        name,
+        f"http://{name}.target.test/",
+        job=JOB,
+        description=target.description,
+        cron=target.cron,
+        interval_ms=ms(target.every, "every"),
+        timezone=target.tz,
+        timeout_ms=milliseconds(target.timeout, "timeout"),
+        min_interval_ms=ms(target.min, "min"),
+        max_interval_ms=ms(target.max, "max"),
+        backoff=target.backoff,
+        misfire=target.misfire,
+        spread=target.spread,
+    )
+
+
+def _takes_ms(target: Target, phase: dict[str, object]) -> float:
+    value = phase.get(target.takes)
+    return float(value) if isinstance(value, int | float) else milliseconds(target.takes, "takes")
+
+
+def _body(said: dict[str, object]) -> Body:
+    data = msgspec.json.encode(said)
+    return Body(data, "application/json", False, len(data))
+
+
+async def _random_act(desk: Desk, chance: Random, name: str) -> None:
+    match chance.randrange(5):
+        case 0:
+            interval_ms = round(1_000 * 10 ** chance.uniform(-1, 5))
+            ttl = timedelta(minutes=chance.uniform(-1, 3_000))
+            await operations.put_interval_hint(desk, name, interval_ms, ttl, "hostile")
+        case 1:
+            after, ttl = timedelta(seconds=chance.uniform(-60, 7_200)), timedelta(minutes=chance.uniform(1, 90))
+            await operations.put_one_shot_hint(desk, name, lambda now: now + after, ttl, "hostile")
+        case 2:
+            until = timedelta(seconds=chance.uniform(-10, 120))
+            ids = [(await operations.find_endpoint(desk, name)).id]
+            await desk.stores.endpoints.change_endpoints(
+                desk.tenant_id, ids, lambda each, now: advise_pause(each, now + until, "hostile", now, "model", CRON)
+            )
+        case 3:
+            await operations.resume_endpoint(desk, name)
+        case _:
+            await operations.clear_hints(desk, name)
+
+
+class _quiet:  # noqa: N801 - used like a function
+    """A simulation's workers do not write to the log: their hours are not ours."""
+
+    def __enter__(self) -> None:
+        self._before = structlog.get_config()
+        structlog.configure(processors=[_drop], cache_logger_on_first_use=False)
+
+    def __exit__(self, *fault: object) -> None:
+        structlog.configure(**self._before)
+
+
+def _drop(logger: object, name: str, event: object) -> Any:  # structlog's own signature
+    raise structlog.DropEvent

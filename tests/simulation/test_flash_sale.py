@@ -1,0 +1,97 @@
+"""The flash sale, phase by phase, for many seeds, on both databases; and that breaking a part makes it fail."""
+
+from datetime import datetime
+
+import pytest
+from msgspec.structs import replace
+
+from mainspring.domain import changes, governor, planning, rulebook
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.firing import RuleState
+from mainspring.domain.governor import CronReader
+from mainspring.domain.rules import Rule
+from mainspring.simulation.checks import check_trace
+from mainspring.simulation.report import report
+from mainspring.simulation.scenario import load_scenario
+from mainspring.simulation.world import play
+
+SALE = load_scenario("flash-sale")
+SEEDS, SEEDS_LONG = 8, 100
+
+
+def failures(seed: int) -> list[str]:
+    return [f"{each.check}: {each.detail}" for each in check_trace(play(SALE, seed)) if not each.ok]
+
+
+def test_sale_keeps_every_promise_for_every_seed(long_run: bool) -> None:
+    failed = {seed: faults for seed in range(1, (SEEDS_LONG if long_run else SEEDS) + 1) if (faults := failures(seed))}
+
+    assert failed == {}
+
+
+def test_trace_is_the_same_for_the_same_seed_and_another_for_another() -> None:
+    first, again, other = play(SALE, 3).text, play(SALE, 3).text, play(SALE, 4).text
+
+    assert first == again
+    assert first != other
+
+
+def test_trace_is_the_same_on_postgresql(postgres_url: str) -> None:
+    assert play(SALE, 5, postgres_url).text == play(SALE, 5).text
+
+
+def test_report_tells_of_every_endpoint_and_acts_on_nothing() -> None:
+    trace = play(SALE, 1)
+    page = report(trace, check_trace(trace))
+
+    assert all(name in page for name in SALE.endpoints)
+    assert "checks hold" in page
+    assert "<script" not in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_sale_fails_without_the_cooldown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def always(rule: Rule, subject: RuleState, target: RuleState, now: datetime) -> bool:
+        return subject.streak >= rule.for_runs
+
+    monkeypatch.setattr(rulebook, "is_ripe", always)
+
+    assert any("once_per" in fault for fault in failures(1))
+
+
+def test_sale_fails_without_the_nudge(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stay(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
+        return endpoint
+
+    monkeypatch.setattr(changes, "nudge", stay)
+
+    assert any("inventory_sync_check" in fault for seed in (1, 2) for fault in failures(seed))
+
+
+def test_sale_fails_when_the_governor_forgets_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = governor.plan_next_run
+
+    def awake(now: datetime, endpoint: Endpoint, cron: CronReader) -> governor.Decision:
+        return real(now, replace(endpoint, paused_until=None), cron)
+
+    monkeypatch.setattr(planning, "plan_next_run", awake)
+    monkeypatch.setattr(Endpoint, "is_paused", lambda endpoint, now: False)  # or the claim would keep the pause
+
+    assert any("pauses_hold" in fault for fault in failures(1))
+
+
+def test_sale_fails_when_the_governor_ignores_hints(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = governor.plan_next_run
+
+    def deaf(now: datetime, endpoint: Endpoint, cron: CronReader) -> governor.Decision:
+        return real(now, replace(endpoint, interval_hint=None, one_shot_hint=None), cron)
+
+    monkeypatch.setattr(planning, "plan_next_run", deaf)
+
+    assert any("gaps endpoint=traffic_monitor" in fault for fault in failures(1))
+
+
+def test_sale_fails_when_rules_wake_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "resume", lambda endpoint, now, actor, cron: changes.Change(endpoint))
+
+    assert any("runs_within" in fault for fault in failures(1))
