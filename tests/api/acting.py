@@ -3,7 +3,6 @@
 from hashlib import sha256
 from typing import Any
 
-from fastapi import FastAPI
 from httpx2 import AsyncClient, Response
 
 from tests.stores.databases import is_sqlite, query
@@ -29,20 +28,23 @@ def fault(answer: Response, status: int = 422) -> tuple[str, str]:
     return error.get("pointer", error.get("parameter")), error["detail"]
 
 
-async def fingerprint(store_url: str) -> str:
-    """A hash over every row of every table but those that a request may touch without writing anything for a user."""
+async def fingerprint(store_url: str, tenant: str = "") -> str:
+    """A hash over every row of every table, or over those that belong to one tenant."""
     if is_sqlite(store_url):
-        tables = await query(store_url, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        columns = "SELECT m.name, p.name FROM sqlite_master m JOIN pragma_table_info(m.name) p WHERE m.type = 'table'"
     else:
-        tables = await query(store_url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+        columns = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
+    tables: dict[str, set[str]] = {}
+    for table, column in await query(store_url, columns):
+        tables.setdefault(str(table), set()).add(str(column))
     digest = sha256()
-    for (table,) in tables:
-        rows = await query(store_url, f"SELECT * FROM {table}")
+    for table in sorted(tables):
+        if not tenant:
+            mine = ""
+        elif "tenant_id" in tables[table]:
+            mine = f" WHERE tenant_id = '{tenant}'"
+        else:
+            continue
+        rows = await query(store_url, f"SELECT * FROM {table}{mine}")
         digest.update(repr((table, sorted(map(repr, rows)))).encode())
     return digest.hexdigest()
-
-
-def operations(app: FastAPI) -> list[tuple[str, str, Json]]:
-    """(method, path, operation) of everything in the document."""
-    paths: Json = app.openapi()["paths"]
-    return [(method, path, operation) for path, item in paths.items() for method, operation in item.items()]

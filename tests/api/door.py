@@ -13,13 +13,15 @@ from mainspring.api.app import make_app
 from mainspring.api.context import Context
 from mainspring.domain.access import Principal, Scope
 from mainspring.domain.errors import NotAuthenticated
+from mainspring.domain.run import Outcome, RunStatus
+from mainspring.domain.run import Request as CallRequest
 from mainspring.domain.schedule import CRON
 from mainspring.feed import Feed
 from mainspring.operations.endpoints import Desk
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.vault import KeyRing, Vault
-from mainspring.ports import Clock, Stores
+from mainspring.ports import Caller, Clock, Stores
 from mainspring.settings import Settings
 from mainspring.wiring import TimeOrderedIds
 
@@ -34,10 +36,22 @@ async def recognised(request: Request) -> Principal:
     return Principal(tenant, "key:test", frozenset(Scope(scope) for scope in scopes.split()))
 
 
+class NobodyThere:
+    """A caller for tests that make up addresses: nothing leaves the machine."""
+
+    async def call(self, request: CallRequest) -> Outcome:
+        return Outcome(RunStatus.FAILURE, 1, error_code="connect", error="nobody is there")
+
+    async def aclose(self) -> None:
+        """There is nothing to close."""
+
+
 @asynccontextmanager
-async def open_app(stores: Stores, clock: Clock, settings: Settings | None = None) -> AsyncIterator[FastAPI]:
+async def open_app(
+    stores: Stores, clock: Clock, settings: Settings | None = None, caller: Caller | None = None
+) -> AsyncIterator[FastAPI]:
     vault, ids = Vault(KeyRing(bytes(32))), TimeOrderedIds()
-    caller = HttpCaller(AddressGuard((ip_network("127.0.0.0/8"),)), vault, clock=clock.now)
+    caller = caller or HttpCaller(AddressGuard((ip_network("127.0.0.0/8"),)), vault, clock=clock.now)
 
     def desk(tenant_id: str, actor: str) -> Desk:
         return Desk(stores, tenant_id, actor, ids, vault, CRON)

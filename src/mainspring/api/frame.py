@@ -89,6 +89,8 @@ class Frame:
         for name in ONCE:
             if names.count(name) > 1:
                 raise ApiError("malformed-request", f"the header {name.decode()} was sent more than once; send it once")
+        if "\x00" in scope["path"] or b"%00" in scope.get("query_string", b""):
+            raise ApiError("malformed-request", "the path or a parameter contains a NUL; that is no text: leave it out")
         if scope["path"] not in QUIET and not self._is_ours(headers.get("host", "")):
             raise ApiError(
                 "wrong-host",

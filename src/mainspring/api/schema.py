@@ -65,9 +65,8 @@ PROBLEM: Document = {
         }
     ],
 }
-ALWAYS = ("400", "401", "403", "413", "415", "421", "422", "429", "500", "503")
-WITH_PATH = ("404",)
-WRITING = ("404", "409", "412")
+ALWAYS = ("400", "401", "403", "404", "408", "413", "415", "421", "422", "429", "500", "503")
+WRITING = ("409", "412")
 METHODS = ("get", "put", "post", "delete", "patch")
 
 
@@ -97,7 +96,7 @@ def document(app: FastAPI) -> Document:
     for path, item in made["paths"].items():
         for method in METHODS:
             if method in item:
-                _complete(item[method], method, path, scopes.get((method, path)))
+                _complete(item[method], method, scopes.get((method, path)))
     for left_over in ("HTTPValidationError", "ValidationError"):
         schemas.pop(left_over, None)
     return made
@@ -116,8 +115,8 @@ def scopes_of(app: FastAPI) -> dict[tuple[str, str], Scope]:
     return found
 
 
-def _complete(operation: Document, method: str, path: str, scope: Scope | None) -> None:
-    refusals = [*ALWAYS, *(WITH_PATH if "{" in path else ()), *(WRITING if method != "get" else ())]
+def _complete(operation: Document, method: str, scope: Scope | None) -> None:
+    refusals = [*ALWAYS, *(WRITING if method != "get" else ())]
     if scope is None:
         operation["security"] = []
         refusals = [status for status in refusals if status not in ("401", "403")]

@@ -60,7 +60,12 @@ async def reset_failures(desk: Running, endpoint: EndpointRef, dry_run: DryRun =
     return await act_on_endpoint(desk, lambda there: endpoints.reset_failures(there, endpoint), dry_run)
 
 
-@router.post("/{endpoint}/run", status_code=202, response_model=RunRequested | EndpointRehearsed)
+@router.post(
+    "/{endpoint}/run",
+    status_code=202,
+    response_model=RunRequested | EndpointRehearsed,
+    responses={200: {"model": RunRequested | EndpointRehearsed}},
+)
 async def run_endpoint(
     desk: Running,
     endpoint: EndpointRef,

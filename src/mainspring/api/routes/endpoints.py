@@ -49,7 +49,9 @@ async def list_endpoints(
     }
 
 
-@router.post("", status_code=201, response_model=Endpoint | EndpointRehearsed)
+@router.post(
+    "", status_code=201, response_model=Endpoint | EndpointRehearsed, responses={200: {"model": EndpointRehearsed}}
+)
 async def create_endpoint(desk: Writing, wish: EndpointNew, response: Response, dry_run: DryRun = False) -> Shape:
     """Add an endpoint: a URL, and either `interval_ms` or `cron`. Its job is made if it is new."""
     if dry_run:

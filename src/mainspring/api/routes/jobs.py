@@ -23,7 +23,7 @@ async def list_jobs(desk: Reading) -> Shape:
     return {"items": [job_shape(job) for job in await desk.stores.endpoints.jobs(desk.tenant_id)], "next_cursor": None}
 
 
-@router.post("", status_code=201, response_model=Job | JobRehearsed)
+@router.post("", status_code=201, response_model=Job | JobRehearsed, responses={200: {"model": JobRehearsed}})
 async def create_job(desk: Writing, wish: JobNew, response: Response, dry_run: DryRun = False) -> Shape:
     if dry_run:
         response.status_code = 200

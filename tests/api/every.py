@@ -1,0 +1,44 @@
+"""Every operation of the document, with a request that it accepts: what the generated tests are made from."""
+
+from fastapi import FastAPI
+from httpx2 import AsyncClient, Response
+
+from tests.api.acting import URL, Json
+
+# A body that is accepted, for those that need one.
+BODIES: dict[str, Json] = {
+    "create_job": {"name": "another"},
+    "update_job": {"description": "changed"},
+    "create_endpoint": {"name": "another", "url": URL, "interval_ms": "1m"},
+    "check_endpoint": {"name": "unsaved", "url": URL, "interval_ms": "1m"},
+    "update_endpoint": {"interval_ms": "7m", "name": "renamed"},
+    "pause_endpoint": {"for_ms": "1h"},
+    "put_interval_hint": {"interval_ms": "10s"},
+    "put_one_shot_hint": {"in_ms": "5s"},
+    "update_quotas": {"runs_per_month": 5},
+}
+# What may change something and has no dry_run, and why that is so.
+WITHOUT_DRY_RUN = {"check_endpoint": "it stores nothing"}
+RANDOM = {"endpoint": "ep_0000", "job": "job_0000", "run": "run_0000"}
+
+
+class Operation:
+    def __init__(self, method: str, path: str, described: Json) -> None:
+        self.method = method
+        self.path = path
+        self.described = described
+        self.id = str(described["operationId"])
+        parameters = described.get("parameters", [])
+        self.in_path = [each["name"] for each in parameters if each["in"] == "path"]
+        self.is_stream = "text/event-stream" in str(described["responses"])
+        self.in_query = [each["name"] for each in parameters if each["in"] == "query"]
+
+    async def send(self, client: AsyncClient, ids: dict[str, str], query: str = "") -> Response:
+        path = self.path.format(**{name: ids.get(name, "none") for name in self.in_path})
+        body = BODIES.get(self.id)
+        return await client.request(self.method.upper(), path + query, json=body)
+
+
+def every_operation(app: FastAPI) -> list[Operation]:
+    paths: Json = app.openapi()["paths"]
+    return [Operation(method, path, found) for path, item in paths.items() for method, found in item.items()]

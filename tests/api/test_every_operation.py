@@ -1,0 +1,149 @@
+"""Generated from the OpenAPI document: tenants are kept apart, scopes hold, rehearsals write nothing."""
+
+import re
+
+import pytest
+from fastapi import FastAPI
+from httpx2 import AsyncClient, Response
+
+from mainspring.domain.access import Scope
+from mainspring.domain.endpoint import Tenant
+from mainspring.ports import Stores
+from tests.api.acting import fingerprint, make
+from tests.api.door import client_of
+from tests.api.every import BODIES, RANDOM, WITHOUT_DRY_RUN, every_operation
+from tests.stores.databases import is_sqlite
+from tests.stores.world import FixedClock, run_slot
+
+NASTY = (
+    "%00",
+    "%FF%FE",
+    "..%2F..%2Fetc%2Fpasswd",
+    "%F0%9F%A6%84",
+    "a" * 3_000,
+    "%0d%0aX-Evil:%201",
+    "' OR 1=1 --",
+    "%E2%80%AE",
+)
+
+
+@pytest.fixture
+async def ids(api: AsyncClient, stores: Stores, clock: FixedClock) -> dict[str, str]:
+    """What the tenant `default` has."""
+    endpoint = await make(api)
+    (ended,) = await run_slot(stores, clock)
+    (job,) = (await api.get("/api/v1/jobs")).json()["items"]
+    return {"endpoint": endpoint["id"], "job": job["id"], "run": ended.run_id}
+
+
+def told(answer: Response, ids: dict[str, str]) -> tuple[int, str]:
+    """Status and text, without the id that was asked for and the request's own."""
+    text = re.sub(r"req_[0-9a-f]+", "<request>", answer.text)
+    for name in ids.values():
+        text = text.replace(name, "<id>")
+    return answer.status_code, text
+
+
+async def test_another_tenants_ids_are_answered_like_ids_that_never_were(
+    app: FastAPI, api: AsyncClient, stores: Stores, store_url: str, ids: dict[str, str]
+) -> None:
+    await stores.endpoints.put_tenant(Tenant("other", "other"))
+    before = await fingerprint(store_url, "default")
+    async with client_of(app, "other") as other:
+        differing, statuses = [], set()
+        for operation in every_operation(app):
+            theirs, nobodys = await operation.send(other, ids), await operation.send(other, RANDOM)
+            if operation.in_path and told(theirs, ids) != told(nobodys, RANDOM):
+                differing.append(operation.id)
+            if ids.keys() & operation.in_path:
+                statuses.add(theirs.status_code)
+
+    assert differing == []
+    assert statuses == {404}
+    assert await fingerprint(store_url, "default") == before
+
+
+async def test_each_operation_wants_the_scope_that_it_declares(
+    app: FastAPI, ids: dict[str, str], store_url: str
+) -> None:
+    if not is_sqlite(store_url):
+        pytest.skip("scopes are judged before any database is asked")
+    wrong = []
+    for operation in every_operation(app):
+        declared = operation.described.get("x-scope")
+        if declared is None:
+            continue
+        others = " ".join(scope for scope in Scope if scope != declared)
+        rehearsed = "?dry_run=true" if "dry_run" in operation.in_query else ""
+        async with (
+            client_of(app, "") as nobody,
+            client_of(app, scopes=others) as without,
+            client_of(app, scopes=declared) as holder,
+        ):
+            seen = [(await operation.send(each, RANDOM)).status_code for each in (nobody, without)]
+            allowed = (await operation.send(holder, RANDOM, rehearsed)).status_code
+        if seen != [401, 403] or allowed in (401, 403):
+            wrong.append((operation.id, seen, allowed))
+
+    assert wrong == []
+
+
+async def test_every_write_can_be_rehearsed_and_then_writes_nothing(
+    app: FastAPI, api: AsyncClient, store_url: str, ids: dict[str, str]
+) -> None:
+    before = await fingerprint(store_url)
+    refused = {}
+    for operation in every_operation(app):
+        if "dry_run" in operation.in_query:
+            answer = await operation.send(api, ids, "?dry_run=true")
+            if answer.status_code != 200 or answer.json()["dry_run"] is not True:
+                refused[operation.id] = answer.text
+
+    assert refused == {}
+    assert await fingerprint(store_url) == before
+
+
+def test_every_write_has_a_dry_run_or_a_reason_for_none(app: FastAPI, store_url: str) -> None:
+    without = {
+        operation.id
+        for operation in every_operation(app)
+        if operation.method != "get" and "dry_run" not in operation.in_query and operation.path.startswith("/api/v1/")
+    }
+    ours = {"jobs", "endpoints", "hints", "runs", "events", "dashboard", "tenant", "system"}
+    mine = {each.id for each in every_operation(app) if ours.intersection(each.described.get("tags", []))}
+
+    assert without & mine == set(WITHOUT_DRY_RUN)
+
+
+async def test_what_is_only_read_writes_nothing(
+    app: FastAPI, api: AsyncClient, store_url: str, ids: dict[str, str]
+) -> None:
+    before = await fingerprint(store_url)
+    reads = [each for each in every_operation(app) if each.method == "get" and not each.is_stream]
+    statuses = {operation.id: (await operation.send(api, ids)).status_code for operation in reads}
+
+    assert {each: status for each, status in statuses.items() if status >= 500} == {}
+    assert await fingerprint(store_url) == before
+
+
+async def test_nonsense_in_a_path_is_answered_with_a_problem(app: FastAPI, api: AsyncClient, store_url: str) -> None:
+    strange = []
+    for operation in every_operation(app):
+        for nasty in NASTY if operation.in_path else ():
+            answer = await operation.send(api, dict.fromkeys(operation.in_path, nasty))
+            is_problem = answer.headers["content-type"] == "application/problem+json"
+            if not (400 <= answer.status_code < 500 and is_problem):
+                strange.append((operation.id, nasty[:20], answer.status_code, answer.text[:200]))
+
+    assert strange == []
+
+
+def test_every_operation_says_what_it_needs_and_is_named_for_what_it_does(app: FastAPI, store_url: str) -> None:
+    found = every_operation(app)
+
+    assert len({operation.id for operation in found}) == len(found)
+    assert [each.id for each in found if not re.fullmatch(r"[a-z]+(_[a-z]+)+", each.id)] == []
+    assert [each.id for each in found if not each.described.get("tags")] == []
+    assert [each.id for each in found if "401" in each.described["responses"] and "x-scope" not in each.described] == []
+    assert set(BODIES) <= {each.id for each in found}
+    assert app.openapi()["openapi"].startswith("3.1")
