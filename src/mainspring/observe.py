@@ -35,6 +35,13 @@ LOG_EVENTS = {
     "zombies closed": "Runs that nobody finished were closed as timeouts.",
     "history swept": "Runs, bodies or events beyond their retention were removed.",
     "second scheduler on sqlite": "Another scheduler uses the same SQLite file; use PostgreSQL for more than one.",
+    "ticker started": "The ticker moves the executions of its partitions from now on.",
+    "ticker stopped": "It ended, and let others lead.",
+    "partition led": "This process writes a partition from now on, under this epoch.",
+    "partition lost": "Another process writes the partition; what this one had in hand was not written.",
+    "dispatcher started": "Effects of workflows are sent from now on.",
+    "dispatcher stopped": "It ended; what was not answered is sent again, or closed as unknown, by another.",
+    "effect failed inside": "Sending an effect raised where it should have returned; recorded as a failure.",
     "loop blocked": "The event loop did not get its turn for a while.",
     "request": "A request was answered: method, path, status, who asked, how long it took.",
     "request failed": "A mistake of ours in a request; its answer names the same request id.",
@@ -82,6 +89,10 @@ class Metrics:
         self.deliveries: Counter[str] = Counter()
         self.streams = 0
         self.database_up = 0
+        self.turns = 0
+        self.step_downs = 0
+        self.effects: Counter[str] = Counter()
+        self.tick_seconds = Spread(DURATION_BUCKETS_S)
         self.judged = 0
         self.fired = 0
         self.lateness = Spread(LATENESS_BUCKETS_S)
@@ -132,6 +143,10 @@ METRICS = {  # attribute: (kind, name, meaning, label)
         "status",
     ),
     "streams": ("gauge", "mainspring_streams", "Event streams that are open in this process.", ""),
+    "turns": ("counter", "mainspring_turns", "Turns that executions of workflows had.", ""),
+    "step_downs": ("counter", "mainspring_step_downs", "Times another process had taken a partition over.", ""),
+    "effects": ("counter", "mainspring_effects", "Effects of workflows that were answered.", "outcome"),
+    "tick_seconds": ("histogram", "mainspring_tick_seconds", "How long a tick took, commit included.", ""),
     "database_up": ("gauge", "mainspring_database_up", "1 while the database answers.", ""),
     "judged": ("counter", "mainspring_judged", "Finished runs that rules have judged.", ""),
     "fired": ("counter", "mainspring_fired", "Rules that fired.", ""),

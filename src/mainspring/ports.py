@@ -26,6 +26,7 @@ from mainspring.domain.rulebook import Decisions, Facts, Page, StoredRule, Want
 from mainspring.domain.run import Body, Outcome, Request, Run, RunStatus
 from mainspring.domain.settling import Finished
 from mainspring.mailroom import OutboxStore, SubscriptionStore
+from mainspring.workflow_ports import FlowStores
 
 # The address that the request in hand came from, for the audit trail; a door sets it, a store reads it.
 ORIGIN: ContextVar[str] = ContextVar("origin", default="")
@@ -474,3 +475,4 @@ class Stores(Struct, frozen=True):
     look: LookStore
     subscriptions: SubscriptionStore
     outbox: OutboxStore
+    flows: FlowStores

@@ -27,6 +27,7 @@ from mainspring.domain.schedule import CRON
 from mainspring.operations.endpoints import Desk
 from mainspring.ports import Clock, Ids, Stores, Vault
 from mainspring.settings import Settings
+from mainspring.workflow_ports import FlowStores
 
 if TYPE_CHECKING:
     from mainspring.api.server import WebServer
@@ -123,7 +124,9 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
     from mainspring.stores.sqlite.planner import SqlitePlanner
     from mainspring.stores.sqlite.runs import SqliteRuns
     from mainspring.stores.sqlite.schedule import SqliteSchedule
+    from mainspring.stores.sqlite.ticks import SqliteEffects, SqliteTicks
     from mainspring.stores.sqlite.upkeep import SqliteUpkeep
+    from mainspring.stores.sqlite.workflows import SqliteLogs, SqliteWorkflows
 
     schedule = SqliteSchedule(database, ids, CRON)
     return Stores(
@@ -139,6 +142,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
         SqliteLook(database),
         SqliteSubscriptions(database),
         SqliteOutbox(database),
+        FlowStores(SqliteWorkflows(database), SqliteTicks(database), SqliteLogs(database), SqliteEffects(database)),
     )
 
 
@@ -151,7 +155,9 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
     from mainspring.stores.postgres.planner import PostgresPlanner
     from mainspring.stores.postgres.runs import PostgresRuns
     from mainspring.stores.postgres.schedule import PostgresSchedule
+    from mainspring.stores.postgres.ticks import PostgresEffects, PostgresTicks
     from mainspring.stores.postgres.upkeep import PostgresUpkeep
+    from mainspring.stores.postgres.workflows import PostgresLogs, PostgresWorkflows
 
     schedule = PostgresSchedule(database, ids, CRON)
     return Stores(
@@ -167,6 +173,9 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
         PostgresLook(database),
         PostgresSubscriptions(database),
         PostgresOutbox(database),
+        FlowStores(
+            PostgresWorkflows(database), PostgresTicks(database), PostgresLogs(database), PostgresEffects(database)
+        ),
     )
 
 

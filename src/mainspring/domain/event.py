@@ -47,6 +47,12 @@ class EventType(StrEnum):
     JOB_RESUMED = "job.resumed"
     JOB_ARCHIVED = "job.archived"
     QUOTA_DEFERRED = "quota.deferred"
+    WORKFLOW_PUBLISHED = "workflow.published"
+    EXECUTION_STARTED = "execution.started"
+    EXECUTION_ORDERED = "execution.ordered"
+    EXECUTION_FAILED = "execution.failed"
+    EXECUTION_ENDED = "execution.ended"
+    EXECUTION_ERASED = "execution.erased"
     SIGNING_KEY_CREATED = "signing_key.created"
     SIGNING_KEY_REVOKED = "signing_key.revoked"
     LOGIN_SUCCEEDED = "login.succeeded"
@@ -105,6 +111,12 @@ MEANING: dict[EventType, str] = {
     EventType.JOB_RESUMED: "A job was resumed.",
     EventType.JOB_ARCHIVED: "A job was archived with its endpoints.",
     EventType.QUOTA_DEFERRED: "The tenant used up its runs of the month; the endpoint waits for the next one.",
+    EventType.WORKFLOW_PUBLISHED: "A version of a workflow was published.",
+    EventType.EXECUTION_STARTED: "An execution of a workflow was started.",
+    EventType.EXECUTION_ORDERED: "Somebody paused, resumed, cancelled, retried or skipped; carries the verb and why.",
+    EventType.EXECUTION_FAILED: "An execution stopped and waits for a person; carries its step and the error.",
+    EventType.EXECUTION_ENDED: "An execution was completed or cancelled; carries its outcome.",
+    EventType.EXECUTION_ERASED: "The values in the log of a finished execution were erased; its hashes stay.",
     EventType.SIGNING_KEY_CREATED: "A signing key was made; calls are signed with it.",
     EventType.SIGNING_KEY_REVOKED: "A signing key ended.",
     EventType.LOGIN_SUCCEEDED: "A user logged in.",

@@ -1,0 +1,186 @@
+"""How workflows and executions lie in rows, for both databases."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import cast
+
+import msgspec
+
+from mainspring.domain.instant import from_us, to_us
+from mainspring.workflow.audit import Anchor, TickHead
+from mainspring.workflow.model import Arrival, Entry, Kind, LogicalClock, State, Workflow
+from mainspring.workflow.ticking import Moved, Ready
+from mainspring.workflow_ports import Checkpoint, Execution, Intent, Lead, Published, Sending
+
+Row = Sequence[object]
+
+INTENT_WIDTH = 12  # columns of a claimed effect
+_STATE = msgspec.json.Decoder(State)
+_WORKFLOW = msgspec.json.Decoder(Workflow)
+_DATA = msgspec.json.Decoder(dict[str, object])
+_HEADS = msgspec.json.Decoder(tuple[tuple[str, int, str], ...])
+_encode = msgspec.json.Encoder().encode
+
+
+def text_of(value: object) -> str:
+    return _encode(value).decode()
+
+
+def published_from(row: Row) -> Published:
+    model, version, document, actor, created_us = row
+    workflow = msgspec.structs.replace(_WORKFLOW.decode(str(model)), version=cast(int, version))
+    return Published(workflow, str(document), str(actor), from_us(cast(int, created_us)))
+
+
+def execution_values(execution: Execution) -> tuple[object, ...]:
+    state = execution.state
+    return (
+        state.id, execution.tenant_id, state.workflow, state.version, execution.partition, execution.correlation,
+        execution.idempotency_key, state.salt, state.status.value, state.step, state.ready_tick, state.number,
+        state.head, state.outcome, state.error, execution.actor, to_us(execution.created_at),
+        to_us(execution.moved_at), text_of(state),
+    )  # fmt: skip
+
+
+def execution_from(row: Row) -> Execution:
+    state, tenant_id, partition, correlation, key, actor, created_us, moved_us = row
+    return Execution(
+        _STATE.decode(str(state)), str(tenant_id), cast(int, partition), str(correlation),
+        None if key is None else str(key), str(actor), from_us(cast(int, created_us)), from_us(cast(int, moved_us)),
+    )  # fmt: skip
+
+
+def moved_rows(moved: Iterable[Moved], wall_us: int) -> list[Row]:
+    return [
+        (
+            each.state.status.value, each.state.step, each.state.ready_tick, each.state.number, each.state.head,
+            each.state.outcome, each.state.error, wall_us, text_of(each.state), each.state.id,
+        )
+        for each in moved
+    ]  # fmt: skip
+
+
+def entry_rows(moved: Iterable[Moved]) -> list[Row]:
+    return [
+        (
+            entry.execution_id, entry.number, entry.tick, entry.step, entry.action, entry.input_hash, entry.output_hash,
+            entry.context, entry.previous, entry.hash, (entry.input or b"null").decode(),
+            (entry.output or b"null").decode(),
+        )
+        for each in moved
+        for entry in each.entries
+    ]  # fmt: skip
+
+
+def entry_from(row: Row) -> Entry:
+    given, came = row[10], row[11]
+    return Entry(  # type: ignore[call-arg]  # columns
+        *row[:10],  # type: ignore[arg-type]  # columns
+        None if given is None else str(given).encode(),
+        None if came is None else str(came).encode(),
+    )
+
+
+def effect_rows(moved: Iterable[Moved], partition: int, wall_us: int, tick: int) -> list[Row]:
+    return [
+        (
+            effect.key, effect.execution_id, each.tenant_id, partition, effect.step, effect.visit, effect.attempt,
+            effect.kind, text_of(effect.request), effect.idempotency.value, effect.timeout_ms, wall_us, tick,
+        )
+        for each in moved
+        for effect in each.effects
+    ]  # fmt: skip
+
+
+def taken_rows(moved: Iterable[Moved], first: int, tick: int) -> list[Row]:
+    """The arrivals that a tick took, numbered in the order in which they were taken."""
+    pairs = [(each.state.id, arrival_id) for each in moved for arrival_id in each.taken]
+    return [(first + index, tick, *pair) for index, pair in enumerate(pairs, 1)]
+
+
+def lead_from(partition: int, row: Row) -> Lead:
+    epoch, tick, sequence, head, zero_us, resolution_ms, worker = row
+    return Lead(
+        partition, cast(int, epoch), cast(int, tick), cast(int, sequence), str(head), from_us(cast(int, zero_us)),
+        cast(int, resolution_ms), str(worker),
+    )  # fmt: skip
+
+
+def clock_of(lead: Lead, tick: int) -> LogicalClock:
+    return LogicalClock(tick, lead.zero, lead.resolution_ms)
+
+
+def ready_of(ids: Sequence[str], states: Iterable[Row], arrivals: Iterable[Row]) -> tuple[Ready, ...]:
+    """Executions in the order of `ids`, each with its arrivals."""
+    found = {str(row[0]): row for row in states}
+    came: dict[str, list[Arrival]] = {}
+    for row in arrivals:
+        came.setdefault(str(row[0]), []).append(arrival_from(row[1:]))
+    return tuple(
+        Ready(_STATE.decode(str(found[each][2])), str(found[each][1]), tuple(came.get(each, ())))
+        for each in ids
+        if each in found
+    )
+
+
+def arrival_from(row: Row) -> Arrival:
+    arrival_id, kind, type_, data, actor, occurred_at = row
+    return Arrival(Kind(str(kind)), str(arrival_id), str(type_), _DATA.decode(str(data)), str(actor), str(occurred_at))
+
+
+def arrival_values(sending: Sending, arrived_us: int) -> tuple[object, ...]:
+    arrival = sending.arrival
+    return (
+        sending.execution_id, arrival.id, sending.partition, arrival.kind.value, arrival.type, text_of(arrival.data),
+        arrival.actor, arrival.occurred_at, arrived_us,
+    )  # fmt: skip
+
+
+def tick_values(head: TickHead, wall_us: int, worker: str) -> tuple[object, ...]:
+    return (
+        head.partition, head.sequence, head.tick, text_of(head.heads), head.previous, head.hash, head.epoch, wall_us,
+        worker,
+    )  # fmt: skip
+
+
+def tick_from(row: Row) -> TickHead:
+    partition, sequence, tick, heads, previous, hash_, epoch = row
+    return TickHead(
+        cast(int, partition), cast(int, sequence), cast(int, tick), _HEADS.decode(str(heads)), str(previous),
+        str(hash_), cast(int, epoch),
+    )  # fmt: skip
+
+
+def anchors_from(execution_id: str, rows: Iterable[Row]) -> list[Anchor]:
+    return [
+        Anchor(number, head)
+        for row in rows
+        for each, number, head in _HEADS.decode(str(row[0]))
+        if each == execution_id and number >= 0
+    ]
+
+
+def checkpoint_values(checkpoint: Checkpoint) -> tuple[object, ...]:
+    return (
+        checkpoint.partition, checkpoint.sequence, checkpoint.tick, checkpoint.head, to_us(checkpoint.signed_at),
+        checkpoint.public_key, checkpoint.signature,
+    )  # fmt: skip
+
+
+def checkpoint_from(row: Row) -> Checkpoint:
+    return Checkpoint(*row[:4], from_us(cast(int, row[4])), *row[5:])  # type: ignore[arg-type, call-arg]  # columns
+
+
+def intent_from(row: Row, was_sent: bool) -> Intent:
+    values = list(row[:INTENT_WIDTH])
+    values[8] = _DATA.decode(str(values[8]))
+    return Intent(*values, was_sent)  # type: ignore[arg-type, call-arg]  # columns
+
+
+def erased(state: State) -> State:
+    """What is left of a finished execution's state: how it went, not what it knew."""
+    return msgspec.structs.replace(state, salt="", input={}, vars={}, steps={}, events={}, error="")
+
+
+def later_us(now: datetime, ms: int) -> int:
+    return to_us(now + timedelta(milliseconds=ms))

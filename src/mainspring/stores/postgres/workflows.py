@@ -1,0 +1,136 @@
+"""Workflows, executions and their logs, on PostgreSQL."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from mainspring.domain.event import Event
+from mainspring.domain.instant import from_us, to_us
+from mainspring.stores.flows import (
+    anchors_from,
+    arrival_values,
+    checkpoint_from,
+    entry_from,
+    erased,
+    execution_from,
+    execution_values,
+    published_from,
+    text_of,
+    tick_from,
+)
+from mainspring.stores.postgres.database import Database
+from mainspring.stores.postgres.endpoints import add_events
+from mainspring.workflow.audit import Anchor, TickHead
+from mainspring.workflow.model import Entry, Workflow
+from mainspring.workflow_ports import Checkpoint, Execution, ExecutionFilter, Published, Sending
+
+
+class PostgresWorkflows:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def now(self) -> datetime:
+        return await self._db.now()
+
+    async def clock(self, partition: int, resolution_ms: int) -> tuple[datetime, int]:
+        async with self._db.transaction() as session:
+            rows = await session.rows("partition_clock", partition)
+            if not rows:
+                now = await self._db.now_in(session)
+                await session.run("add_partition", partition, to_us(now.replace(microsecond=0)), resolution_ms)
+                rows = await session.rows("partition_clock", partition)
+        return from_us(int(str(rows[0][0]))), int(str(rows[0][1]))
+
+    async def publish(self, tenant_id: str, workflow: Workflow, document: str, actor: str, event: Event) -> Published:
+        async with self._db.transaction() as session:
+            await session.value("lock_publishing", tenant_id, workflow.name)
+            now = await self._db.now_in(session)
+            version = int(str(await session.value("newest_workflow_version", tenant_id, workflow.name))) + 1
+            made = replace(workflow, version=version)
+            await session.run(
+                "add_workflow_version", tenant_id, made.name, version, document, text_of(made), actor, to_us(now)
+            )
+            await add_events(session, [replace(event, data=event.data | {"version": version})])
+        return Published(made, document, actor, now)
+
+    async def version(self, tenant_id: str, name: str, version: int | None) -> Published | None:
+        async with self._db.transaction() as session:
+            wanted = version or await session.value("newest_workflow_version", tenant_id, name)
+            rows = await session.rows("workflow_version", tenant_id, name, wanted)
+        return published_from(rows[0]) if rows else None
+
+    async def versions(self, tenant_id: str, name: str | None) -> list[Published]:
+        query = ("newest_workflows", tenant_id) if name is None else ("workflow_versions", tenant_id, name)
+        async with self._db.statement() as session:
+            return [published_from(row) for row in await session.rows(*query)]
+
+    async def start(self, execution: Execution, event: Event) -> Execution:
+        async with self._db.transaction() as session:
+            if await session.run("add_execution", *execution_values(execution)):
+                await add_events(session, [event])
+                return execution
+            key = (execution.tenant_id, execution.state.workflow, execution.idempotency_key)
+            return execution_from((await session.rows("execution_by_key", *key))[0])
+
+    async def execution(self, tenant_id: str, execution_id: str) -> Execution | None:
+        async with self._db.statement() as session:
+            rows = await session.rows("execution", tenant_id, execution_id)
+        return execution_from(rows[0]) if rows else None
+
+    async def executions(self, tenant_id: str, wanted: ExecutionFilter) -> list[Execution]:
+        values = (tenant_id, wanted.workflow, wanted.status, wanted.correlation, wanted.before_id, wanted.limit)
+        async with self._db.statement() as session:
+            return [execution_from(row) for row in await session.rows("executions", *values)]
+
+    async def send(self, sendings: Sequence[Sending], events: Sequence[Event]) -> int:
+        async with self._db.transaction() as session:
+            arrived_us = to_us(await self._db.now_in(session))
+            new = 0
+            for each in sendings:
+                new += await session.run("add_arrival", *arrival_values(each, arrived_us))
+            await add_events(session, events)
+        return new
+
+
+class PostgresLogs:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def entries(self, execution_id: str, after: int, limit: int) -> list[Entry]:
+        async with self._db.statement() as session:
+            return [entry_from(row) for row in await session.rows("entries", execution_id, after, limit)]
+
+    async def anchors(self, partition: int, execution_id: str) -> list[Anchor]:
+        async with self._db.statement() as session:
+            return anchors_from(
+                execution_id, await session.rows("ticks_of_execution", partition, f'%"{execution_id}"%')
+            )
+
+    async def ticks(self, partition: int, after: int, limit: int) -> list[TickHead]:
+        async with self._db.statement() as session:
+            return [tick_from(row) for row in await session.rows("ticks", partition, after, limit)]
+
+    async def partition_end(self, partition: int) -> Anchor | None:
+        async with self._db.statement() as session:
+            rows = await session.rows("partition", partition)
+        return Anchor(int(str(rows[0][2])), str(rows[0][3])) if rows else None
+
+    async def checkpoints(self, partition: int) -> list[Checkpoint]:
+        async with self._db.statement() as session:
+            return [checkpoint_from(row) for row in await session.rows("checkpoints", partition)]
+
+    async def log_ids(self, partition: int) -> list[str]:
+        async with self._db.statement() as session:
+            return [str(row[0]) for row in await session.rows("log_ids", partition)]
+
+    async def erase(self, tenant_id: str, execution_id: str, event: Event) -> int:
+        async with self._db.transaction() as session:
+            rows = await session.rows("execution", tenant_id, execution_id)
+            if not rows or not (state := execution_from(rows[0]).state).is_over:
+                return 0
+            await session.run("erase_state", text_of(erased(state)), tenant_id, execution_id)
+            for query in ("erase_arrivals", "erase_effects"):
+                await session.run(query, execution_id)
+            await add_events(session, [event])
+            return await session.run("erase_entries", execution_id)

@@ -1,0 +1,154 @@
+"""What the ticker and the dispatcher need, on SQLite."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
+
+from mainspring.domain.event import Event
+from mainspring.domain.instant import from_us, to_us
+from mainspring.failpoints import is_on
+from mainspring.stores.flows import (
+    arrival_values,
+    checkpoint_values,
+    clock_of,
+    effect_rows,
+    entry_rows,
+    intent_from,
+    later_us,
+    lead_from,
+    moved_rows,
+    ready_of,
+    taken_rows,
+    tick_values,
+)
+from mainspring.stores.sqlite.database import Connection, Database
+from mainspring.stores.sqlite.endpoints import add_events
+from mainspring.workflow.audit import TickHead
+from mainspring.workflow.ticking import Ticked, due_tick, pick
+from mainspring.workflow_ports import Checkpoint, EffectAnswer, Intent, Lead, Sending, TickLoad
+
+
+class SqliteTicks:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def lead(self, partition: int, worker: str, ttl_ms: int) -> Lead | None:
+        def work(db: Connection) -> Lead | None:
+            now = self._db.clock.now()
+            if not db.run("lead_partition", later_us(now, ttl_ms), worker, partition, to_us(now)):
+                return None
+            return lead_from(partition, db.rows("partition", partition)[0])
+
+        return await self._db.write(work)
+
+    async def load_tick(self, lead: Lead, limit: int) -> TickLoad:
+        def work(db: Connection) -> TickLoad:
+            wall = self._db.clock.now()
+            clock = clock_of(lead, 0)
+            arrived_us = db.value("first_arrival", lead.partition)
+            first_arrival = None if arrived_us is None else clock.reading(from_us(int(str(arrived_us))))
+            ready = db.value("first_ready", lead.partition)
+            first_ready = None if ready is None else int(str(ready))
+            tick, next_tick = due_tick(lead.tick, clock.reading(wall), first_ready, first_arrival)
+            if tick is None:
+                return TickLoad(wall, next_tick=next_tick)
+            before_us = to_us(clock_of(lead, tick).instant())
+            step_us = lead.resolution_ms * 1000
+            by_time = db.rows("ready_by_time", lead.partition, tick, limit)
+            by_arrival = db.rows("ready_by_arrival", to_us(lead.zero), step_us, lead.partition, before_us, limit)
+            ids = pick(by_time, by_arrival, limit)  # type: ignore[arg-type]  # columns
+            listed = msgspec.json.encode(ids).decode()
+            states = db.rows("ready_states", listed)
+            return TickLoad(wall, tick, ready_of(ids, states, db.rows("new_arrivals", listed, before_us)), next_tick)
+
+        return await self._db.read(work)
+
+    async def commit_tick(
+        self, lead: Lead, ticked: Ticked, wall: datetime, ttl_ms: int, events: Sequence[Event] = ()
+    ) -> Lead | None:
+        moved, wall_us, head = ticked.moved, to_us(wall), ticked.head
+        taken = sum(len(each.taken) for each in moved)
+
+        def work(db: Connection) -> Lead | None:
+            after = _move(self._db, db, lead, head, ttl_ms, taken)
+            if after is None:
+                return None
+            first = int(str(db.value("partition_arrivals", lead.partition))) - taken
+            db.run_many("move_execution", moved_rows(moved, wall_us))
+            db.run_many("add_entry", entry_rows(moved))
+            db.run_many("take_arrival", taken_rows(moved, first, head.tick))
+            db.run_many("put_effect", effect_rows(moved, lead.partition, wall_us, head.tick))
+            db.run_many("withdraw_effect", [(key,) for each in moved for key in each.withdrawn])
+            db.run("add_tick", *tick_values(head, wall_us, lead.worker))
+            add_events(db, events)
+            return after
+
+        return await self._db.write_much(work)
+
+    async def renew(self, lead: Lead, ttl_ms: int) -> bool:
+        until_us = later_us(self._db.clock.now(), ttl_ms)
+        return bool(await self._db.write(lambda db: db.run("renew_lease", until_us, lead.partition, lead.epoch)))
+
+    async def resign(self, lead: Lead) -> None:
+        await self._db.write(lambda db: db.run("renew_lease", 0, lead.partition, lead.epoch))
+
+    async def sweep(self, lead: Lead, before: datetime, limit: int) -> tuple[str, ...]:
+        rows = await self._db.read(lambda db: db.rows("ended_executions", lead.partition, to_us(before), limit))
+        return tuple(str(row[0]) for row in rows)
+
+    async def remove(self, lead: Lead, ids: Sequence[str], head: TickHead, wall: datetime) -> Lead | None:
+        def work(db: Connection) -> Lead | None:
+            after = _move(self._db, db, lead, head, 0, 0)
+            if after is not None:
+                for query in ("delete_execution", "delete_entries", "delete_arrivals", "delete_effects"):
+                    db.run_many(query, [(each,) for each in ids])
+                db.run("add_tick", *tick_values(head, to_us(wall), lead.worker))
+            return after
+
+        return await self._db.write_much(work)
+
+    async def add_checkpoint(self, checkpoint: Checkpoint) -> None:
+        await self._db.write(lambda db: db.run("add_checkpoint", *checkpoint_values(checkpoint)))
+
+
+class SqliteEffects:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def claim_effects(self, worker: str, limit: int, lease_ms: int) -> list[Intent]:
+        def work(db: Connection) -> list[Intent]:
+            now_us = to_us(self._db.clock.now())
+            return [
+                intent_from(row, bool(row[-1])) for row in db.rows("claim_effects", worker, now_us, lease_ms, limit)
+            ]
+
+        return await self._db.write(work) if self._db.look(lambda db: db.value("any_effect")) else []
+
+    async def answer_effects(self, answers: Sequence[EffectAnswer]) -> int:
+        def work(db: Connection) -> int:
+            arrived_us, counted = to_us(self._db.clock.now()), 0
+            for answer in answers:
+                intent = answer.intent
+                if db.run("answer_effect", intent.key, intent.claim):
+                    sending = Sending(intent.execution_id, intent.partition, answer.arrival)
+                    db.run("add_arrival", *arrival_values(sending, arrived_us))
+                    counted += 1
+            return counted
+
+        return await self._db.write(work)
+
+    async def has_effects(self) -> bool:
+        return bool(self._db.look(lambda db: db.value("any_effect")))
+
+
+def _move(database: Database, db: Connection, lead: Lead, head: TickHead, ttl_ms: int, taken: int) -> Lead | None:
+    """The compare-and-set of a tick: the lead that follows, or None where another writer was faster."""
+    until_us = later_us(database.clock.now(), ttl_ms)
+    values = (head.tick, head.sequence, head.hash, until_us, taken, lead.partition)
+    if is_on("no_tick_fence"):
+        won = db.run("move_partition_unfenced", *values)
+    else:
+        won = db.run("move_partition", *values, lead.epoch, lead.tick)
+    return replace(lead, tick=head.tick, sequence=head.sequence, head=head.hash) if won else None

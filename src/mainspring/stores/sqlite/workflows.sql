@@ -1,0 +1,49 @@
+-- Workflows where SQLite has words of its own: rows that a tick writes are bound one by one, lists come as JSON.
+
+-- name: ready_states
+-- The states of the executions that a tick looks at.
+SELECT id, tenant_id, state FROM execution WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: new_arrivals
+-- What came for them before this tick, in the order in which it came.
+SELECT execution_id, id, kind, type, data, actor, occurred_at FROM execution_arrival
+WHERE execution_id IN (SELECT value FROM json_each(:ids)) AND number IS NULL AND arrived_us < :before_us
+ORDER BY arrived_us, id;
+
+-- name: move_execution
+-- An execution after its turn.
+UPDATE execution SET status = :status, step = :step, ready_tick = :ready_tick, number = :number, head = :head,
+    outcome = :outcome, error = :error, moved_us = :moved_us, state = :state WHERE id = :id;
+
+-- name: add_entry
+-- One line of a log.
+INSERT INTO execution_entry (execution_id, number, tick, step, action, input_hash, output_hash, context, previous, hash,
+    input, output)
+VALUES (:execution_id, :number, :tick, :step, :action, :input_hash, :output_hash, :context, :previous, :hash, :input,
+    :output);
+
+-- name: take_arrival
+-- An arrival gets its number, which never changes again.
+UPDATE execution_arrival SET number = :number, tick = :tick WHERE execution_id = :execution_id AND id = :id;
+
+-- name: put_effect
+-- An effect to send, or to send again under the same key.
+INSERT INTO execution_effect (key, execution_id, tenant_id, partition, step, visit, attempt, kind, request, idempotency,
+    timeout_ms, due_us, tick, status, claim, worker)
+VALUES (:key, :execution_id, :tenant_id, :partition, :step, :visit, :attempt, :kind, :request, :idempotency,
+    :timeout_ms, :due_us, :tick, 'ready', 0, '')
+ON CONFLICT (key) DO UPDATE SET attempt = excluded.attempt, request = excluded.request, due_us = excluded.due_us,
+    tick = excluded.tick, status = 'ready', claim = claim + 1;
+
+-- name: withdraw_effect
+-- An effect that nobody wants any more, if it was not sent.
+UPDATE execution_effect SET status = 'withdrawn' WHERE key = :key AND status = 'ready';
+
+-- name: claim_effects
+-- Lease effects that are ready, or whose sender was lost; the last column tells which.
+UPDATE execution_effect SET claim = claim + 1, worker = :worker, due_us = :now_us + (timeout_ms + :lease_ms) * 1000,
+    status = 'sending', tick = CASE status WHEN 'sending' THEN -1 ELSE 0 END
+WHERE key IN (SELECT key FROM execution_effect WHERE status IN ('ready', 'sending') AND due_us <= :now_us
+              ORDER BY due_us LIMIT :limit)
+RETURNING key, execution_id, tenant_id, partition, step, visit, attempt, kind, request, idempotency, timeout_ms, claim,
+    tick < 0;

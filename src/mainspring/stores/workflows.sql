@@ -1,0 +1,196 @@
+-- Workflows, in the words that both databases speak. Instants are microseconds.
+
+-- name: add_workflow_version
+-- The next version of a workflow.
+INSERT INTO workflow_version (tenant_id, name, version, document, model, actor, created_us)
+VALUES (:tenant_id, :name, :version, :document, :model, :actor, :created_us);
+
+-- name: newest_workflow_version
+-- The number of the newest version.
+SELECT COALESCE(MAX(version), 0) FROM workflow_version WHERE tenant_id = :tenant_id AND name = :name;
+
+-- name: workflow_version
+-- One version of a workflow.
+SELECT model, version, document, actor, created_us FROM workflow_version
+WHERE tenant_id = :tenant_id AND name = :name AND version = :version;
+
+-- name: workflow_versions
+-- Every version of a workflow, newest first.
+SELECT model, version, document, actor, created_us FROM workflow_version
+WHERE tenant_id = :tenant_id AND name = :name ORDER BY version DESC;
+
+-- name: newest_workflows
+-- The newest version of every workflow, by name.
+SELECT model, version, document, actor, created_us FROM workflow_version AS one
+WHERE tenant_id = :tenant_id AND version = (
+    SELECT MAX(version) FROM workflow_version WHERE tenant_id = one.tenant_id AND name = one.name)
+ORDER BY name;
+
+-- name: add_partition
+-- A partition's row, with the instant of its tick 0, if it has none yet.
+INSERT INTO workflow_partition (partition, zero_us, resolution_ms, epoch, tick, sequence, arrivals, head, lease_until_us, worker)
+VALUES (:partition, :zero_us, :resolution_ms, 0, -1, 0, 0, '', 0, '') ON CONFLICT (partition) DO NOTHING;
+
+-- name: partition_clock
+-- The instant of tick 0 and the length of a tick.
+SELECT zero_us, resolution_ms FROM workflow_partition WHERE partition = :partition;
+
+-- name: lead_partition
+-- Become the writer of a partition whose lease is over, under a new epoch.
+UPDATE workflow_partition SET epoch = epoch + 1, lease_until_us = :lease_until_us, worker = :worker
+WHERE partition = :partition AND lease_until_us <= :now_us;
+
+-- name: partition
+-- Where a partition stands.
+SELECT epoch, tick, sequence, head, zero_us, resolution_ms, worker FROM workflow_partition WHERE partition = :partition;
+
+-- name: renew_lease
+-- Hold a partition longer.
+UPDATE workflow_partition SET lease_until_us = :lease_until_us WHERE partition = :partition AND epoch = :epoch;
+
+-- name: move_partition
+-- The compare-and-set that makes a tick happen once: only where epoch and tick are still the writer's.
+UPDATE workflow_partition SET tick = :tick, sequence = :sequence, head = :head, lease_until_us = :lease_until_us,
+    arrivals = arrivals + :arrivals
+WHERE partition = :partition AND epoch = :epoch AND tick = :seen;
+
+-- name: move_partition_unfenced
+-- The same without comparing, which only a test may ask for: it shows what the comparison is for.
+UPDATE workflow_partition SET tick = :tick, sequence = :sequence, head = :head, lease_until_us = :lease_until_us,
+    arrivals = arrivals + :arrivals
+WHERE partition = :partition;
+
+-- name: first_ready
+-- The earliest tick at which an execution wants to be looked at.
+SELECT ready_tick FROM execution WHERE partition = :partition AND ready_tick IS NOT NULL ORDER BY ready_tick LIMIT 1;
+
+-- name: first_arrival
+-- When the oldest arrival came that was not taken yet.
+SELECT arrived_us FROM execution_arrival WHERE partition = :partition AND number IS NULL ORDER BY arrived_us LIMIT 1;
+
+-- name: ready_by_time
+-- Executions whose tick has come.
+SELECT ready_tick, id FROM execution WHERE partition = :partition AND ready_tick <= :tick
+ORDER BY ready_tick, id LIMIT :limit;
+
+-- name: ready_by_arrival
+-- Executions for which something came before this tick, by the tick in which they may first take it.
+SELECT (MIN(arrived_us) - :zero_us) / :step_us + 1 AS ready, execution_id FROM execution_arrival
+WHERE partition = :partition AND number IS NULL AND arrived_us < :before_us
+GROUP BY execution_id ORDER BY ready, execution_id LIMIT :limit;
+
+-- name: add_tick
+-- The head of a tick, chained to the one before it.
+INSERT INTO workflow_tick (partition, sequence, tick, heads, previous, hash, epoch, wall_us, worker)
+VALUES (:partition, :sequence, :tick, :heads, :previous, :hash, :epoch, :wall_us, :worker);
+
+-- name: ended_executions
+-- Executions that ended long ago and have nothing left to take.
+SELECT id FROM execution WHERE partition = :partition AND status IN ('completed', 'cancelled') AND moved_us < :before_us
+  AND NOT EXISTS (SELECT 1 FROM execution_arrival WHERE execution_id = execution.id AND number IS NULL)
+ORDER BY moved_us LIMIT :limit;
+
+-- name: delete_execution
+-- An execution whose time is over.
+DELETE FROM execution WHERE id = :id;
+
+-- name: delete_entries
+-- Its log.
+DELETE FROM execution_entry WHERE execution_id = :id;
+
+-- name: delete_arrivals
+-- What it received.
+DELETE FROM execution_arrival WHERE execution_id = :id;
+
+-- name: delete_effects
+-- What it sent.
+DELETE FROM execution_effect WHERE execution_id = :id;
+
+-- name: add_checkpoint
+-- Where a partition stood, signed.
+INSERT INTO workflow_checkpoint (partition, sequence, tick, head, signed_us, public_key, signature)
+VALUES (:partition, :sequence, :tick, :head, :signed_us, :public_key, :signature)
+ON CONFLICT (partition, sequence) DO NOTHING;
+
+-- name: checkpoints
+-- The checkpoints of a partition.
+SELECT partition, sequence, tick, head, signed_us, public_key, signature FROM workflow_checkpoint
+WHERE partition = :partition ORDER BY sequence;
+
+-- name: add_execution
+-- A new execution, unless its idempotency key is taken.
+INSERT INTO execution (id, tenant_id, workflow, version, partition, correlation, idempotency_key, salt, status, step, ready_tick, number,
+    head, outcome, error, actor, created_us, moved_us, state) VALUES (:id, :tenant_id, :workflow, :version, :partition, :correlation, :idempotency_key, :salt, :status, :step, :ready_tick, :number,
+    :head, :outcome, :error, :actor, :created_us, :moved_us, :state)
+ON CONFLICT (tenant_id, workflow, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING;
+
+-- name: execution_by_key
+-- The execution that was started under an idempotency key.
+SELECT state, tenant_id, partition, correlation, idempotency_key, actor, created_us, moved_us FROM execution
+WHERE tenant_id = :tenant_id AND workflow = :workflow AND idempotency_key = :idempotency_key;
+
+-- name: execution
+-- One execution.
+SELECT state, tenant_id, partition, correlation, idempotency_key, actor, created_us, moved_us FROM execution WHERE tenant_id = :tenant_id AND id = :id;
+
+-- name: executions
+-- A tenant's executions, newest first.
+SELECT state, tenant_id, partition, correlation, idempotency_key, actor, created_us, moved_us FROM execution
+WHERE tenant_id = :tenant_id AND (CAST(:workflow AS TEXT) IS NULL OR workflow = :workflow)
+  AND (CAST(:status AS TEXT) IS NULL OR status = :status)
+  AND (CAST(:correlation AS TEXT) IS NULL OR correlation = :correlation)
+  AND (CAST(:before AS TEXT) IS NULL OR id < :before)
+ORDER BY id DESC LIMIT :limit;
+
+-- name: add_arrival
+-- Something for an execution, once.
+INSERT INTO execution_arrival (execution_id, id, partition, kind, type, data, actor, occurred_at, arrived_us)
+VALUES (:execution_id, :id, :partition, :kind, :type, :data, :actor, :occurred_at, :arrived_us)
+ON CONFLICT (execution_id, id) DO NOTHING;
+
+-- name: entries
+-- A page of an execution's log.
+SELECT execution_id, number, tick, step, action, input_hash, output_hash, context, previous, hash, input, output FROM execution_entry WHERE execution_id = :execution_id AND number > :after
+ORDER BY number LIMIT :limit;
+
+-- name: ticks
+-- A page of a partition's ticks.
+SELECT partition, sequence, tick, heads, previous, hash, epoch FROM workflow_tick
+WHERE partition = :partition AND sequence > :after ORDER BY sequence LIMIT :limit;
+
+-- name: ticks_of_execution
+-- The ticks that name an execution, also where its log no longer tells of them. It reads every tick of the partition.
+SELECT heads FROM workflow_tick WHERE partition = :partition AND heads LIKE :pattern ORDER BY sequence;
+
+-- name: log_ids
+-- Every execution of a partition that has a log.
+SELECT id FROM execution WHERE partition = :partition AND number > 0;
+
+-- name: erase_entries
+-- The values of a log; its commitments stay.
+UPDATE execution_entry SET input = NULL, output = NULL WHERE execution_id = :execution_id;
+
+-- name: erase_arrivals
+-- The values an execution received.
+UPDATE execution_arrival SET data = '{}' WHERE execution_id = :execution_id;
+
+-- name: erase_effects
+-- The values an execution sent.
+UPDATE execution_effect SET request = '{}' WHERE execution_id = :execution_id;
+
+-- name: erase_state
+-- The values of a finished execution, and the salt that would let them be guessed.
+UPDATE execution SET state = :state, correlation = '', error = '', salt = ''
+WHERE tenant_id = :tenant_id AND id = :execution_id;
+
+-- name: answer_effect
+-- Close an effect, where the claim is still the sender's.
+UPDATE execution_effect SET status = 'done' WHERE key = :key AND claim = :claim AND status = 'sending';
+
+-- name: any_effect
+-- Whether anything is to be sent or on its way.
+SELECT 1 FROM execution_effect WHERE status IN ('ready', 'sending') LIMIT 1;
+
+-- name: partition_arrivals
+-- How many arrivals the writers of a partition have numbered.
+SELECT arrivals FROM workflow_partition WHERE partition = :partition;

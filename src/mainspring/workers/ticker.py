@@ -1,0 +1,245 @@
+"""The ticker: the one writer of its partitions. It moves executions tick by tick, and never sends anything itself.
+
+    1 lead     become a partition's writer when its lease is over; raises the epoch
+    2 load     the next tick with work that the database's clock has reached, its executions in order
+    3 advance  each with the pure engine; seal what they did
+    4 commit   states, log, effects and the clock in one transaction, where (epoch, tick) is still ours
+
+After downtime the ticks that have work follow one another at once, in order. Whoever loses the comparison has written
+nothing and steps down. The lease only decides who tries; the comparison decides who wrote.
+"""
+
+import asyncio
+import time
+from datetime import datetime, timedelta
+
+import structlog
+from msgspec import Struct
+
+from mainspring.domain.errors import StoreUnavailable
+from mainspring.domain.event import Event, EventType
+from mainspring.failpoints import failpoint
+from mainspring.observe import Metrics
+from mainspring.workers.ending import end_tasks
+from mainspring.workflow.audit import Anchor, TickHead, seal_tick
+from mainspring.workflow.model import LogicalClock, Phase, Workflow
+from mainspring.workflow.ticking import Moved, Ticked, run_tick
+from mainspring.workflow_ports import Checkpoint, FlowStores, Lead, Signer, TickLoad
+
+TICKS_PER_ROUND = 50  # then the other partitions have their turn
+RETRY_S = 1.0
+SWEEP_S = 60.0
+SWEEP_LIMIT = 500
+WORKFLOWS_KEPT = 1_000
+
+log = structlog.get_logger()
+
+
+class TickerOptions(Struct, frozen=True):
+    """`partitions` are those this process may write; others may stand by for the same ones."""
+
+    worker: str
+    partitions: tuple[int, ...] = (0,)
+    executions_per_tick: int = 500
+    interval_s: float = 1.0
+    resolution_ms: int = 1_000
+    lock_ttl_ms: int = 30_000
+    checkpoint_s: float = 60.0
+    keep: timedelta = timedelta(days=365)
+
+
+class Ticker:
+    def __init__(
+        self, stores: FlowStores, options: TickerOptions, metrics: Metrics, signer: Signer | None = None
+    ) -> None:
+        self._stores = stores
+        self._options = options
+        self._metrics = metrics
+        self._signer = signer
+        self._leads: dict[int, Lead] = {}
+        self._renewed_s: dict[int, float] = {}
+        self._signed: dict[int, tuple[float, int]] = {}  # when, and at which sequence, a checkpoint was signed
+        self._swept_s = time.monotonic()
+        self._workflows: dict[tuple[str, str, int], Workflow] = {}
+        self._stopping = asyncio.Event()
+        self._away = False
+
+    @property
+    def leads(self) -> dict[int, Lead]:
+        """The partitions it writes at the moment."""
+        return dict(self._leads)
+
+    async def run(self) -> None:
+        """Tick until `stop`; then let others lead."""
+        log.info("ticker started", worker=self._options.worker, partitions=len(self._options.partitions))
+        rounds = asyncio.create_task(self._keep_ticking(), name="ticks")
+        await self._stopping.wait()
+        await end_tasks(rounds)
+        for lead in self._leads.values():
+            try:
+                async with asyncio.timeout(RETRY_S):
+                    await self._stores.ticks.resign(lead)
+            except (StoreUnavailable, TimeoutError):
+                break  # the leases run out by themselves
+        log.info("ticker stopped", worker=self._options.worker)
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def run_once(self) -> int:
+        """One round over all partitions: every tick that is due. How many turns executions had."""
+        turns = 0
+        for partition in self._options.partitions:
+            lead = self._leads.get(partition) or await self._try_to_lead(partition)
+            if lead is not None:
+                turns += await self._catch_up(lead)
+        return turns
+
+    async def sweep_once(self, now: datetime) -> int:
+        """Remove executions that ended long ago, and say so in the chain of ticks."""
+        removed = 0
+        for lead in list(self._leads.values()):
+            ids = await self._stores.ticks.sweep(lead, now - self._options.keep, SWEEP_LIMIT)
+            tick = LogicalClock(0, lead.zero, lead.resolution_ms).reading(now)
+            if ids and tick > lead.tick:
+                gone = [(each, -1, "") for each in ids]
+                head = seal_tick(lead.partition, lead.sequence + 1, tick, gone, lead.head, lead.epoch)
+                self._lead_on(lead, await self._stores.ticks.remove(lead, ids, head, now))
+                removed += len(ids)
+        return removed
+
+    async def _keep_ticking(self) -> None:
+        while True:
+            began_s = time.monotonic()
+            try:
+                turns = await self.run_once()
+                self._back()
+                if began_s - self._swept_s > SWEEP_S:
+                    self._swept_s = began_s
+                    await self.sweep_once(await self._stores.workflows.now())
+                if turns:
+                    continue
+            except StoreUnavailable as fault:
+                if not self._away:
+                    log.error("database away", fault=str(fault))
+                self._away = True
+                await asyncio.sleep(RETRY_S)
+            except Exception:  # the outermost loop of a worker: one bad round must not end ticking for ever
+                log.exception("worker failed", worker=self._options.worker)
+                await asyncio.sleep(RETRY_S)
+            await asyncio.sleep(max(0.0, self._options.interval_s - (time.monotonic() - began_s)))
+
+    async def _try_to_lead(self, partition: int) -> Lead | None:
+        options = self._options
+        await self._stores.workflows.clock(partition, options.resolution_ms)
+        lead = await self._stores.ticks.lead(partition, options.worker, options.lock_ttl_ms)
+        if lead is not None:
+            log.info("partition led", partition=partition, epoch=lead.epoch, tick=lead.tick)
+            self._leads[partition] = lead
+            self._renewed_s[partition] = time.monotonic()
+        return lead
+
+    async def _catch_up(self, lead: Lead) -> int:
+        turns = 0
+        current: Lead | None = lead
+        for _ in range(TICKS_PER_ROUND):
+            load = await self._stores.ticks.load_tick(lead, self._options.executions_per_tick)
+            if load.tick is None:
+                break
+            current = await self._tick(lead, load)
+            if current is None:
+                return turns
+            lead = current
+            turns += len(load.ready)
+        await self._renew(lead)
+        await self._sign(lead)
+        return turns
+
+    async def _tick(self, lead: Lead, load: TickLoad) -> Lead | None:
+        assert load.tick is not None, "whoever calls has looked"
+        for each in load.ready:
+            await self._know(each.tenant_id, each.state.workflow, each.state.version)
+        began_s = time.monotonic()
+        clock = LogicalClock(load.tick, lead.zero, lead.resolution_ms)
+        ticked = run_tick(load.ready, self._workflow, clock, lead.partition, lead.sequence + 1, lead.head, lead.epoch)
+        failpoint("before_tick_commit")
+        options = self._options
+        after = await self._stores.ticks.commit_tick(
+            lead, ticked, load.wall, options.lock_ttl_ms, _events(ticked, load.wall)
+        )
+        failpoint("after_tick_commit")
+        if after is not None:
+            self._metrics.turns += len(ticked.moved)
+            self._metrics.tick_seconds.count(time.monotonic() - began_s)
+        self._lead_on(lead, after)
+        return after
+
+    def _lead_on(self, lead: Lead, after: Lead | None) -> None:
+        """Go on with the lead that a commit left, or step down."""
+        if after is None:
+            log.warning("partition lost", partition=lead.partition, epoch=lead.epoch, tick=lead.tick)
+            self._metrics.step_downs += 1
+            self._leads.pop(lead.partition, None)
+            return
+        self._leads[lead.partition] = after
+        self._renewed_s[lead.partition] = time.monotonic()
+
+    async def _renew(self, lead: Lead) -> None:
+        """At a third of the lease, where no tick has extended it."""
+        if time.monotonic() - self._renewed_s[lead.partition] < self._options.lock_ttl_ms / 3000:
+            return
+        held = await self._stores.ticks.renew(lead, self._options.lock_ttl_ms)
+        self._lead_on(lead, lead if held else None)
+
+    async def _sign(self, lead: Lead) -> None:
+        """A signed checkpoint now and then: whoever keeps it notices when ticks after it are cut off."""
+        if self._signer is None or lead.sequence == 0:
+            return
+        at_s, sequence = self._signed.get(lead.partition, (0.0, 0))
+        if sequence == lead.sequence or time.monotonic() - at_s < self._options.checkpoint_s:
+            return
+        now = await self._stores.workflows.now()
+        end = Anchor(lead.sequence, lead.head)
+        public_key, signature = self._signer.sign(lead.partition, end, lead.tick, now)
+        checkpoint = Checkpoint(lead.partition, lead.sequence, lead.tick, lead.head, now, public_key, signature)
+        await self._stores.ticks.add_checkpoint(checkpoint)
+        self._signed[lead.partition] = (time.monotonic(), lead.sequence)
+
+    async def _know(self, tenant_id: str, name: str, version: int) -> None:
+        key = (tenant_id, name, version)
+        if key in self._workflows:
+            return
+        published = await self._stores.workflows.version(tenant_id, name, version)
+        if published is not None:
+            if len(self._workflows) >= WORKFLOWS_KEPT:
+                del self._workflows[next(iter(self._workflows))]
+            self._workflows[key] = published.workflow
+
+    def _workflow(self, tenant_id: str, name: str, version: int) -> Workflow:
+        return self._workflows[tenant_id, name, version]
+
+    def _back(self) -> None:
+        if self._away:
+            log.info("database back")
+        self._away = False
+
+
+def _events(ticked: Ticked, wall: datetime) -> list[Event]:
+    """What others want to know of a tick: which executions ended, and which stopped and wait for a person."""
+    return [event for moved in ticked.moved for event in _told(moved, ticked.head, wall)]
+
+
+def _told(moved: Moved, head: TickHead, wall: datetime) -> list[Event]:
+    state = moved.state
+    actions = {entry.action for entry in moved.entries}
+    data: dict[str, object] = {
+        "execution": state.id, "workflow": state.workflow, "version": state.version, "tick": head.tick,
+        "step": state.step,
+    }  # fmt: skip
+    if state.phase is Phase.FAILED and "failed" in actions:
+        data["error"] = state.error
+        return [Event(EventType.EXECUTION_FAILED, wall, moved.tenant_id, data=data)]
+    if state.is_over and "end" in actions:
+        data |= {"status": state.status.value, "outcome": state.outcome}
+        return [Event(EventType.EXECUTION_ENDED, wall, moved.tenant_id, data=data)]
+    return []

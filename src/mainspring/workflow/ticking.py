@@ -1,0 +1,104 @@
+"""One tick of a partition, without a database: which tick is next, who is ready in which order, what they did. Pure.
+
+The tick is derived from the wall clock and never counted, so after downtime the ticks that have work come one after the
+other, in order, exactly as they would have. What arrived during tick t is taken at t + 1, then as now.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.workflow.audit import TickHead, seal, seal_tick
+from mainspring.workflow.engine import advance
+from mainspring.workflow.model import Advance, Arrival, Draft, Effect, Entry, LogicalClock, Phase, State, Workflow
+
+
+class Ready(Struct, frozen=True):
+    """An execution that a tick must look at, with what arrived for it, in the writer's order."""
+
+    state: State
+    tenant_id: str
+    arrivals: tuple[Arrival, ...] = ()
+
+
+class Moved(Struct, frozen=True):
+    """What one execution did in a tick."""
+
+    tenant_id: str
+    state: State
+    entries: tuple[Entry, ...]
+    effects: tuple[Effect, ...]
+    withdrawn: tuple[str, ...]
+    taken: tuple[str, ...]  # ids of the arrivals it took
+
+
+class Ticked(Struct, frozen=True):
+    moved: tuple[Moved, ...]
+    head: TickHead
+
+
+WorkflowOf = Callable[[str, str, int], Workflow]  # tenant, name, version
+
+
+def partition_of(execution_id: str, partitions: int) -> int:
+    return int.from_bytes(sha256(execution_id.encode()).digest()[:8]) % partitions
+
+
+def due_tick(
+    current: int, wall: int, first_ready: int | None, first_arrival: int | None
+) -> tuple[int | None, int | None]:
+    """The tick to process now, or None; and the next tick at which there is anything to do, as far as is known.
+
+    `wall` is the tick that the wall clock shows; a clock that went back shows an old one, and nothing happens until it
+    has caught up. `first_arrival` is the tick in which the oldest arrival that was not taken came.
+    """
+    wanted = [tick for tick in (first_ready, None if first_arrival is None else first_arrival + 1) if tick is not None]
+    if not wanted:
+        return None, None
+    tick = max(current + 1, min(wanted))
+    return (tick, tick) if tick <= wall else (None, tick)
+
+
+def pick(by_time: Iterable[tuple[int, str]], by_arrival: Iterable[tuple[int, str]], limit: int) -> list[str]:
+    """The executions of one tick in order: by the tick they became ready in, then by id. Nobody is starved by a cap."""
+    ready: dict[str, int] = {}
+    for tick, execution_id in (*by_time, *by_arrival):
+        ready[execution_id] = min(tick, ready.get(execution_id, tick))
+    return sorted(ready, key=lambda execution_id: (ready[execution_id], execution_id))[:limit]
+
+
+def run_tick(
+    ready: Sequence[Ready],
+    workflow_of: WorkflowOf,
+    clock: LogicalClock,
+    partition: int,
+    sequence: int,
+    head: str,
+    epoch: int,
+) -> Ticked:
+    """Advance and seal every ready execution, in order, and chain what the tick moved to the tick before it."""
+    moved = []
+    for each in ready:
+        state = each.state
+        try:
+            done = advance(workflow_of(each.tenant_id, state.workflow, state.version), state, each.arrivals, clock)
+        except Exception as fault:  # whatever one execution throws is that execution's alone; the partition goes on
+            done = _broken(state, clock, fault)
+        entries = seal(state.id, state.salt, state.number, state.head, done.drafts)
+        after = replace(done.state, head=entries[-1].hash) if entries else done.state
+        taken = tuple(arrival.id for arrival in each.arrivals)
+        moved.append(Moved(each.tenant_id, after, tuple(entries), done.effects, done.withdrawn, taken))
+    heads = [(each.state.id, each.state.number, each.state.head) for each in moved]
+    return Ticked(tuple(moved), seal_tick(partition, sequence, clock.tick, heads, head, epoch))
+
+
+def _broken(state: State, clock: LogicalClock, fault: Exception) -> Advance:
+    """Stopped, for a person: a version that is gone, or a fault of the engine itself."""
+    error = f"{type(fault).__name__}: {fault}"[:500]
+    draft = Draft(
+        clock.tick, state.step, "failed", None, {"code": "internal", "error": error, "goto": ""}, state.context
+    )
+    stopped = replace(state, phase=Phase.FAILED, wake_tick=None, error=error, number=state.number + 1)
+    return Advance(stopped, drafts=(draft,))

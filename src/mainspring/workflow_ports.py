@@ -1,0 +1,248 @@
+"""The seams of workflows: what the ticker, the dispatcher and the operations need from a database and from the world.
+
+As in `ports`: the store's clock counts, each method is one query or one transaction, and the behaviour suite in
+`tests/stores` runs on both databases.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from msgspec import Struct
+
+from mainspring.domain.event import Event
+from mainspring.workflow.audit import Anchor, TickHead
+from mainspring.workflow.model import Arrival, Entry, State, Status, Workflow
+from mainspring.workflow.ticking import Ready, Ticked
+
+
+class Lead(Struct, frozen=True):
+    """The right to write one partition, until somebody else has it: an epoch, and where the partition stands."""
+
+    partition: int
+    epoch: int
+    tick: int
+    sequence: int
+    head: str
+    zero: datetime  # the instant of tick 0
+    resolution_ms: int
+    worker: str
+
+
+class TickLoad(Struct, frozen=True):
+    """What a tick has to do. `tick` None: nothing now; `next_tick` is when there will be, if that is known."""
+
+    wall: datetime
+    tick: int | None = None
+    ready: tuple[Ready, ...] = ()
+    next_tick: int | None = None
+
+
+class TickStore(Protocol):
+    """What the ticker needs."""
+
+    async def lead(self, partition: int, worker: str, ttl_ms: int) -> Lead | None:
+        """Become the writer of a partition whose lease is over, under a new epoch; None: somebody else holds it."""
+
+    async def load_tick(self, lead: Lead, limit: int) -> TickLoad:
+        """The next tick with work that the store's clock has reached, its executions in order, at most `limit`."""
+
+    async def commit_tick(
+        self, lead: Lead, ticked: Ticked, wall: datetime, ttl_ms: int, events: Sequence[Event] = ()
+    ) -> Lead | None:
+        """Write everything a tick did, in one transaction, where (epoch, tick) is still the lead's; extends the lease.
+
+        The answer leads on. None: another writer has the partition, and nothing was written.
+        """
+
+    async def renew(self, lead: Lead, ttl_ms: int) -> bool:
+        """Hold the lease longer; False: another writer has the partition."""
+
+    async def resign(self, lead: Lead) -> None:
+        """Let others have the partition at once."""
+
+    async def sweep(self, lead: Lead, before: datetime, limit: int) -> tuple[str, ...]:
+        """Ids of at most `limit` executions that ended before `before`; the ticker removes them in a tick."""
+
+    async def remove(self, lead: Lead, ids: Sequence[str], head: TickHead, wall: datetime) -> Lead | None:
+        """Remove executions with their logs; the tick head that tells of it is written in the same transaction."""
+
+    async def add_checkpoint(self, checkpoint: "Checkpoint") -> None: ...
+
+
+class Checkpoint(Struct, frozen=True):
+    """Where a partition stood, signed: a tail that is cut off or made anew does not fit it."""
+
+    partition: int
+    sequence: int
+    tick: int
+    head: str
+    signed_at: datetime
+    public_key: str
+    signature: str
+
+
+class Published(Struct, frozen=True):
+    """One version of a workflow, as it was written and as it is understood."""
+
+    workflow: Workflow
+    document: str
+    actor: str
+    created_at: datetime
+
+
+class Execution(Struct, frozen=True):
+    """An execution as its row tells it."""
+
+    state: State
+    tenant_id: str
+    partition: int
+    correlation: str
+    idempotency_key: str | None
+    actor: str
+    created_at: datetime
+    moved_at: datetime
+
+    @property
+    def id(self) -> str:
+        return self.state.id
+
+    @property
+    def status(self) -> Status:
+        return self.state.status
+
+
+class ExecutionFilter(Struct, frozen=True):
+    workflow: str | None = None
+    status: Status | None = None
+    correlation: str | None = None
+    before_id: str | None = None
+    limit: int = 50
+
+
+class Sending(Struct, frozen=True):
+    """Something on its way to one execution."""
+
+    execution_id: str
+    partition: int
+    arrival: Arrival
+
+
+class WorkflowStore(Protocol):
+    """Workflows and executions, for operations. Everything is asked for within one tenant."""
+
+    async def publish(self, tenant_id: str, workflow: Workflow, document: str, actor: str, event: Event) -> Published:
+        """The next version of a workflow; two who publish at once get two versions."""
+
+    async def version(self, tenant_id: str, name: str, version: int | None) -> Published | None:
+        """One version, the newest where none is named."""
+
+    async def versions(self, tenant_id: str, name: str | None) -> list[Published]:
+        """All versions of a workflow, newest first; without a name the newest of each, by name."""
+
+    async def start(self, execution: Execution, event: Event) -> Execution:
+        """Add an execution; the answer is the one that is there already under its idempotency key, if one is."""
+
+    async def execution(self, tenant_id: str, execution_id: str) -> Execution | None: ...
+
+    async def executions(self, tenant_id: str, wanted: ExecutionFilter) -> list[Execution]:
+        """Newest first."""
+
+    async def send(self, sendings: Sequence[Sending], events: Sequence[Event]) -> int:
+        """Put arrivals in the inbox; one whose id the execution has seen is left out. How many were new."""
+
+    async def now(self) -> datetime: ...
+
+    async def clock(self, partition: int, resolution_ms: int) -> tuple[datetime, int]:
+        """The instant of tick 0 and the length of a tick; the first who asks fixes both."""
+
+
+class LogStore(Protocol):
+    """What verification and replay read."""
+
+    async def entries(self, execution_id: str, after: int, limit: int) -> list[Entry]:
+        """A page of a log, in order."""
+
+    async def anchors(self, partition: int, execution_id: str) -> list[Anchor]:
+        """What the ticks of the partition say of a log, ascending."""
+
+    async def ticks(self, partition: int, after: int, limit: int) -> list[TickHead]: ...
+
+    async def partition_end(self, partition: int) -> Anchor | None:
+        """How many ticks a partition's own row counts, and its head."""
+
+    async def checkpoints(self, partition: int) -> list[Checkpoint]:
+        """Ascending."""
+
+    async def log_ids(self, partition: int) -> list[str]:
+        """Every execution of the partition that is there."""
+
+    async def erase(self, tenant_id: str, execution_id: str, event: Event) -> int:
+        """Remove the values of a finished execution's log; its commitments stay. How many entries it has."""
+
+
+class Intent(Struct, frozen=True):
+    """An effect that somebody has leased, to be sent now. `claim` fences: a late answer of a lost sender counts not."""
+
+    key: str
+    execution_id: str
+    tenant_id: str
+    partition: int
+    step: str
+    visit: int
+    attempt: int
+    kind: str
+    request: dict[str, object]
+    idempotency: str
+    timeout_ms: int
+    claim: int
+    was_sent: bool  # an earlier sender was lost on the way
+
+
+class EffectAnswer(Struct, frozen=True):
+    intent: Intent
+    arrival: Arrival
+
+
+class EffectStore(Protocol):
+    """What the dispatcher needs."""
+
+    async def claim_effects(self, worker: str, limit: int, lease_ms: int) -> list[Intent]:
+        """Lease effects that are ready, or whose sender was lost; oldest first. Each is leased for its timeout more."""
+
+    async def answer_effects(self, answers: Sequence[EffectAnswer]) -> int:
+        """Close effects and put their results into the inbox, in one transaction; only where the claim still holds."""
+
+    async def has_effects(self) -> bool:
+        """Whether any effect is ready or on its way."""
+
+
+class Signer(Protocol):
+    def sign(self, partition: int, end: Anchor, tick: int, at: datetime) -> tuple[str, str]:
+        """The public key and the signature over where a partition stands."""
+
+    def is_genuine(self, checkpoint: Checkpoint) -> bool:
+        """Whether the signature is right and the key is this installation's."""
+
+
+class FlowStores(Struct, frozen=True):
+    """The ports of workflows in one opened database."""
+
+    workflows: WorkflowStore
+    ticks: TickStore
+    logs: LogStore
+    effects: EffectStore
+
+
+class MailOutcome(Struct, frozen=True):
+    sent: bool
+    code: str = ""
+    error: str = ""
+    result: dict[str, object] = {}
+
+
+class Channel(Protocol):
+    """A way for letters to leave: SMTP, or what an entry point of the group `mainspring.channels` registers."""
+
+    async def send(self, letter: dict[str, object], key: str, timeout_ms: int) -> MailOutcome:
+        """Send one letter (to, subject, body, from). Never raises for what the other side does."""
