@@ -51,6 +51,7 @@ LOG_EVENTS = {
     "notifier started": "The notifier takes events in and sends messages from now on.",
     "notifier stopped": "It ended; messages under way that did not are sent again later, with the same id.",
     "stream dropped": "An event stream was ended, because its client did not read it.",
+    "answer not kept": "The answer to a request with an Idempotency-Key was sent but could not be kept.",
     "serving": "The web server answers at this address.",
 }
 

@@ -276,6 +276,24 @@ class LookStore(Protocol):
         """By id, archived ones included; what was deleted is left out."""
 
 
+class AnswerStore(Protocol):
+    """Answers kept under the keys that requests bring with them, so that a request sent again is not done again."""
+
+    async def claim(
+        self, tenant_id: str, actor: str, key: str, request: str, work_ms: int, keep_ms: int
+    ) -> tuple[str, str | None] | None:
+        """None: the key is mine for `work_ms`; do the work. Else the request that has it, and its answer if it ended.
+
+        What is older than its `keep_ms` is forgotten on the way.
+        """
+
+    async def keep(self, tenant_id: str, actor: str, key: str, request: str, answer: str) -> None:
+        """The answer to the request that claimed the key; without effect for any other."""
+
+    async def release(self, tenant_id: str, actor: str, key: str, request: str) -> None:
+        """Free the key: what was asked was refused. Without effect for any other request, and after `keep`."""
+
+
 class Retention(Struct, frozen=True):
     runs_before: datetime
     bodies_before: datetime
@@ -473,6 +491,7 @@ class Stores(Struct, frozen=True):
     audit: AuditStore
     planner: PlannerStore
     look: LookStore
+    answers: AnswerStore
     subscriptions: SubscriptionStore
     outbox: OutboxStore
     flows: FlowStores

@@ -117,6 +117,7 @@ async def open_stores(
 
 def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
     from mainspring.stores.sqlite.accounts import SqliteAccounts, SqliteAudit, SqliteCredentials
+    from mainspring.stores.sqlite.answers import SqliteAnswers
     from mainspring.stores.sqlite.configuration import SqliteConfiguration
     from mainspring.stores.sqlite.endpoints import SqliteEndpoints
     from mainspring.stores.sqlite.look import SqliteLook
@@ -140,6 +141,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
         SqliteAudit(database),
         SqlitePlanner(database, schedule.wake, CRON),
         SqliteLook(database),
+        SqliteAnswers(database),
         SqliteSubscriptions(database),
         SqliteOutbox(database),
         FlowStores(SqliteWorkflows(database), SqliteTicks(database), SqliteLogs(database), SqliteEffects(database)),
@@ -148,6 +150,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
 
 def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
     from mainspring.stores.postgres.accounts import PostgresAccounts, PostgresAudit, PostgresCredentials
+    from mainspring.stores.postgres.answers import PostgresAnswers
     from mainspring.stores.postgres.configuration import PostgresConfiguration
     from mainspring.stores.postgres.endpoints import PostgresEndpoints
     from mainspring.stores.postgres.look import PostgresLook
@@ -171,6 +174,7 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
         PostgresAudit(database),
         PostgresPlanner(database, schedule.wake, CRON),
         PostgresLook(database),
+        PostgresAnswers(database),
         PostgresSubscriptions(database),
         PostgresOutbox(database),
         FlowStores(

@@ -33,7 +33,9 @@ async def recognised(request: Request) -> Principal:
     tenant, _, scopes = request.headers.get("x-test", "").partition(" ")
     if not tenant:
         raise NotAuthenticated("no API key or session was sent; send `Authorization: Bearer <key>`")
-    return Principal(tenant, "key:test", frozenset(Scope(scope) for scope in scopes.split()))
+    return Principal(
+        tenant, request.headers.get("x-actor", "key:test"), frozenset(Scope(scope) for scope in scopes.split())
+    )
 
 
 class NobodyThere:
@@ -65,8 +67,8 @@ async def open_app(
         await caller.aclose()
 
 
-def client_of(app: FastAPI, tenant: str = "default", scopes: str = ALL) -> AsyncClient:
+def client_of(app: FastAPI, tenant: str = "default", scopes: str = ALL, actor: str = "key:test") -> AsyncClient:
     """Errors that escape the app are answers here, as they are for everybody else."""
     transport = ASGITransport(app, raise_app_exceptions=False)
-    headers = {"x-test": f"{tenant} {scopes}"} if tenant else {}
+    headers = {"x-test": f"{tenant} {scopes}", "x-actor": actor} if tenant else {}
     return AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers)

@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from mainspring.api.context import Context
+from mainspring.api.idempotency import begin
 from mainspring.api.parameters import refuse_unknown
 from mainspring.domain.access import Principal, Scope
 from mainspring.domain.errors import NotAuthenticated
@@ -26,7 +27,9 @@ def needs(scope: Scope) -> Callable[..., Awaitable[Desk]]:
         principal.require(scope)
         refuse_unknown(request)
         context: Context = request.app.state.context
-        return context.desk(principal.tenant_id, principal.actor)
+        there = context.desk(principal.tenant_id, principal.actor)
+        await begin(request, there)
+        return there
 
     desk.__name__ = f"needs_{scope}"
     return desk

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, FastAPI
 
 from mainspring import __version__
-from mainspring.api import problems, schema
+from mainspring.api import idempotency, problems, schema
 from mainspring.api.context import Context
 from mainspring.api.frame import Frame
 from mainspring.api.limits import Limits
@@ -36,6 +36,7 @@ def make_app(context: Context) -> FastAPI:
     settings = context.settings
     app.state.limits = Limits(settings.api_requests_per_minute, settings.api_requests_per_minute_of_tenant)
     app.state.closed_hours = dashboard.ClosedHours()
+    idempotency.install(app)
     app.add_middleware(Frame, allowed_hosts=settings.allowed_hosts)
     problems.install(app)
     for router in ROUTERS:

@@ -67,6 +67,14 @@ PROBLEM: Document = {
 }
 ALWAYS = ("400", "401", "403", "404", "408", "413", "415", "421", "422", "429", "500", "503")
 WRITING = ("409", "412")
+IDEMPOTENCY_KEY: Document = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "A text of your own, new for each thing you want. Sent again with the same request within 24 hours, "
+    "nothing is done again and the same answer comes back, with the header Idempotency-Replayed.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+}
 METHODS = ("get", "put", "post", "delete", "patch")
 
 
@@ -117,6 +125,8 @@ def scopes_of(app: FastAPI) -> dict[tuple[str, str], Scope]:
 
 def _complete(operation: Document, method: str, scope: Scope | None) -> None:
     refusals = [*ALWAYS, *(WRITING if method != "get" else ())]
+    if method == "post" and scope is not None:
+        operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
     if scope is None:
         operation["security"] = []
         refusals = [status for status in refusals if status not in ("401", "403")]

@@ -1,0 +1,31 @@
+"""Answers kept for requests that are sent again, on PostgreSQL."""
+
+from datetime import timedelta
+
+from mainspring.stores.postgres.database import Database
+
+
+class PostgresAnswers:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def claim(
+        self, tenant_id: str, actor: str, key: str, request: str, work_ms: int, keep_ms: int
+    ) -> tuple[str, str | None] | None:
+        place = (tenant_id, actor, key)
+        async with self._db.transaction() as session:
+            now = await self._db.now_in(session)
+            await session.run("forget_answers", now)
+            work, keep = timedelta(milliseconds=work_ms), timedelta(milliseconds=keep_ms)
+            if await session.run("claim_answer", *place, request, now + work, now + keep, now):
+                return None
+            rows = await session.rows("read_answer", *place)
+        return (rows[0][0], rows[0][1]) if rows else ("", None)  # type: ignore[return-value]  # columns
+
+    async def keep(self, tenant_id: str, actor: str, key: str, request: str, answer: str) -> None:
+        async with self._db.statement() as session:
+            await session.run("keep_answer", answer, tenant_id, actor, key, request)
+
+    async def release(self, tenant_id: str, actor: str, key: str, request: str) -> None:
+        async with self._db.statement() as session:
+            await session.run("release_answer", tenant_id, actor, key, request)
