@@ -99,10 +99,10 @@ async def test_following_from_a_cursor_goes_over_from_stored_to_live_events_with
 async def test_follower_cut_in_the_middle_goes_on_where_it_was(stores: Stores, feed: Feed) -> None:
     """Again and again, while others write on two connections."""
     seen: list[StoredEvent] = []
-    writing = asyncio.create_task(_write_slowly(stores, 60))
     cursor = await feed.position()
+    writing = asyncio.create_task(_write_slowly(stores, 60))
     while len(seen) < 60:
-        seen += await collect(feed.follow("default", cursor, 0.1), 7)
+        seen += await collect(feed.follow("default", cursor, 0.1), min(7, 60 - len(seen)))
         cursor = seen[-1].cursor
     await writing
 

@@ -10,7 +10,7 @@ told that it was cut off.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import structlog
@@ -102,6 +102,10 @@ class Feed:
         for listener in tuple(self._listeners):
             listener.cut(STOPPING)
 
+    async def stopped(self) -> None:
+        """Return when it is."""
+        await self._stopping.wait()
+
     @asynccontextmanager
     async def listen(self, tenant_id: str | None, backlog_max: int = BACKLOG_MAX) -> AsyncIterator[Listener]:
         """Whatever is committed from now on and concerns this tenant (None: all of them)."""
@@ -119,12 +123,15 @@ class Feed:
     async def position(self) -> str:
         """The cursor of the newest event that was handed over; "" where there was never one."""
         async with self._opening:
-            if self._cursor is None:
-                newest = await self._runs.latest_events(None, 1)
-                self._cursor = newest[-1].cursor if newest else ""
-            return self._cursor
+            if self._cursor is not None:
+                return self._cursor
+            newest = await self._runs.latest_events(None, 1)
+            cursor = newest[-1].cursor if newest else ""
+            if self._listeners:  # else nobody moves it on, and it would be old when somebody comes
+                self._cursor = cursor
+            return cursor
 
-    async def follow(self, tenant_id: str | None, cursor: str | None, timeout_s: float) -> AsyncIterator[Step]:
+    async def follow(self, tenant_id: str | None, cursor: str | None, timeout_s: float) -> AsyncGenerator[Step, None]:
         """From just after `cursor` (None: from now on) for ever: what to go on from, and what happened, in order.
 
         1. Read what is stored, until that is nearly all: who comes from far must not be cut off on the way.

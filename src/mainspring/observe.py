@@ -88,7 +88,6 @@ class Metrics:
         self.zombies = 0
         self.swept = 0
         self.deliveries: Counter[str] = Counter()
-        self.streams = 0
         self.database_up = 0
         self.turns = 0
         self.step_downs = 0
@@ -143,7 +142,6 @@ METRICS = {  # attribute: (kind, name, meaning, label)
         "Attempts to deliver a message, by what became of it.",
         "status",
     ),
-    "streams": ("gauge", "mainspring_streams", "Event streams that are open in this process.", ""),
     "turns": ("counter", "mainspring_turns", "Turns that executions of workflows had.", ""),
     "step_downs": ("counter", "mainspring_step_downs", "Times another process had taken a partition over.", ""),
     "effects": ("counter", "mainspring_effects", "Effects of workflows that were answered.", "outcome"),

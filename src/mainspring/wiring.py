@@ -463,7 +463,7 @@ def open_web(
         notices.feed,
         notices.messengers,
     )
-    web = WebServer(make_app(context), settings.host, settings.port, on_ready)
+    web = WebServer(make_app(context), settings.host, settings.port, on_ready, notices.feed.stop)
     try:
         yield web
     finally:

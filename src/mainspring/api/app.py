@@ -7,7 +7,8 @@ from mainspring.api import idempotency, problems, schema
 from mainspring.api.context import Context
 from mainspring.api.frame import Frame
 from mainspring.api.limits import Limits
-from mainspring.api.routes import acts, dashboard, endpoints, events, hints, jobs, pages, runs, system, tenant
+from mainspring.api.routes import acts, dashboard, endpoints, events, hints, jobs, pages, runs, stream, system, tenant
+from mainspring.api.stream import Blocks
 
 PREFIX = "/api/v1"
 ROUTERS: tuple[APIRouter, ...] = (  # in the order of the reference page
@@ -17,6 +18,7 @@ ROUTERS: tuple[APIRouter, ...] = (  # in the order of the reference page
     hints.router,
     runs.router,
     events.router,
+    stream.router,
     dashboard.router,
     tenant.router,
 )
@@ -35,6 +37,7 @@ def make_app(context: Context) -> FastAPI:
     app.state.context = context
     settings = context.settings
     app.state.limits = Limits(settings.api_requests_per_minute, settings.api_requests_per_minute_of_tenant)
+    app.state.blocks = Blocks()
     app.state.closed_hours = dashboard.ClosedHours()
     idempotency.install(app)
     app.add_middleware(Frame, allowed_hosts=settings.allowed_hosts)

@@ -4,6 +4,7 @@ It listens on a socket of our own, bound before anything is started: a port that
 port 0 is known by its number before the first request.
 """
 
+import asyncio
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,19 +16,28 @@ from fastapi import FastAPI
 from mainspring.domain.errors import Misconfigured
 
 GRACE_S = 3  # an open stream must not keep the process; runs have a grace of their own
+CLOSING_S = 0.5
 BACKLOG = 2_048
 
 log = structlog.get_logger()
 
 
 class WebServer:
-    """`on_ready` is called once requests are answered."""
+    """`on_ready` is called once requests are answered, `on_stop` when it is asked to stop: streams end by it."""
 
-    def __init__(self, app: FastAPI, host: str, port: int, on_ready: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        app: FastAPI,
+        host: str,
+        port: int,
+        on_ready: Callable[[str], None],
+        on_stop: Callable[[], None] = lambda: None,
+    ) -> None:
         self._socket = _bind(host, port)
         shown_host = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown_host}:{self._socket.getsockname()[1]}"
         self._on_ready = on_ready
+        self._on_stop = on_stop
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -43,6 +53,7 @@ class WebServer:
 
     def stop(self) -> None:
         self._server.should_exit = True
+        self._on_stop()
 
     def close(self) -> None:
         """Give the port back, also where the server never ran."""
@@ -61,6 +72,21 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._on_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        cutting = asyncio.create_task(self._cut_the_stuck())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            cutting.cancel()
+
+    async def _cut_the_stuck(self) -> None:
+        """What was ended and does not go, because its client does not read, is not waited for."""
+        await asyncio.sleep(CLOSING_S)
+        for connection in tuple(self.server_state.connections):
+            transport = getattr(connection, "transport", None)
+            if transport is not None and transport.is_closing():
+                transport.abort()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
