@@ -109,6 +109,15 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     keep_runs_per_endpoint: int = Field(default=10_000, ge=1, description="How many runs of one endpoint are kept.")
     host: str = Field(default="127.0.0.1", description="Address that `serve` listens on.")
     port: int = Field(default=8080, ge=0, le=65_535, description="Port that `serve` listens on; 0 picks a free one.")
+    public_url: str = Field(
+        default="",
+        pattern=r"^(https?://[^/?#\s]+/?)?$",
+        description="Where people reach this server, e.g. `https://mainspring.example.com`; for links and cookies.",
+    )
+    trusted_proxies: Names = Field(
+        default=("127.0.0.1", "::1"),
+        description="Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+    )
     allowed_hosts: Names = Field(
         default=(),
         description="Names that `serve` answers to besides addresses and names without a dot, e.g. "
@@ -119,9 +128,6 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     )
     api_requests_per_minute_of_tenant: int = Field(
         default=6_000, ge=0, description="Requests a minute that one tenant may send; 0 is no limit."
-    )
-    public_url: str = Field(
-        default="", description="Where people reach this server, e.g. `https://mainspring.example.com`; for links."
     )
     smtp_url: str = Field(
         default="", description="Mail server for alerts: `smtp://user:password@host:587` or `smtps://host:465`."

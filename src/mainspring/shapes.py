@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from mainspring.domain.instant import rfc3339
 
 if TYPE_CHECKING:
+    from mainspring.domain.account import ApiKey, Member, User
+    from mainspring.domain.audit import AuditEntry
     from mainspring.domain.delivery import Delivery
     from mainspring.domain.endpoint import Endpoint, Job, Tenant
     from mainspring.domain.event import StoredEvent
@@ -304,4 +306,60 @@ def outcome_shape(outcome: "Outcome") -> Shape:
         "error": outcome.error,
         "duration_ms": outcome.duration_ms,
         "response": None if body is None else sanitised_view(body.data, body.content_type)[:500],
+    }
+
+
+def user_shape(user: "User") -> Shape:
+    return {
+        "id": user.id,
+        "email": user.email,
+        "name": user.name,
+        "operator": user.is_operator,
+        "disabled": user.disabled_at is not None,
+        "has_password": user.has_password,
+        "oidc": bool(user.subject),
+        "created_at": instant(user.created_at),
+    }
+
+
+def member_shape(member: "Member") -> Shape:
+    return {
+        "user_id": member.user_id,
+        "email": member.email,
+        "name": member.name,
+        "role": member.role.value,
+        "disabled": member.disabled,
+        "created_at": instant(member.created_at),
+    }
+
+
+def api_key_shape(key: "ApiKey", now: datetime) -> Shape:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "scopes": sorted(key.scopes),
+        "operator": key.is_operator,
+        "status": "revoked" if key.revoked_at else "live" if key.is_live(now) else "expired",
+        "created_by": key.created_by,
+        "created_at": instant(key.created_at),
+        "expires_at": instant(key.expires_at),
+        "last_used_at": instant(key.last_used_at),
+        "revoked_at": instant(key.revoked_at),
+    }
+
+
+def audit_shape(entry: "AuditEntry") -> Shape:
+    import msgspec
+
+    return {
+        "seq": entry.seq,
+        "at": instant(entry.at),
+        "actor": entry.actor,
+        "address": entry.address or None,
+        "act": entry.act,
+        "subject": entry.subject or None,
+        "detail": msgspec.json.decode(entry.detail),
+        "before_sha256": entry.before or None,
+        "after_sha256": entry.after or None,
+        "seal": entry.seal,
     }

@@ -25,7 +25,7 @@ from mainspring.domain.instant import to_us
 from mainspring.domain.name import shown
 from mainspring.domain.schedule import CRON
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import Clock, Ids, Stores, Vault
+from mainspring.ports import Clock, Ids, Locksmith, Stores, Vault
 from mainspring.settings import Settings
 from mainspring.workflow_ports import FlowStores
 
@@ -199,6 +199,12 @@ def open_keys(settings: Settings) -> "KeyRing":
             setting="MAINSPRING_SECRET_KEY",
         )
     return KeyRing(key)
+
+
+def open_locksmith() -> Locksmith:
+    from mainspring.outbound.locksmith import Argon2Locksmith
+
+    return Argon2Locksmith()
 
 
 def open_caller(settings: Settings, vault: Vault) -> "HttpCaller":
@@ -462,8 +468,11 @@ def open_web(
         checks,
         notices.feed,
         notices.messengers,
+        open_locksmith(),
     )
-    web = WebServer(make_app(context), settings.host, settings.port, on_ready, notices.feed.stop)
+    web = WebServer(
+        make_app(context), settings.host, settings.port, on_ready, notices.feed.stop, settings.trusted_proxies
+    )
     try:
         yield web
     finally:

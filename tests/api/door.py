@@ -20,6 +20,7 @@ from mainspring.feed import Feed
 from mainspring.operations.endpoints import Desk
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
+from mainspring.outbound.locksmith import Argon2Locksmith
 from mainspring.outbound.vault import KeyRing, Vault
 from mainspring.ports import Caller, Clock, Stores
 from mainspring.settings import Settings
@@ -59,7 +60,8 @@ async def open_app(
         return Desk(stores, tenant_id, actor, ids, vault, CRON)
 
     chosen = settings or Settings(api_requests_per_minute=0, api_requests_per_minute_of_tenant=0)
-    app = make_app(Context(stores, desk, caller, chosen, CollectorRegistry(), {}, Feed(stores.runs), {}))
+    locksmith = Argon2Locksmith(memory_kib=8, passes=1)  # cheap: its strength is not what is tested here
+    app = make_app(Context(stores, desk, caller, chosen, CollectorRegistry(), {}, Feed(stores.runs), {}, locksmith))
     app.dependency_overrides[recognise] = recognised
     try:
         yield app

@@ -5,17 +5,56 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from mainspring.api import cookies
 from mainspring.api.context import Context
 from mainspring.api.idempotency import begin
 from mainspring.api.parameters import refuse_unknown
+from mainspring.api.problems import ApiError
 from mainspring.domain.access import Principal, Scope
-from mainspring.domain.errors import NotAuthenticated
+from mainspring.domain.audit import INSTALLATION
+from mainspring.domain.errors import Forbidden, NotAuthenticated
 from mainspring.operations.endpoints import Desk
+from mainspring.operations.login import principal_of_key, principal_of_visit, visit_of
+
+TENANT_HEADER = "x-mainspring-tenant"
 
 
 async def recognise(request: Request) -> Principal:
-    """The principal of a request, by its API key or its session; raises NotAuthenticated."""
-    raise NotAuthenticated("no API key or session was sent; send `Authorization: Bearer <key>`")
+    """The principal of a request, by its API key or its session; raises NotAuthenticated.
+
+    A session acts in the tenant that `X-Mainspring-Tenant` names, among those its user belongs to; else in the first.
+    """
+    stores = request.app.state.context.stores
+    authorization = request.headers.get("authorization", "")
+    token = cookies.session_token(request)
+    if authorization and token:
+        raise ApiError(
+            "malformed-request", "both an API key and a session were sent; send one: leave the cookie or the key out"
+        )
+    if authorization:
+        kind, _, key = authorization.partition(" ")
+        if kind.lower() != "bearer":
+            raise NotAuthenticated("the header Authorization is not `Bearer <key>`; send an API key like that")
+        return await principal_of_key(stores, key.strip())
+    if not token:
+        raise NotAuthenticated("no API key or session was sent; send `Authorization: Bearer <key>`, or log in")
+    visit = await visit_of(stores, token)
+    request.state.visit = visit
+    return principal_of_visit(visit, request.headers.get(TENANT_HEADER, ""))
+
+
+async def operating(request: Request, principal: Annotated[Principal, Depends(recognise)]) -> Desk:
+    """The desk of an operator of the installation: of no tenant, for what concerns them all."""
+    request.state.actor = principal.actor
+    request.state.headers = request.app.state.limits.spend(principal)
+    if not principal.is_operator:
+        raise Forbidden(
+            f"this is for operators of the installation, and {principal.actor} is none; ask one of them",
+            scope="operator",
+        )
+    refuse_unknown(request)
+    context: Context = request.app.state.context
+    return context.desk(INSTALLATION, principal.actor)
 
 
 def needs(scope: Scope) -> Callable[..., Awaitable[Desk]]:
@@ -39,3 +78,5 @@ Reading = Annotated[Desk, Depends(needs(Scope.READ))]
 Running = Annotated[Desk, Depends(needs(Scope.RUN))]
 Writing = Annotated[Desk, Depends(needs(Scope.WRITE))]
 Administering = Annotated[Desk, Depends(needs(Scope.ADMIN))]
+Operating = Annotated[Desk, Depends(operating)]
+Known = Annotated[Principal, Depends(recognise)]

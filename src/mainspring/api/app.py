@@ -7,7 +7,24 @@ from mainspring.api import idempotency, problems, schema
 from mainspring.api.context import Context
 from mainspring.api.frame import Frame
 from mainspring.api.limits import Limits
-from mainspring.api.routes import acts, dashboard, endpoints, events, hints, jobs, pages, runs, stream, system, tenant
+from mainspring.api.origin import OwnPagesOnly
+from mainspring.api.routes import (
+    acts,
+    auth,
+    dashboard,
+    endpoints,
+    events,
+    hints,
+    jobs,
+    keys,
+    pages,
+    runs,
+    stream,
+    system,
+    tenant,
+    tenants,
+    users,
+)
 from mainspring.api.stream import Blocks
 
 PREFIX = "/api/v1"
@@ -21,6 +38,10 @@ ROUTERS: tuple[APIRouter, ...] = (  # in the order of the reference page
     stream.router,
     dashboard.router,
     tenant.router,
+    auth.router,
+    users.router,
+    keys.router,
+    tenants.router,
 )
 
 
@@ -40,6 +61,7 @@ def make_app(context: Context) -> FastAPI:
     app.state.blocks = Blocks()
     app.state.closed_hours = dashboard.ClosedHours()
     idempotency.install(app)
+    app.add_middleware(OwnPagesOnly, public_url=settings.public_url)
     app.add_middleware(Frame, allowed_hosts=settings.allowed_hosts)
     problems.install(app)
     for router in ROUTERS:

@@ -9,7 +9,7 @@ from mainspring.domain.subscription import ChannelKind
 from mainspring.feed import Feed
 from mainspring.mailroom import Messenger
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import Caller, Stores
+from mainspring.ports import Caller, Locksmith, Stores
 from mainspring.settings import Settings
 
 Check = Callable[[], Awaitable[str | None]]  # None: fine; else what is wrong
@@ -26,3 +26,4 @@ class Context(Struct, frozen=True):
     checks: Mapping[str, Check]
     feed: Feed
     messengers: Mapping[ChannelKind, Messenger]
+    locksmith: Locksmith

@@ -4,9 +4,11 @@ Operation ids are the names of the route functions (`list_endpoints`). Every ope
 from its dependency, and every refusal it may meet, as a problem.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, iter_route_contexts
 
@@ -23,6 +25,10 @@ TAGS = {
     "events": "What changed, in order, by whom.",
     "dashboard": "Counts and lists for an overview.",
     "tenant": "Quotas, and what was used of them.",
+    "auth": "Log in and out, and who is asking.",
+    "users": "Users of the installation, and members of a tenant with their roles.",
+    "keys": "API keys, by which programs are known here; signing keys, by which our calls are known there.",
+    "tenants": "Tenants and their quotas, for operators of the installation; the audit trail.",
     "system": "The processes that do the work, and this server.",
 }
 DESCRIPTION = """\
@@ -92,19 +98,25 @@ def document(app: FastAPI) -> Document:
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         servers=[{"url": "/"}],
     )
-    scopes = scopes_of(app)
+    scopes, guarded = scopes_of(app), guarded_routes(app)
     parts = made.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     schemas["Problem"] = PROBLEM
     parts["responses"] = {name: _response(name) for name in {str(kind.status) for kind in PROBLEMS.values()}}
     parts["securitySchemes"] = {
         "key": {"type": "http", "scheme": "bearer", "description": "An API key: `Authorization: Bearer <key>`."},
-        "session": {"type": "apiKey", "in": "cookie", "name": "__Host-session", "description": "A signed-in browser."},
+        "session": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": "__Host-mainspring",
+            "description": "A signed-in browser.",
+        },
     }
     for path, item in made["paths"].items():
         for method in METHODS:
             if method in item:
-                _complete(item[method], method, scopes.get((method, path)))
+                place = (method, path)
+                _complete(item[method], method, scopes.get(place), guarded.get(place))
     for left_over in ("HTTPValidationError", "ValidationError"):
         schemas.pop(left_over, None)
     return made
@@ -123,17 +135,39 @@ def scopes_of(app: FastAPI) -> dict[tuple[str, str], Scope]:
     return found
 
 
-def _complete(operation: Document, method: str, scope: Scope | None) -> None:
+def guarded_routes(app: FastAPI) -> dict[tuple[str, str], str]:
+    """Which routes want to know who asks, and whether it must be an operator of the installation."""
+    found: dict[tuple[str, str], str] = {}
+    for route in iter_route_contexts(app.routes):
+        if isinstance(route.original_route, APIRoute):
+            names = set(_names_below(route.dependant))
+            if "recognise" in names:
+                for method in route.methods or ():
+                    found[method.lower(), str(route.path_format)] = "operator" if "operating" in names else "anybody"
+    return found
+
+
+def _names_below(dependant: Dependant) -> Iterator[str]:
+    for each in dependant.dependencies:
+        yield getattr(each.call, "__name__", "")
+        yield from _names_below(each)
+
+
+def _complete(operation: Document, method: str, scope: Scope | None, guard: str | None) -> None:
     refusals = [*ALWAYS, *(WRITING if method != "get" else ())]
     if method == "post" and scope is not None:
         operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
-    if scope is None:
+    said = operation.get("description", "")
+    if guard is None:
         operation["security"] = []
-        refusals = [status for status in refusals if status not in ("401", "403")]
+        refusals = [status for status in refusals if status != "403" or method != "get"]
     else:
         operation["security"] = [{"key": []}, {"session": []}]
+    if guard == "operator":
+        operation["x-operator"] = True
+        operation["description"] = f"{said}\n\nFor operators of the installation.".strip()
+    if scope is not None:
         operation["x-scope"] = scope.value
-        said = operation.get("description", "")
         operation["description"] = f"{said}\n\nNeeds the scope `{scope.value}`: {MEANING[scope]}".strip()
     answers = operation["responses"]
     for status in sorted(set(refusals)):

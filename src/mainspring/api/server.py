@@ -6,7 +6,7 @@ port 0 is known by its number before the first request.
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import structlog
@@ -32,6 +32,7 @@ class WebServer:
         port: int,
         on_ready: Callable[[str], None],
         on_stop: Callable[[], None] = lambda: None,
+        trusted_proxies: Sequence[str] = (),
     ) -> None:
         self._socket = _bind(host, port)
         shown_host = f"[{host}]" if ":" in host else host
@@ -45,6 +46,7 @@ class WebServer:
             lifespan="off",
             server_header=False,
             timeout_graceful_shutdown=GRACE_S,
+            forwarded_allow_ips=list(trusted_proxies),
         )
         self._server = _Server(config, self._ready)
 

@@ -1,10 +1,17 @@
 """Signing keys of a tenant: made, listed, revoked. A key is shown once, when it is made."""
 
+from base64 import b64encode
 from datetime import datetime
 
 from mainspring.domain.errors import NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.operations.endpoints import Desk
+from mainspring.ports import Locksmith
+
+
+def new_signing_secret(locksmith: Locksmith) -> str:
+    """As Standard Webhooks writes them."""
+    return f"whsec_{b64encode(locksmith.new_secret()).decode()}"
 
 
 async def add_signing_key(desk: Desk, secret: str) -> str:

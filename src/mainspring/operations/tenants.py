@@ -1,11 +1,16 @@
 """What a tenant may use, and how that is changed."""
 
+import re
 from collections.abc import Callable
 
+from mainspring.domain.access import Role
 from mainspring.domain.endpoint import INTERVAL_MS_MAX, Tenant
-from mainspring.domain.errors import InvalidInput, NotFound
+from mainspring.domain.errors import Conflict, InvalidInput, NotFound
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.name import check_name, shown
 from mainspring.operations.endpoints import Desk
 
+TENANT_ID = re.compile(r"[a-z][a-z0-9-]{0,62}")
 QUOTA_MAX = 10**15  # beyond any real use, within every database's integers
 
 
@@ -18,7 +23,37 @@ async def find_tenant(desk: Desk) -> Tenant:
 
 async def set_quotas(desk: Desk, change: Callable[[Tenant], Tenant]) -> Tenant:
     """Change quotas by a function of the present ones; endpoints deferred by the old quota are due again at once."""
-    wanted = change(await find_tenant(desk))
+    present = await find_tenant(desk)
+    wanted = _checked(change(present))
+    data: dict[str, object] = {"subject": wanted.id, "before": _quotas(present), "after": _quotas(wanted)}
+    event = Event(EventType.QUOTA_CHANGED, await desk.stores.schedule.now(), wanted.id, actor=desk.actor, data=data)
+    await desk.stores.endpoints.put_tenant(wanted, event if wanted != present else None)
+    return wanted
+
+
+async def add_tenant(desk: Desk, tenant_id: str, name: str = "", owner_id: str = "") -> Tenant:
+    """For an operator of the installation. Whoever makes it may become its first owner."""
+    if not TENANT_ID.fullmatch(tenant_id):
+        raise InvalidInput(
+            f"tenant id '{shown(tenant_id)}' is not valid; use 1 to 63 of a-z, 0-9 and -, beginning with a letter",
+            field="id",
+            value=shown(tenant_id),
+        )
+    tenant = Tenant(tenant_id, check_name(name or tenant_id, field="name", kind="tenant"))
+    if await desk.stores.endpoints.tenant(tenant_id) is not None:
+        raise Conflict(f"tenant {tenant_id!r} exists already; choose another id", kind="tenant", name=tenant_id)
+    now = await desk.stores.schedule.now()
+    data: dict[str, object] = {"subject": tenant_id, "after": {"name": tenant.name, **_quotas(tenant)}}
+    created = Event(EventType.TENANT_CREATED, now, tenant_id, actor=desk.actor, data=data)
+    await desk.stores.endpoints.put_tenant(tenant, created)
+    if owner_id:
+        joined: dict[str, object] = {"subject": desk.actor.removeprefix("user:"), "before": None, "after": Role.OWNER}
+        event = Event(EventType.MEMBER_CHANGED, now, tenant_id, actor=desk.actor, data=joined)
+        await desk.stores.accounts.put_member(tenant_id, owner_id, Role.OWNER, event)
+    return tenant
+
+
+def _checked(wanted: Tenant) -> Tenant:
     for quota, most in (
         ("runs_per_month", QUOTA_MAX),
         ("tokens_per_month", QUOTA_MAX),
@@ -32,5 +67,13 @@ async def set_quotas(desk: Desk, change: Callable[[Tenant], Tenant]) -> Tenant:
                 field=quota,
                 value=value,
             )
-    await desk.stores.endpoints.put_tenant(wanted)
     return wanted
+
+
+def _quotas(tenant: Tenant) -> dict[str, object]:
+    return {
+        "runs_per_month": tenant.runs_per_month,
+        "tokens_per_month": tenant.tokens_per_month,
+        "endpoints_max": tenant.endpoints_max,
+        "interval_ms_min": tenant.interval_ms_min,
+    }

@@ -1,0 +1,223 @@
+"""What the routes about accounts take and answer with."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+At = Annotated[str, Field(json_schema_extra={"format": "date-time"}, examples=["2030-01-31T08:00:00Z"])]
+ScopeName = Literal["read", "run", "write", "admin"]
+RoleName = Literal["viewer", "operator", "owner"]
+Email = Annotated[str, Field(max_length=1_000, examples=["ann@example.com"])]
+Password = Annotated[
+    str, Field(max_length=1_000, examples=["four words in a row"], json_schema_extra={"format": "password"})
+]
+Name = Annotated[str, Field(max_length=1_000, examples=["Ann"])]
+Token = Annotated[str, Field(max_length=200, examples=["Zk3p0vN1cVv0h7gq1m5yN0w8dB2sXx7aTq9fJr4uLeo"])]
+Quota = Annotated[int | None, Field(ge=0, le=10**15)]
+
+
+class Wish(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
+
+class Login(Wish):
+    email: Email
+    password: Password
+
+
+class Setup(Wish):
+    token: Token = Field(description="From the link: what stands after `#token=`.")
+    password: Password
+    email: Email | None = Field(default=None, description="For the first owner; another link knows its user.")
+    name: Name = ""
+
+
+class PasswordChange(Wish):
+    current: Password = ""
+    password: Password
+
+
+class UserNew(Wish):
+    email: Email
+    name: Name = ""
+    operator: bool = Field(default=False, description="May see and make tenants and users.")
+    tenant: str | None = Field(default=None, max_length=100, description="A tenant it belongs to from the beginning.")
+    role: RoleName = "viewer"
+
+
+class UserPatch(Wish):
+    name: Name | None = None
+    disabled: bool | None = None
+    operator: bool | None = None
+
+
+class MemberNew(Wish):
+    email: Email
+    role: RoleName = Field(examples=["operator"])
+    name: Name = Field(default="", description="Of a user who does not exist yet.")
+
+
+class RoleWish(Wish):
+    role: RoleName = Field(examples=["viewer"])
+
+
+class KeyNew(Wish):
+    name: str = Field(max_length=1_000, examples=["deploy script"])
+    scopes: list[ScopeName] = Field(default=["read"], min_length=1, max_length=4, examples=[["read", "run"]])
+    expires_in: int | str = Field(
+        default="90d", description="How long it lives, as `90d`, `12h` or milliseconds.", examples=["90d"]
+    )
+    operator: bool = Field(default=False, description="Of the installation; only an operator can make such a key.")
+
+
+class TenantNew(Wish):
+    id: str = Field(max_length=200, examples=["acme"])
+    name: Name = ""
+
+
+class QuotaPatch(Wish):
+    """Null is no limit; what is not named stays."""
+
+    name: Name | None = None
+    runs_per_month: Quota = None
+    tokens_per_month: Quota = None
+    endpoints_max: Quota = None
+    interval_ms_min: Quota = None
+
+
+class User(Answer):
+    id: str
+    email: str
+    name: str
+    operator: bool
+    disabled: bool
+    has_password: bool
+    oidc: bool = Field(description="Has logged in through the OIDC issuer.")
+    created_at: At
+
+
+class Invited(Answer):
+    user: User
+    link: str | None = Field(description="Opens once, within 24 hours, to set a password. It is shown here only.")
+
+
+class Place(Answer):
+    tenant: str
+    name: str
+    role: RoleName
+
+
+class Whoami(Answer):
+    actor: str
+    tenant: str | None
+    scopes: list[ScopeName]
+    operator: bool
+    user: User | None = Field(description="Null for an API key.")
+    tenants: list[Place] = Field(description="Where the user belongs; the header X-Mainspring-Tenant chooses one.")
+    expires_at: At | None
+
+
+class Member(Answer):
+    user_id: str
+    email: str
+    name: str
+    role: RoleName
+    disabled: bool
+    created_at: At
+
+
+class MemberAdded(Answer):
+    member: Member
+    link: str | None = Field(description="For a user who is new: opens once, to set a password. Shown here only.")
+
+
+class ApiKey(Answer):
+    id: str
+    name: str
+    scopes: list[ScopeName]
+    operator: bool
+    status: Literal["live", "expired", "revoked"]
+    created_by: str
+    created_at: At
+    expires_at: At
+    last_used_at: At | None = Field(description="Within a minute.")
+    revoked_at: At | None
+
+
+class ApiKeyMade(ApiKey):
+    key: str = Field(description="The key itself. It is shown here only.", examples=["ms_8f3aK2xZ_..."])
+
+
+class SigningKey(Answer):
+    id: str
+    created_at: At
+
+
+class SigningKeyMade(Answer):
+    id: str
+    secret: str = Field(description="Shown here only; give it to whoever verifies the webhook-signature header.")
+
+
+class Revoked(Answer):
+    id: str
+    revoked: Literal[True] = True
+
+
+class Tenant(Answer):
+    id: str
+    name: str
+    runs_per_month: int | None
+    tokens_per_month: int | None
+    endpoints_max: int | None
+    interval_ms_min: int | None
+    runs_this_month: int
+    signing_keys: int
+
+
+class AuditEntry(Answer):
+    seq: int
+    at: At
+    actor: str
+    address: str | None
+    act: str
+    subject: str | None
+    detail: dict[str, object]
+    before_sha256: str | None
+    after_sha256: str | None
+    seal: str
+
+
+class AuditVerdict(Answer):
+    whole: bool
+    entries: int = Field(description="How many entries fit, from the first one on.")
+    fault_at: int | None = Field(description="The first entry that does not.")
+    why: str | None
+
+
+class Users(Answer):
+    items: list[User]
+
+
+class Members(Answer):
+    items: list[Member]
+
+
+class ApiKeys(Answer):
+    items: list[ApiKey]
+
+
+class SigningKeys(Answer):
+    items: list[SigningKey]
+
+
+class Tenants(Answer):
+    items: list[Tenant]
+
+
+class AuditPage(Answer):
+    items: list[AuditEntry]
+    next_cursor: str | None = Field(description="Give it back as `cursor` for the next page; null: this is the last.")

@@ -1,0 +1,76 @@
+"""API keys, by which programs are known here, and signing keys, by which our calls are known there."""
+
+from datetime import timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request
+
+from mainspring.api.access import Administering, Known
+from mainspring.api.context import Context
+from mainspring.api.people import (
+    ApiKey,
+    ApiKeyMade,
+    ApiKeys,
+    KeyNew,
+    Revoked,
+    SigningKeyMade,
+    SigningKeys,
+)
+from mainspring.domain.access import Scope
+from mainspring.domain.duration import parse_duration_ms
+from mainspring.domain.errors import Forbidden
+from mainspring.operations import apikeys, signing
+from mainspring.shapes import Shape, api_key_shape, instant
+
+router = APIRouter(tags=["keys"])
+
+KeyRef = Annotated[str, Path(max_length=100, description="A key's id.")]
+
+
+@router.get("/keys", response_model=ApiKeys)
+async def list_api_keys(desk: Administering) -> Shape:
+    """Every API key of the tenant, newest first; never the keys themselves."""
+    now = await desk.stores.schedule.now()
+    return {"items": [api_key_shape(key, now) for key in await apikeys.list_api_keys(desk)]}
+
+
+@router.post("/keys", status_code=201, response_model=ApiKeyMade)
+async def create_api_key(desk: Administering, principal: Known, wish: KeyNew, request: Request) -> Shape:
+    """Make an API key and show it, once. It can have no scope that its maker lacks."""
+    for scope in wish.scopes:
+        principal.require(Scope(scope))
+    if wish.operator and not principal.is_operator:
+        raise Forbidden("only an operator of the installation makes an operator's key; ask one", scope="operator")
+    context: Context = request.app.state.context
+    life = timedelta(milliseconds=parse_duration_ms(wish.expires_in, field="expires_in"))
+    wanted = apikeys.KeyWish(wish.name, tuple(wish.scopes), life, wish.operator)
+    key, text = await apikeys.add_api_key(desk, context.locksmith, wanted)
+    return {**api_key_shape(key, key.created_at), "key": text}
+
+
+@router.delete("/keys/{key}", response_model=ApiKey)
+async def revoke_api_key(desk: Administering, key: KeyRef) -> Shape:
+    """End an API key: the next request with it is refused, by every process."""
+    return api_key_shape(await apikeys.revoke_api_key(desk, key), await desk.stores.schedule.now())
+
+
+@router.get("/signing-keys", response_model=SigningKeys)
+async def list_signing_keys(desk: Administering) -> Shape:
+    """The live signing keys, newest first."""
+    keys = await signing.list_signing_keys(desk)
+    return {"items": [{"id": key_id, "created_at": instant(created_at)} for key_id, created_at in keys]}
+
+
+@router.post("/signing-keys", status_code=201, response_model=SigningKeyMade)
+async def create_signing_key(desk: Administering, request: Request) -> Shape:
+    """Make a signing key and show its secret, once; keys made before keep signing beside it."""
+    context: Context = request.app.state.context
+    secret = signing.new_signing_secret(context.locksmith)
+    return {"id": await signing.add_signing_key(desk, secret), "secret": secret}
+
+
+@router.delete("/signing-keys/{key}", response_model=Revoked)
+async def revoke_signing_key(desk: Administering, key: KeyRef) -> Shape:
+    """End a signing key; later calls are not signed with it."""
+    await signing.revoke_signing_key(desk, key)
+    return {"id": key, "revoked": True}

@@ -1,0 +1,85 @@
+"""Tenants and their quotas, and the audit trail."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from msgspec.structs import replace
+
+from mainspring.api.access import Administering, Known, Operating
+from mainspring.api.people import AuditPage, AuditVerdict, QuotaPatch, Tenant, TenantNew, Tenants
+from mainspring.api.problems import ApiError
+from mainspring.domain.access import Principal
+from mainspring.domain.audit import INSTALLATION, AuditFault
+from mainspring.domain.errors import Forbidden, InvalidInput
+from mainspring.domain.name import check_name
+from mainspring.operations import tenants, trail
+from mainspring.operations.endpoints import Desk
+from mainspring.shapes import Shape, audit_shape, tenant_shape
+
+router = APIRouter(tags=["tenants"])
+
+Installation = Annotated[bool, Query(description="The installation's trail: logins, users. For operators.")]
+TenantRef = Annotated[str, Path(max_length=100, description="A tenant's id.")]
+
+
+@router.get("/tenants", response_model=Tenants)
+async def list_tenants(desk: Operating) -> Shape:
+    return {"items": [tenant_shape(tenant) for tenant in await desk.stores.accounts.tenants()]}
+
+
+@router.post("/tenants", status_code=201, response_model=Tenant)
+async def create_tenant(desk: Operating, principal: Known, wish: TenantNew) -> Shape:
+    """Add a tenant; the user who makes it becomes its first owner."""
+    return tenant_shape(await tenants.add_tenant(desk, wish.id, wish.name, principal.user_id))
+
+
+@router.get("/tenants/{tenant}", response_model=Tenant)
+async def read_tenant(desk: Operating, tenant: TenantRef) -> Shape:
+    return tenant_shape(await tenants.find_tenant(replace(desk, tenant_id=tenant)))
+
+
+@router.patch("/tenants/{tenant}", response_model=Tenant)
+async def update_tenant(desk: Operating, tenant: TenantRef, wish: QuotaPatch) -> Shape:
+    """Change a tenant's name or quotas; what waited for a quota runs again at once, if the new one allows it."""
+    wanted = {name: getattr(wish, name) for name in wish.model_fields_set}
+    if "name" in wanted:
+        if wanted["name"] is None:
+            raise InvalidInput("name cannot be null; leave it out, or give one", field="name")
+        wanted["name"] = check_name(wanted["name"], field="name", kind="tenant")
+    there = replace(desk, tenant_id=tenant)
+    return tenant_shape(await tenants.set_quotas(there, lambda present: replace(present, **wanted)))
+
+
+@router.get("/audit", response_model=AuditPage)
+async def list_audit_entries(
+    desk: Administering,
+    principal: Known,
+    installation: Installation = False,
+    limit: Annotated[int, Query(ge=1, le=trail.PAGE_MAX)] = 50,
+    cursor: Annotated[str | None, Query(max_length=20, description="`next_cursor` of the page before.")] = None,
+) -> Shape:
+    """Who did what, when and from where; newest first."""
+    if cursor is not None and not (cursor.isascii() and cursor.isdigit()):
+        raise ApiError("malformed-request", "this is no cursor of ours; give back `next_cursor` as it came")
+    before = None if cursor is None else min(int(cursor), 1 << 62)
+    entries = await trail.audit_entries(_audited(desk, principal, installation), before, limit)
+    has_more = len(entries) == limit and entries[-1].seq > 1
+    return {
+        "items": [audit_shape(entry) for entry in entries],
+        "next_cursor": str(entries[-1].seq) if has_more else None,
+    }
+
+
+@router.get("/audit/verify", response_model=AuditVerdict)
+async def verify_audit(desk: Administering, principal: Known, installation: Installation = False) -> Shape:
+    """Follow the trail from its first entry to its last: any entry that was changed, moved or removed is found."""
+    found = await trail.verify_audit(_audited(desk, principal, installation))
+    if isinstance(found, AuditFault):
+        return {"whole": False, "entries": found.seq - 1, "fault_at": found.seq, "why": found.why}
+    return {"whole": True, "entries": found.seq, "fault_at": None, "why": None}
+
+
+def _audited(desk: Desk, principal: Principal, installation: bool) -> Desk:
+    if installation and not principal.is_operator:
+        raise Forbidden("the installation's trail is for its operators; ask one", scope="operator")
+    return replace(desk, tenant_id=INSTALLATION) if installation else desk

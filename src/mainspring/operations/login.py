@@ -1,0 +1,152 @@
+"""Who is asking: log in and out, and the principal of a session or an API key.
+
+Refusals do not tell an unknown user from a wrong password, in words or in time. Every attempt is counted before it is
+looked at, and given back when it was right; the count is in the database, so it holds over processes.
+"""
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from mainspring.domain.access import SCOPES_OF, Principal
+from mainspring.domain.account import (
+    SESSION_LIFE,
+    Session,
+    User,
+    check_email,
+    check_password,
+    digest,
+    guess_bucket,
+    login_buckets,
+    read_api_key,
+)
+from mainspring.domain.audit import INSTALLATION
+from mainspring.domain.errors import InvalidInput, Misconfigured, NotAuthenticated, NotFound
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.text import clean_text
+from mainspring.operations.accounts import new_token
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.throttle import refuse_guesses
+from mainspring.ports import ORIGIN, Locksmith, Stores, Visit
+
+AGENT_MAX = 200
+PASSWORD_SENT_MAX = 1_000  # what is longer is no password of ours, and is not even hashed
+
+
+class Entry(Struct, frozen=True):
+    """A new session. `token` and `device` go to the browser and are kept nowhere here."""
+
+    user: User
+    session: Session
+    token: str
+    device: str
+
+
+async def log_in(
+    desk: Desk, locksmith: Locksmith, email: str, password: str, *, device: str = "", agent: str = ""
+) -> Entry:
+    """`device` is what an earlier login on the same browser gave out: who brings it does not wait for strangers."""
+    email = check_email(email)
+    buckets = login_buckets(email, ORIGIN.get(), _known_device(desk, email, device))
+    await refuse_guesses(desk.stores, *buckets)
+    user, stored = await desk.stores.accounts.user(email) or (None, "")
+    fits = len(password) <= PASSWORD_SENT_MAX and await locksmith.fits(password, stored)
+    if user is None or not fits or user.disabled_at is not None:
+        await _note_failure(desk, user)
+        raise NotAuthenticated(
+            "the e-mail address or the password is wrong; try again, or ask for a link to set a new one"
+        )
+    await desk.stores.credentials.give_turn_back(buckets)
+    return await start_session(desk, locksmith, user, agent, "password")
+
+
+async def start_session(desk: Desk, locksmith: Locksmith, user: User, agent: str, by: str) -> Entry:
+    """A session with a token of its own, for a user who has proved who that is."""
+    now = await desk.stores.schedule.now()
+    token = new_token(locksmith)
+    session = Session(
+        desk.ids.new("ses", now), user.id, now, now, now + SESSION_LIFE, ORIGIN.get(), clean_text(agent, AGENT_MAX)
+    )
+    event = _event(EventType.LOGIN_SUCCEEDED, now, user, {"by": by})
+    await desk.stores.credentials.add_session(session, digest(token), event)
+    device = desk.vault.seal(session.id, _device_context(user.email))
+    return Entry(user, session, token, device)
+
+
+async def log_out(desk: Desk, visit: Visit) -> None:
+    now = await desk.stores.schedule.now()
+    await desk.stores.credentials.end_session(visit.session.id, _event(EventType.LOGOUT, now, visit.user, {}))
+
+
+async def change_password(
+    desk: Desk, locksmith: Locksmith, visit: Visit, current: str, new: str, agent: str = ""
+) -> Entry:
+    """By somebody who is logged in and knows the present one. Every session ends; a new one begins."""
+    user = visit.user
+    checked = check_password(new, user.email)
+    await refuse_guesses(desk.stores, *login_buckets(user.email, ORIGIN.get(), visit.session.id))
+    _, stored = await desk.stores.accounts.user(user.id) or (None, "")
+    if stored and not await locksmith.fits(current[:PASSWORD_SENT_MAX], stored):
+        raise InvalidInput("the present password is wrong; nothing was changed", field="current")
+    now = await desk.stores.schedule.now()
+    password_hash = await locksmith.hash_password(checked)
+    await desk.stores.accounts.put_password(user.id, password_hash, _event(EventType.PASSWORD_SET, now, user, {}))
+    return await start_session(desk, locksmith, user, agent, "password")
+
+
+async def principal_of_key(stores: Stores, text: str) -> Principal:
+    """Raises NotAuthenticated for a key that is unknown, revoked or expired, and makes who goes on guessing wait."""
+    parts = read_api_key(text)
+    key = await stores.credentials.use_api_key(*parts) if parts else None
+    if key is None:
+        await refuse_guesses(stores, guess_bucket(ORIGIN.get()))
+        raise NotAuthenticated(
+            "this API key is not valid: it is mistyped, revoked or expired; make one with `mainspring apikey create`"
+        )
+    return Principal(key.tenant_id, f"key:{key.id}", key.scopes, is_operator=key.is_operator)
+
+
+async def visit_of(stores: Stores, token: str) -> Visit:
+    visit = await stores.credentials.visit(digest(token))
+    if visit is None:
+        raise NotAuthenticated("the session is over; log in again")
+    return visit
+
+
+def principal_of_visit(visit: Visit, wanted_tenant: str = "") -> Principal:
+    """The user in one of its tenants: the wanted one, else the first by name. Nobody's member has no scope at all."""
+    user = visit.user
+    chosen = next((each for each in visit.memberships if not wanted_tenant or each.tenant_id == wanted_tenant), None)
+    if chosen is None and wanted_tenant:
+        raise NotFound("tenant", wanted_tenant, tuple(each.tenant_id for each in visit.memberships))
+    return Principal(
+        chosen.tenant_id if chosen else "",
+        f"user:{user.email}",
+        SCOPES_OF[chosen.role] if chosen else frozenset(),
+        user.id,
+        visit.session.id,
+        user.is_operator,
+    )
+
+
+async def _note_failure(desk: Desk, user: User | None) -> None:
+    """What was typed into the address of nobody is not kept: it may be somebody's password."""
+    now = await desk.stores.schedule.now()
+    data: dict[str, object] = {"subject": user.email if user else "unknown"}
+    event = Event(EventType.LOGIN_FAILED, now, INSTALLATION, actor="anonymous", data=data)
+    await desk.stores.runs.add_events([event])
+
+
+def _known_device(desk: Desk, email: str, device: str) -> str:
+    try:
+        return desk.vault.open(device, _device_context(email)) if device else ""
+    except Misconfigured:  # made up, another user's, or from before the key was changed
+        return ""
+
+
+def _device_context(email: str) -> str:
+    return f"device|{email}"
+
+
+def _event(kind: EventType, now: datetime, user: User, data: dict[str, object]) -> Event:
+    return Event(kind, now, INSTALLATION, actor=f"user:{user.email}", data={"subject": user.email, **data})

@@ -1,0 +1,18 @@
+"""Guessing is slow: whoever is wrong too often waits, over all processes and restarts."""
+
+import math
+
+from mainspring.domain.account import Bucket
+from mainspring.domain.errors import TooManyRequests
+from mainspring.ports import Stores
+
+
+async def refuse_guesses(stores: Stores, *buckets: Bucket) -> None:
+    """Count one attempt; raises TooManyRequests where there were too many."""
+    wait_s = await stores.credentials.take_turn(buckets)
+    if wait_s > 0:
+        seconds = math.ceil(wait_s)
+        raise TooManyRequests(
+            f"too many wrong attempts; this one was not looked at: wait {seconds} s, then try again",
+            retry_after_s=seconds,
+        )
