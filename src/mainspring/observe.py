@@ -52,6 +52,7 @@ LOG_EVENTS = {
     "notifier stopped": "It ended; messages under way that did not are sent again later, with the same id.",
     "stream dropped": "An event stream was ended, because its client did not read it.",
     "answer not kept": "The answer to a request with an Idempotency-Key was sent but could not be kept.",
+    "tool failed": "A mistake of ours in an MCP tool; the assistant was told that it is logged here.",
     "serving": "The web server answers at this address.",
 }
 

@@ -19,6 +19,7 @@ from mainspring.cli.door import EXIT_CODE_OF, EXIT_CODES
 from mainspring.cli.main import app
 from mainspring.domain import errors
 from mainspring.domain.event import MEANING
+from mainspring.mcp.tools import TOOLS
 from mainspring.observe import LOG_EVENTS, METRICS
 from mainspring.settings import load_settings
 
@@ -41,6 +42,7 @@ def pages() -> dict[str, str]:
     """Every page by its file name."""
     return {
         "cli.md": _page("Command line", _cli()),
+        "mcp.md": _page("MCP tools", _mcp()),
         "settings.md": _page("Settings", _settings()),
         "events.md": _page("Events", _events()),
         "errors.md": _page("Errors", _errors()),
@@ -116,6 +118,28 @@ def _value_name(parameter: Command) -> str:
     if choices:
         return "|".join(str(getattr(choice, "value", choice)) for choice in choices)
     return str(parameter.metavar or parameter.name.upper())
+
+
+def _mcp() -> Iterator[str]:
+    yield "The tools of the MCP server, as an assistant sees them; [the guide](../mcp.md) says how to connect one."
+    yield "A tool is offered to whoever has its scope."
+    for tool in TOOLS.values():
+        marks = {"only reads": tool.only_reads, "destroys": tool.destroys, "calls out": tool.calls_out}
+        said = [f"scope `{tool.scope.value}`", *(mark for mark, is_set in marks.items() if is_set)]
+        schema = tool.schema
+        yield ""
+        yield f"## {tool.name}"
+        yield ""
+        yield from _sentences(tool.description)
+        yield ""
+        yield f"({', '.join(said)})"
+        rows = [
+            (f"`{name}`" + (" (required)" if name in schema.get("required", ()) else ""), field["description"])
+            for name, field in schema.get("properties", {}).items()
+        ]
+        if rows:
+            yield ""
+            yield from _table(("argument", "meaning"), rows)
 
 
 def _settings() -> Iterator[str]:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mainspring.domain.access import Principal, Scope
 from mainspring.domain.audit import AuditKeys
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
@@ -30,7 +31,6 @@ from mainspring.settings import Settings
 from mainspring.workflow_ports import FlowStores
 
 if TYPE_CHECKING:
-    from mainspring.api.server import WebServer
     from mainspring.domain.subscription import ChannelKind
     from mainspring.feed import Feed
     from mainspring.mailroom import Messenger
@@ -446,14 +446,30 @@ async def run_notifier(settings: Settings, on_ready: Callable[[], None]) -> None
         await supervise([notices.feed, notices.notifier])
 
 
+async def serve_assistant(settings: Settings, scopes: frozenset[Scope]) -> None:
+    """The MCP server on standard input and output, for whoever started this process."""
+    from mainspring.mcp.transports import serve_stdio
+
+    async with open_desk(settings, actor="mcp") as desk:
+        caller = open_caller(settings, desk.vault)
+        try:
+            await serve_stdio(Principal(desk.tenant_id, desk.actor, scopes), lambda _, __: desk, caller)
+        finally:
+            await caller.aclose()
+
+
 @contextmanager
 def open_web(
     settings: Settings, running: Running, notices: Notices, on_ready: Callable[[str], None]
-) -> Iterator["WebServer"]:
-    """The web server of one process, bound to its port and ready to be supervised beside its workers."""
+) -> Iterator[list["Worker"]]:
+    """The web server of one process, bound to its port, and what lives with it: ready to be supervised as workers."""
+    from starlette.routing import Route
+
+    from mainspring.api.access import admit
     from mainspring.api.app import make_app
     from mainspring.api.context import Context
     from mainspring.api.server import WebServer
+    from mainspring.mcp.transports import WebDoor
 
     def desk(tenant_id: str, actor: str) -> Desk:
         return replace(running.desk, tenant_id=tenant_id, actor=actor)
@@ -470,10 +486,11 @@ def open_web(
         notices.messengers,
         open_locksmith(),
     )
-    web = WebServer(
-        make_app(context), settings.host, settings.port, on_ready, notices.feed.stop, settings.trusted_proxies
-    )
+    app = make_app(context)
+    assistants = WebDoor(admit, desk, running.caller)
+    app.router.routes.insert(0, Route("/mcp", assistants))
+    web = WebServer(app, settings.host, settings.port, on_ready, notices.feed.stop, settings.trusted_proxies)
     try:
-        yield web
+        yield [web, assistants]
     finally:
         web.close()

@@ -57,6 +57,14 @@ async def operating(request: Request, principal: Annotated[Principal, Depends(re
     return context.desk(INSTALLATION, principal.actor)
 
 
+async def admit(request: Request) -> Principal:
+    """Recognise a request and count it, for what is mounted beside the routes."""
+    principal = await recognise(request)
+    request.state.actor = principal.actor
+    request.state.headers = request.app.state.limits.spend(principal)
+    return principal
+
+
 def needs(scope: Scope) -> Callable[..., Awaitable[Desk]]:
     """A dependency: the desk of a principal that has this scope."""
 

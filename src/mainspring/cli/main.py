@@ -7,6 +7,7 @@ import typer
 
 from mainspring import __version__
 from mainspring.cli import (
+    assistant,
     configuration,
     doctor,
     endpoint,
@@ -47,6 +48,7 @@ app.command("serve")(serving.serve)
 app.command("scheduler")(serving.scheduler)
 app.add_typer(planner.app, name="planner")
 app.command("notifier")(serving.notifier)
+app.command("mcp")(assistant.mcp)
 app.command("migrate")(serving.migrate)
 app.command("settings")(configuration.settings)
 app.command("doctor")(doctor.doctor)

@@ -108,8 +108,8 @@ async def _serve(settings: "Settings") -> None:
                 say(f"  {_command()} endpoint add hello --url https://example.com/ --every 30s")
             sys.stdout.flush()
 
-        with open_web(settings, running, notices, greet) as web:
-            await running.supervise(web, notices.feed, notices.notifier)
+        with open_web(settings, running, notices, greet) as workers:
+            await running.supervise(*workers, notices.feed, notices.notifier)
 
 
 async def _schedule(settings: "Settings") -> None:

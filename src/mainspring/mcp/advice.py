@@ -1,0 +1,112 @@
+"""Tools about when: hints that change the schedule for a while, why the next run is when it is, what comes after it."""
+
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import Field
+
+from mainspring.domain.access import Scope
+from mainspring.domain.duration import parse_duration_ms
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.hint import HINT_INTERVAL_MS_MIN, INTERVAL_TTL_DEFAULT, ONE_SHOT_TTL_DEFAULT
+from mainspring.mcp.arguments import (
+    ChangeEndpoint,
+    Duration,
+    Instant,
+    OneEndpoint,
+    Reason,
+    read_duration,
+    read_instant,
+)
+from mainspring.mcp.change import act
+from mainspring.mcp.tool import Toolbox, Visit
+from mainspring.operations import endpoints as operations
+from mainspring.operations.endpoints import describe_endpoint, find_endpoint
+from mainspring.operations.preview import preview
+from mainspring.shapes import Shape, decision_shape
+from mainspring.words import Sight, why_shape
+
+ALIVE_WITHIN_MS = 30_000  # three heartbeats of a scheduler
+PREVIEW_MAX = 100
+
+box = Toolbox()
+
+
+class PutHint(ChangeEndpoint):
+    interval: Annotated[
+        Duration | None,
+        Field(description="Run at this interval meanwhile; replaces an interval hint."),
+    ] = None
+    at: Annotated[Instant | None, Field(description="Run once at this instant; replaces a one-shot hint.")] = None
+    after: Annotated[Duration | None, Field(description="Run once, this long from now; instead of at.")] = None
+    ttl: Annotated[
+        Duration | None, Field(description="How long the hint is good, at most 24h; 1h for an interval, else 30m.")
+    ] = None
+    reason: Reason = ""
+
+
+@box.tool(Scope.RUN, repeats=True)
+async def put_hint(visit: Visit, wanted: PutHint) -> Shape:
+    """Change when an endpoint runs, for a while: at another interval, or once at an instant unless it runs earlier.
+
+    Give one of interval, at and after. A hint expires by itself, and the limits and pauses of the endpoint win over it.
+    """
+    given = [name for name in ("interval", "at", "after") if getattr(wanted, name) is not None]
+    if len(given) != 1:
+        raise InvalidInput(
+            f"a hint is one of interval, at and after, and {' and '.join(given) or 'none'} was given; "
+            "give one, for example interval=30s",
+            field="interval",
+        )
+    if wanted.interval is not None:
+        ms = parse_duration_ms(wanted.interval, field="interval", min_ms=HINT_INTERVAL_MS_MIN)
+        ttl = INTERVAL_TTL_DEFAULT if wanted.ttl is None else read_duration(wanted.ttl, "ttl")
+        return await act(
+            visit, wanted, lambda desk: operations.put_interval_hint(desk, wanted.endpoint, ms, ttl, wanted.reason)
+        )
+    instant = None if wanted.at is None else read_instant(wanted.at, "at")
+    span = None if wanted.after is None else read_duration(wanted.after, "after")
+    ttl = ONE_SHOT_TTL_DEFAULT if wanted.ttl is None else read_duration(wanted.ttl, "ttl")
+    return await act(
+        visit,
+        wanted,
+        lambda desk: operations.put_one_shot_hint(
+            desk, wanted.endpoint, lambda now: instant or now + (span or timedelta(0)), ttl, wanted.reason
+        ),
+    )
+
+
+@box.tool(Scope.RUN, repeats=True)
+async def clear_hints(visit: Visit, wanted: ChangeEndpoint) -> Shape:
+    """Remove the hints of an endpoint; its schedule is back at once."""
+    return await act(visit, wanted, lambda desk: operations.clear_hints(desk, wanted.endpoint))
+
+
+@box.tool(Scope.READ, only_reads=True)
+async def why(visit: Visit, wanted: OneEndpoint) -> Shape:
+    """Explain when an endpoint runs next, and why: each rule of the decision, what it asked for, why it won or lost."""
+    desk = visit.desk
+    endpoint = await find_endpoint(desk, wanted.endpoint)
+    job = (await describe_endpoint(desk, endpoint)).job
+    workers = await desk.stores.upkeep.workers(ALIVE_WITHIN_MS)
+    has_scheduler = any(worker.kind == "scheduler" for worker in workers)
+    run = await desk.stores.runs.run(desk.tenant_id, endpoint.run_id) if endpoint.is_running else None
+    return why_shape(Sight(endpoint, job, await desk.stores.schedule.now(), has_scheduler), run)
+
+
+class PreviewRuns(OneEndpoint):
+    count: Annotated[int, Field(description="How many runs.", ge=1, le=PREVIEW_MAX)] = 10
+    failures: Annotated[
+        int | None,
+        Field(description="What if so many runs in a row had failed, and all that follow?", ge=0, le=999_999),
+    ] = None
+
+
+@box.tool(Scope.READ, only_reads=True)
+async def preview_runs(visit: Visit, wanted: PreviewRuns) -> Shape:
+    """Show the next runs of an endpoint and the rule that sets each; or what they would be after failures."""
+    desk = visit.desk
+    endpoint = await find_endpoint(desk, wanted.endpoint)
+    decisions = preview(endpoint, await desk.stores.schedule.now(), wanted.count, desk.cron, wanted.failures)
+    shapes = [decision_shape(decision) for decision in decisions]
+    return {"runs": [{name: shape[name] for name in ("next_run_at", "source")} for shape in shapes]}

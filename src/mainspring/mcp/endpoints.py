@@ -1,0 +1,187 @@
+"""Tools about endpoints: look, create, change, remove, call."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from mainspring.domain.access import Scope
+from mainspring.domain.definition import Definition
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.name import shown
+from mainspring.domain.run import Outcome
+from mainspring.mcp.arguments import (
+    LIST_DEFAULT,
+    CallEndpoint,
+    ChangeEndpoint,
+    Duration,
+    Instant,
+    Limit,
+    OneEndpoint,
+    Reason,
+    RemoveEndpoint,
+    read_duration,
+    read_instant,
+    refuse_both,
+)
+from mainspring.mcp.change import act, shape_of
+from mainspring.mcp.definition import CheckEndpoint, CreateEndpoint, EditEndpoint, wished
+from mainspring.mcp.tool import Arguments, Toolbox, Visit
+from mainspring.mcp.untrusted import body_as_data, headers_as_data
+from mainspring.operations import endpoints as operations
+from mainspring.operations.endpoints import Desk, find_endpoint
+from mainspring.operations.jobs import find_job
+from mainspring.operations.testing import check_endpoint as check
+from mainspring.operations.testing import test_endpoint as test
+from mainspring.ports import EndpointFilter
+from mainspring.shapes import Shape, endpoint_shape, run_shape
+
+SUMMARY = (
+    "id name job status url method cron interval_ms timezone next_run_at source running last_run_at last_status "
+    "failure_count paused_until"
+).split()
+
+box = Toolbox()
+
+
+class ListEndpoints(Arguments):
+    job: Annotated[str | None, Field(description="Only those of this job, by name or id.")] = None
+    archived: Annotated[bool, Field(description="Those that were archived instead.")] = False
+    after: Annotated[str | None, Field(description="Read on: the `next` of the answer before.")] = None
+    limit: Limit = LIST_DEFAULT
+
+
+@box.tool(Scope.READ, only_reads=True)
+async def list_endpoints(visit: Visit, wanted: ListEndpoints) -> Shape:
+    """List endpoints by name, in short: status, schedule, next and last run. get_endpoint shows one in full."""
+    desk = visit.desk
+    job_id = (await find_job(desk, wanted.job)).id if wanted.job is not None else None
+    last_id, _, last_name = (wanted.after or "").partition(" ")
+    after = (last_name, last_id) if wanted.after else None
+    page = EndpointFilter(job_id, wanted.archived, after, wanted.limit)
+    found = await desk.stores.endpoints.endpoints(desk.tenant_id, page)
+    jobs = {job.id: job.name for job in await desk.stores.endpoints.jobs(desk.tenant_id)}
+    now = await desk.stores.schedule.now()
+    shapes = [endpoint_shape(endpoint, jobs[endpoint.job_id], now) for endpoint in found]
+    return {
+        "endpoints": [{name: shape[name] for name in SUMMARY} for shape in shapes],
+        "next": f"{found[-1].id} {found[-1].name}" if len(found) == wanted.limit else None,
+    }
+
+
+@box.tool(Scope.READ, only_reads=True)
+async def get_endpoint(visit: Visit, wanted: OneEndpoint) -> Shape:
+    """Show one endpoint: what it calls, its schedule and limits, its hints, its state and its next run."""
+    return await shape_of(visit.desk, await find_endpoint(visit.desk, wanted.endpoint))
+
+
+@box.tool(Scope.WRITE)
+async def create_endpoint(visit: Visit, wanted: CreateEndpoint) -> Shape:
+    """Create an endpoint: a URL to call, and either an interval or a cron expression. Its first run is planned at once.
+
+    check_endpoint tries the call before anything is stored.
+    """
+    desk = visit.desk_for(wanted.dry_run)
+    endpoint = await operations.add_endpoint(desk, wished(Definition(wanted.name, wanted.url), wanted))
+    return {"dry_run": wanted.dry_run, "endpoint": await shape_of(desk, endpoint)}
+
+
+@box.tool(Scope.WRITE, repeats=True)
+async def edit_endpoint(visit: Visit, wanted: EditEndpoint) -> Shape:
+    """Change what is given about an endpoint, and nothing else; the answer says what changed, moved runs included."""
+    return await act(
+        visit, wanted, lambda desk: operations.edit_endpoint(desk, wanted.endpoint, lambda old: wished(old, wanted))
+    )
+
+
+@box.tool(Scope.WRITE, destroys=True, repeats=True)
+async def archive_endpoint(visit: Visit, wanted: RemoveEndpoint) -> Shape:
+    """Take an endpoint out of the schedule for good. It is kept with its runs, and its name is free again."""
+    await _confirm(visit.desk, wanted, "take it out of the schedule for good")
+    return await act(visit, wanted, lambda desk: operations.archive_endpoint(desk, wanted.endpoint))
+
+
+@box.tool(Scope.WRITE, destroys=True)
+async def delete_endpoint(visit: Visit, wanted: RemoveEndpoint) -> Shape:
+    """Delete an endpoint and all its runs. There is no way back; archive_endpoint keeps them."""
+    await _confirm(visit.desk, wanted, "delete it with all its runs, without a way back")
+    endpoint = await operations.delete_endpoint(visit.desk_for(wanted.dry_run), wanted.endpoint)
+    return {"dry_run": wanted.dry_run, "deleted": {"id": endpoint.id, "name": endpoint.name}}
+
+
+class PauseEndpoint(ChangeEndpoint):
+    until: Annotated[Instant | None, Field(description="Until this instant; else until it is resumed.")] = None
+    duration: Annotated[Duration | None, Field(description="For this long, instead of until.")] = None
+    reason: Reason = ""
+
+
+@box.tool(Scope.RUN, repeats=True)
+async def pause_endpoint(visit: Visit, wanted: PauseEndpoint) -> Shape:
+    """Stop an endpoint for a while, or until it is resumed. A run in flight ends as usual."""
+    refuse_both(wanted.until, wanted.duration, "until and duration", "until")
+    end = None if wanted.until is None else read_instant(wanted.until, "until")
+    length = None if wanted.duration is None else read_duration(wanted.duration, "duration")
+    return await act(
+        visit,
+        wanted,
+        lambda desk: operations.pause_endpoint(
+            desk, wanted.endpoint, lambda now: now + length if length else end, wanted.reason
+        ),
+    )
+
+
+@box.tool(Scope.RUN, repeats=True)
+async def resume_endpoint(visit: Visit, wanted: ChangeEndpoint) -> Shape:
+    """End a pause, or take a parked endpoint back into the schedule."""
+    return await act(visit, wanted, lambda desk: operations.resume_endpoint(desk, wanted.endpoint))
+
+
+@box.tool(Scope.RUN, repeats=True, calls_out=True)
+async def run_endpoint(visit: Visit, wanted: ChangeEndpoint) -> Shape:
+    """Ask the scheduler to run an endpoint now. The schedule keeps its cadence; list_runs shows the run once it began.
+
+    While the endpoint runs, one more run is queued; further requests join it.
+    """
+    return await act(visit, wanted, lambda desk: operations.run_endpoint(desk, wanted.endpoint))
+
+
+@box.tool(Scope.RUN, calls_out=True)
+async def test_endpoint(visit: Visit, wanted: CallEndpoint) -> Shape:
+    """Call an endpoint once, right now, and show what came back. Recorded as a test; the schedule does not change."""
+    run, outcome = await test(visit.desk, visit.caller, wanted.endpoint)
+    endpoint = await find_endpoint(visit.desk, run.endpoint_id)
+    return {"run": run_shape(run, endpoint.name), "outcome": _outcome(outcome, wanted.max_bytes)}
+
+
+@box.tool(Scope.RUN, calls_out=True)
+async def check_endpoint(visit: Visit, wanted: CheckEndpoint) -> Shape:
+    """Try a call before it is stored: the same checks, the same request, nothing recorded and nothing created."""
+    blank = Definition("check", wanted.url, interval_ms=None if wanted.cron else 60_000)
+    _, outcome = await check(visit.desk, visit.caller, wished(blank, wanted))
+    return _outcome(outcome, wanted.max_bytes)
+
+
+async def _confirm(desk: Desk, wanted: RemoveEndpoint, deed: str) -> None:
+    endpoint = await find_endpoint(desk, wanted.endpoint)
+    if not wanted.dry_run and wanted.confirm != endpoint.name:
+        raise InvalidInput(
+            f"nothing was done: this would {deed}; if that is what the user wants, "
+            f"call again with confirm={endpoint.name!r}",
+            field="confirm",
+            value=shown(wanted.confirm),
+        )
+
+
+def _outcome(outcome: Outcome, max_bytes: int) -> Shape:
+    phases = outcome.phases
+    return {
+        "status": outcome.status.value,
+        "status_code": outcome.status_code,
+        "duration_ms": outcome.duration_ms,
+        "address": outcome.address,
+        "error_code": outcome.error_code,
+        "error": outcome.error,
+        "retry_after_s": outcome.retry_after_s,
+        "phases": None if phases is None else {name: getattr(phases, name) for name in phases.__struct_fields__},
+        "headers": headers_as_data([list(pair) for pair in outcome.headers]),
+        "body": None if outcome.body is None else body_as_data(outcome.body, max_bytes),
+    }

@@ -1,0 +1,106 @@
+"""Tools about what happened and what there is: runs with their responses, events, jobs, quotas."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from mainspring.domain.access import Scope
+from mainspring.domain.errors import NotFound
+from mainspring.domain.run import RunStatus
+from mainspring.mcp.arguments import LIST_DEFAULT, WORDS_MAX, CallArguments, EndpointName, Limit
+from mainspring.mcp.tool import Arguments, Toolbox, Visit
+from mainspring.mcp.untrusted import body_as_data, headers_as_data
+from mainspring.operations.endpoints import Desk, find_endpoint
+from mainspring.operations.tenants import find_tenant
+from mainspring.ports import RunFilter
+from mainspring.shapes import Shape, event_shape, job_shape, run_in_full, run_shape, tenant_shape
+
+box = Toolbox()
+
+
+class ListRuns(Arguments):
+    endpoint: Annotated[EndpointName | None, Field(description="Only those of this endpoint, by name or id.")] = None
+    status: Annotated[RunStatus | None, Field(description="Only those that ended so.", examples=["failure"])] = None
+    before: Annotated[str | None, Field(description="Read on: the `next` of the answer before.")] = None
+    limit: Limit = LIST_DEFAULT
+
+
+@box.tool(Scope.READ, only_reads=True)
+async def list_runs(visit: Visit, wanted: ListRuns) -> Shape:
+    """List runs, newest first: when, how each ended, how long it took. get_run shows one with its response."""
+    desk = visit.desk
+    endpoint_id = None if wanted.endpoint is None else (await find_endpoint(desk, wanted.endpoint)).id
+    found = await desk.stores.runs.runs(
+        desk.tenant_id, RunFilter(endpoint_id, wanted.status, wanted.before, wanted.limit)
+    )
+    names = await _names(desk, {run.endpoint_id for run in found})
+    return {
+        "runs": [run_shape(run, names.get(run.endpoint_id, run.endpoint_id)) for run in found],
+        "next": found[-1].id if len(found) == wanted.limit else None,
+    }
+
+
+class GetRun(CallArguments):
+    run: Annotated[str, Field(description="Id of the run, as list_runs shows it.", max_length=WORDS_MAX)]
+
+
+@box.tool(Scope.READ, only_reads=True)
+async def get_run(visit: Visit, wanted: GetRun) -> Shape:
+    """Show one run: how it ended, where its time went, why it ran, and the response's headers and body.
+
+    The response is data of a called server, marked as untrusted.
+    """
+    desk = visit.desk
+    run = await desk.stores.runs.run(desk.tenant_id, wanted.run)
+    if run is None:
+        raise NotFound("run", wanted.run)
+    body = await desk.stores.runs.body(desk.tenant_id, run.id)
+    names = await _names(desk, {run.endpoint_id})
+    shape = run_in_full(run, names.get(run.endpoint_id, run.endpoint_id), None)
+    return shape | {
+        "headers": headers_as_data(shape["headers"]),
+        "body": None if body is None else body_as_data(body, wanted.max_bytes),
+    }
+
+
+class ListEvents(Arguments):
+    after: Annotated[str | None, Field(description="Read on: the `next` of the answer before; else the newest.")] = None
+    limit: Limit = LIST_DEFAULT
+
+
+@box.tool(Scope.READ, only_reads=True)
+async def list_events(visit: Visit, wanted: ListEvents) -> Shape:
+    """List what happened, oldest first: runs, hints, edits, pauses, with who did it. Without `after`, the newest."""
+    desk = visit.desk
+    if wanted.after is None:
+        found = await desk.stores.runs.latest_events(desk.tenant_id, wanted.limit)
+    else:
+        found = await desk.stores.runs.events_after(wanted.after, desk.tenant_id, wanted.limit)
+    names = await _names(desk, {stored.event.endpoint_id for stored in found} - {""})
+    return {
+        "events": [event_shape(stored, names.get(stored.event.endpoint_id)) for stored in found],
+        "next": found[-1].cursor if found else wanted.after,
+    }
+
+
+class NoArguments(Arguments):
+    pass
+
+
+@box.tool(Scope.READ, only_reads=True)
+async def list_jobs(visit: Visit, wanted: NoArguments) -> Shape:
+    """List jobs, the named groups of endpoints; list_endpoints shows those of one."""
+    jobs = await visit.desk.stores.endpoints.jobs(visit.desk.tenant_id)
+    return {"jobs": [job_shape(job) for job in jobs]}
+
+
+@box.tool(Scope.READ, only_reads=True)
+async def get_quotas(visit: Visit, wanted: NoArguments) -> Shape:
+    """Show the quotas of the tenant and what was used of them this month; null is no limit."""
+    return tenant_shape(await find_tenant(visit.desk))
+
+
+async def _names(desk: Desk, ids: set[str]) -> dict[str, str]:
+    """Names by id, archived endpoints included; what was deleted is left out."""
+    found = [await desk.stores.endpoints.endpoint(desk.tenant_id, endpoint_id) for endpoint_id in ids]
+    return {endpoint.id: endpoint.name for endpoint in found if endpoint is not None}

@@ -1,0 +1,180 @@
+"""What a tool is: a verb with its scope, its arguments and its marks, and how a call to one is answered.
+
+A tool parses, calls one operation or one read, and gives back an object of `shapes`. What it refuses comes back as an
+error in words, with the rule and the way out; what breaks is logged and told without its insides.
+"""
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+import structlog
+from msgspec import Struct
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from mainspring.domain.access import Principal, Scope
+from mainspring.domain.errors import InvalidInput, MainspringError, NotFound, did_you_mean
+from mainspring.domain.name import shown
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.rehearsal import rehearsal
+from mainspring.ports import Caller
+from mainspring.shapes import Shape
+
+FAULTS_TOLD_MAX = 5
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+log = structlog.get_logger()
+
+
+class Arguments(BaseModel):
+    """What a tool is told. A name nobody knows is refused: ignored, it would look as if it had counted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Visit(Struct, frozen=True):
+    """One call: the desk of whoever calls, and what makes requests for it."""
+
+    desk: Desk
+    caller: Caller
+
+    def desk_for(self, dry_run: bool) -> Desk:
+        return rehearsal(self.desk) if dry_run else self.desk
+
+
+A_contra = TypeVar("A_contra", bound=Arguments, contravariant=True)
+
+
+class Work(Protocol[A_contra]):
+    def __call__(self, visit: Visit, wanted: A_contra, /) -> Awaitable[Shape]: ...
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+class Tool(Struct, Generic[A], frozen=True):
+    """`only_reads` changes nothing; `destroys` cannot be undone; `repeats` may be called twice to the same effect;
+    `calls_out` sends a request to somebody else's server.
+    """
+
+    name: str
+    description: str
+    scope: Scope
+    arguments: type[A]
+    work: Work[A]
+    only_reads: bool = False
+    destroys: bool = False
+    repeats: bool = False
+    calls_out: bool = False
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return _plain(self.arguments.model_json_schema())
+
+
+class Toolbox:
+    """The tools of one module, in the order in which they are written."""
+
+    def __init__(self) -> None:
+        self.tools: list[Tool[Any]] = []
+
+    def tool(self, scope: Scope, **marks: bool) -> Callable[[Work[A]], Work[A]]:
+        """Declare a tool: named by its function, described by its docstring, its arguments by their annotation."""
+
+        def declare(work: Work[A]) -> Work[A]:
+            function: Any = work
+            arguments = function.__annotations__["wanted"]
+            self.tools.append(Tool(function.__name__, _text(function.__doc__), scope, arguments, work, **marks))
+            return work
+
+        return declare
+
+
+class Answer(Struct, frozen=True):
+    """What goes back: an object, or an error as one."""
+
+    content: Shape
+    is_error: bool = False
+
+
+async def answer(
+    tools: dict[str, Tool[Any]], name: str, given: dict[str, Any], principal: Principal, visit: Callable[[], Visit]
+) -> Answer:
+    """Call a tool by its name for a principal. Never raises: whatever goes wrong is an answer too."""
+    try:
+        if name not in tools:
+            raise NotFound("tool", shown(name), tuple(tools))
+        tool = tools[name]
+        principal.require(tool.scope)
+        return Answer(await tool.work(visit(), _read(tool, given)))
+    except MainspringError as fault:
+        return _refusal(fault)
+    except Exception:  # the outermost loop of this door: one call must not end the session of others
+        log.exception("tool failed", tool=name)
+        return _refusal(MainspringError("this failed inside Mainspring, and nobody meant it to; its log says where"))
+
+
+def _read(tool: Tool[A], given: dict[str, Any]) -> A:
+    try:
+        for name, value in given.items():
+            _refuse_unstorable(name, value)
+        return tool.arguments.model_validate(given)
+    except ValidationError as fault:
+        known = tuple(tool.arguments.model_fields)
+        faults = [_in_words(each, known) for each in fault.errors()]
+        more = f"; and {len(faults) - FAULTS_TOLD_MAX} more" if len(faults) > FAULTS_TOLD_MAX else ""
+        raise InvalidInput(
+            f"{tool.name}: {'; '.join(faults[:FAULTS_TOLD_MAX])}{more}",
+            field=".".join(str(part) for part in fault.errors()[0]["loc"]),
+        ) from None
+
+
+def _refuse_unstorable(name: str, value: object) -> None:
+    """JSON can spell text that no database keeps."""
+    match value:
+        case str() if UNSTORABLE.search(value):
+            raise InvalidInput(
+                f"argument {shown(name)!r} contains a NUL or half a surrogate pair; these are not text, remove them",
+                field=shown(name),
+            )
+        case dict():
+            for key, each in value.items():
+                _refuse_unstorable(name, key)
+                _refuse_unstorable(name, each)
+        case list():
+            for each in value:
+                _refuse_unstorable(name, each)
+        case _:
+            pass
+
+
+def _in_words(fault: ErrorDetails, known: tuple[str, ...]) -> str:
+    name = shown(".".join(str(part) for part in fault["loc"]))
+    if fault["type"] == "missing":
+        return f"argument {name!r} is missing"
+    if fault["type"] == "extra_forbidden":
+        near = did_you_mean(name, known) or f"; known are: {', '.join(known) or 'none'}"
+        return f"unknown argument {name!r}{near}"
+    rule = fault["msg"].replace("Input should be", "it should be")
+    return f"argument {name!r} is '{shown(fault['input'])}': {rule}"
+
+
+def _refusal(fault: MainspringError) -> Answer:
+    error: Shape = {"code": fault.code, "message": str(fault)}
+    if isinstance(fault, InvalidInput):
+        error["field"] = fault.field
+    return Answer({"error": error}, is_error=True)
+
+
+def _text(docstring: str | None) -> str:
+    return "\n\n".join(" ".join(part.split()) for part in (docstring or "").split("\n\n"))
+
+
+def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without the titles that pydantic makes of every name: they say nothing and cost tokens."""
+    schema.pop("title", None)
+    schema.pop("description", None)
+    for field in schema.get("properties", {}).values():
+        field.pop("title", None)
+    return schema

@@ -1,0 +1,10 @@
+"""All tools by their names, in the order in which an assistant reads them. At most twenty: each one costs attention."""
+
+from typing import Any
+
+from mainspring.mcp import advice, endpoints, history
+from mainspring.mcp.tool import Tool
+
+TOOLS: dict[str, Tool[Any]] = {
+    tool.name: tool for box in (endpoints.box, advice.box, history.box) for tool in box.tools
+}

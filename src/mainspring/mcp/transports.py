@@ -1,0 +1,136 @@
+"""How clients reach the server: on standard input and output as one fixed principal, or over HTTP with a key each time.
+
+Over HTTP every request is recognised anew, so a revoked key is refused at once; a session belongs to the key it was
+opened with, and for any other it does not exist. The package behind this is imported when somebody first asks for it:
+a start should not pay a second for what it may never need.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from mainspring.domain.access import Principal
+from mainspring.domain.errors import Forbidden, MainspringError, NotAuthenticated, TooManyRequests
+from mainspring.operations.endpoints import Desk
+from mainspring.ports import Caller
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+BODY_MAX = 2_000_000  # a request body of an endpoint may have a million characters
+SESSIONS_MAX = 1_000
+PRINCIPAL = "mainspring.principal"
+
+Recognise = Callable[[Request], Awaitable[Principal]]
+Desks = Callable[[str, str], Desk]
+
+
+async def serve_stdio(principal: Principal, desk: Desks, caller: Caller) -> None:
+    """Answer one client until it closes our standard input."""
+    from mcp.server.stdio import stdio_server
+
+    from mainspring.mcp.server import Host, make_server
+
+    server = make_server(Host(lambda _: principal, desk, caller))
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+class WebDoor:
+    """An ASGI application, and a worker: the sessions it opens live as long as it runs."""
+
+    def __init__(self, recognise: Recognise, desk: Desks, caller: Caller) -> None:
+        self._recognise = recognise
+        self._desk = desk
+        self._caller = caller
+        self._asked = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._ready: asyncio.Future[StreamableHTTPSessionManager] = asyncio.get_running_loop().create_future()
+
+    async def run(self) -> None:
+        await _first(self._asked, self._stopping)
+        if self._stopping.is_set():
+            return
+        manager = await asyncio.to_thread(self._make_manager)
+        async with manager.run():
+            self._ready.set_result(manager)
+            await self._stopping.wait()
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            _check_origin(request)
+            principal = await self._principal(request)
+        except MainspringError as fault:
+            await _refusal(fault)(scope, receive, send)
+            return
+        self._asked.set()
+        manager = await self._ready
+        scope[PRINCIPAL] = principal
+        scope["user"] = _session_owner(principal)
+        await manager.handle_request(scope, receive, send)
+
+    async def _principal(self, request: Request) -> Principal:
+        """By a key alone: a browser sends its session's cookie along to whoever asks for it."""
+        if not request.headers.get("authorization", "").lower().startswith("bearer "):
+            raise NotAuthenticated("no API key was sent; send `Authorization: Bearer <key>`")
+        return await self._recognise(request)
+
+    def _make_manager(self) -> "StreamableHTTPSessionManager":
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        from mainspring.mcp.server import Host, make_server
+
+        server = make_server(Host(_principal_of, self._desk, self._caller))
+        return StreamableHTTPSessionManager(server, max_request_body_size=BODY_MAX, max_sessions=SESSIONS_MAX)
+
+
+def _principal_of(context: Any) -> Principal:
+    principal = context.request.scope[PRINCIPAL]
+    assert isinstance(principal, Principal)
+    return principal
+
+
+def _session_owner(principal: Principal) -> object:
+    """Who the package takes a session to belong to: it compares this, and answers 404 to anybody else."""
+    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+    from mcp.server.auth.provider import AccessToken
+
+    return AuthenticatedUser(AccessToken(token="", client_id=principal.actor, scopes=[], subject=principal.tenant_id))
+
+
+def _check_origin(request: Request) -> None:
+    """A page of another site must not reach a server on the network of whoever reads it. Programs send no Origin."""
+    origin = request.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower():
+        raise Forbidden("the request comes from a page of another site; only pages of this server may ask", scope="")
+
+
+def _refusal(fault: MainspringError) -> JSONResponse:
+    status, headers = 503, {}
+    match fault:
+        case NotAuthenticated():
+            status, headers = 401, {"WWW-Authenticate": 'Bearer realm="mainspring"'}
+        case Forbidden():
+            status = 403
+        case TooManyRequests(retry_after_s=seconds):
+            status, headers = 429, {"Retry-After": str(seconds)}
+        case _:
+            pass
+    error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32_600, "message": str(fault)}}
+    return JSONResponse(error, status_code=status, headers=headers)
+
+
+async def _first(*events: asyncio.Event) -> None:
+    waiting = [asyncio.create_task(event.wait()) for event in events]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()

@@ -1,0 +1,230 @@
+"""Every tool, through a real client over HTTP, on both databases."""
+
+from datetime import timedelta
+
+import pytest
+
+from mainspring.domain.instant import rfc3339
+from mainspring.domain.run import RunStatus
+from mainspring.mcp.tools import TOOLS
+from mainspring.operations.endpoints import add_endpoint, find_endpoint
+from mainspring.ports import EndpointFilter
+from tests.mcp.conftest import HEALTH, Assistant, House
+from tests.peers.hostile import HostilePeer
+from tests.stores.world import START, FixedClock, an_outcome, run_slot, told
+
+
+async def test_tools_are_few_and_each_says_what_it_does(assistant: Assistant) -> None:
+    listed = (await assistant.client.list_tools()).tools
+
+    assert len(listed) <= 20
+    assert [tool.name for tool in listed] == list(TOOLS)
+    for tool in listed:
+        assert tool.description
+        assert tool.annotations is not None
+        assert tool.input_schema["additionalProperties"] is False
+        for name, field in tool.input_schema["properties"].items():
+            assert field.get("description"), f"{tool.name} {name} has no description"
+
+
+async def test_marks_tell_what_a_tool_may_do(assistant: Assistant) -> None:
+    marks = {tool.name: tool.annotations for tool in (await assistant.client.list_tools()).tools}
+
+    only_reads = {name for name, mark in marks.items() if mark and mark.read_only_hint}
+    destroys = {name for name, mark in marks.items() if mark and mark.destructive_hint}
+    assert only_reads == {name for name in marks if name.startswith(("list_", "get_", "preview_", "why"))}
+    assert destroys == {"archive_endpoint", "delete_endpoint"}
+    for name in destroys:
+        assert "confirm" in TOOLS[name].arguments.model_fields
+    for name, tool in TOOLS.items():
+        if not tool.only_reads and name not in ("test_endpoint", "check_endpoint"):
+            assert "dry_run" in tool.arguments.model_fields, f"{name} cannot be tried"
+
+
+async def test_endpoint_is_created_listed_and_read(assistant: Assistant, house: House) -> None:
+    made = await assistant(
+        "create_endpoint", name="health", url="https://example.com/x", interval="5m", job="shop",
+        headers={"Accept": "text/plain"}, secret_headers={"X-Pin": "1234"}, accept_codes=[200, 404], spread=False,
+    )  # fmt: skip
+
+    stored = await find_endpoint(house.desk(), "health")
+    listed = await assistant("list_endpoints")
+    shown = await assistant("get_endpoint", endpoint=stored.id)
+    assert made == {"dry_run": False, "endpoint": shown}
+    assert (stored.interval_ms, stored.action.accept_codes) == (300_000, (200, 404))
+    assert [(each["name"], each["job"], each["status"]) for each in listed["endpoints"]] == [
+        ("health", "shop", "active")
+    ]
+    assert [(each["name"], each["value"]) for each in shown["headers"]] == [("Accept", "text/plain"), ("X-Pin", "••••")]
+    assert (await assistant("list_jobs"))["jobs"][0]["name"] == "shop"
+
+
+async def test_long_list_is_read_in_pages(assistant: Assistant, house: House) -> None:
+    for name in "abcde":
+        await assistant("create_endpoint", name=name, url="https://example.com/", interval="1h")
+
+    first = await assistant("list_endpoints", limit=2)
+    second = await assistant("list_endpoints", limit=2, after=first["next"])
+    third = await assistant("list_endpoints", limit=2, after=second["next"])
+
+    names = [[each["name"] for each in page["endpoints"]] for page in (first, second, third)]
+    assert (names, third["next"]) == ([["a", "b"], ["c", "d"], ["e"]], None)
+
+
+async def test_edit_tells_what_changed(assistant: Assistant, house: House) -> None:
+    await add_endpoint(house.desk(), HEALTH)
+
+    edited = await assistant("edit_endpoint", endpoint="health", interval="2m", method="HEAD")
+
+    assert edited["changes"] == {
+        "interval_ms": {"from": 60_000, "to": 120_000},
+        "method": {"from": "GET", "to": "HEAD"},
+    }
+    assert (await find_endpoint(house.desk(), "health")).interval_ms == 120_000
+
+
+async def test_headers_are_replaced_and_removed_by_name(assistant: Assistant) -> None:
+    await assistant(
+        "create_endpoint", name="h", url="https://example.com/", cron="@daily", headers={"A": "1", "B": "2", "C": "3"}
+    )
+
+    edited = await assistant("edit_endpoint", endpoint="h", headers={"b": "two"}, remove_headers=["A"])
+
+    assert [(each["name"], each["value"]) for each in edited["endpoint"]["headers"]] == [("b", "two"), ("C", "3")]
+
+
+CHANGES: dict[str, dict[str, object]] = {
+    "edit_endpoint": {"interval": "2m"},
+    "archive_endpoint": {},
+    "delete_endpoint": {},
+    "pause_endpoint": {"duration": "1h", "reason": "lunch"},
+    "resume_endpoint": {},
+    "run_endpoint": {},
+    "put_hint": {"interval": "5s"},
+    "clear_hints": {},
+}
+
+
+@pytest.mark.parametrize("tool", CHANGES)
+async def test_dry_run_tells_as_in_earnest_and_changes_nothing(assistant: Assistant, house: House, tool: str) -> None:
+    before = await add_endpoint(house.desk(), HEALTH)
+    events = await told(house.stores)
+
+    rehearsed = await assistant(tool, endpoint="health", dry_run=True, **CHANGES[tool])
+
+    assert await find_endpoint(house.desk(), "health") == before
+    assert await told(house.stores) == events
+    confirm = {"confirm": "health"} if tool in ("archive_endpoint", "delete_endpoint") else {}
+    assert await assistant(tool, endpoint="health", **CHANGES[tool], **confirm) == rehearsed | {"dry_run": False}
+
+
+async def test_dry_run_creates_nothing(assistant: Assistant, house: House) -> None:
+    made = await assistant("create_endpoint", name="h", url="https://example.com/", interval="1m", dry_run=True)
+
+    assert made["endpoint"]["next_run_at"] is not None
+    assert await house.stores.endpoints.endpoints("default", EndpointFilter()) == []
+
+
+@pytest.mark.parametrize("tool", ["archive_endpoint", "delete_endpoint"])
+async def test_nothing_is_removed_without_its_name(assistant: Assistant, house: House, tool: str) -> None:
+    endpoint = await add_endpoint(house.desk(), HEALTH)
+
+    for wrong in ({}, {"confirm": "Health"}, {"confirm": "true"}, {"confirm": endpoint.id}):
+        assert "call again with confirm='health'" in await assistant.refused(tool, endpoint="health", **wrong)
+
+    assert await find_endpoint(house.desk(), "health") == endpoint
+
+
+async def test_hints_pause_and_resume_move_the_next_run(assistant: Assistant, house: House, clock: FixedClock) -> None:
+    await add_endpoint(house.desk(), HEALTH)
+    await run_slot(house.stores, clock)
+
+    hinted = await assistant("put_hint", endpoint="health", interval="5s", ttl="10m", reason="a deploy")
+    once = await assistant("put_hint", endpoint="health", at=rfc3339(START + timedelta(seconds=3)))
+    paused = await assistant("pause_endpoint", endpoint="health", until="2025-01-02T00:00:00+01:00")
+    resumed = await assistant("resume_endpoint", endpoint="health")
+    cleared = await assistant("clear_hints", endpoint="health")
+
+    assert hinted["endpoint"]["interval_hint"]["author"] == "key:a"
+    assert once["endpoint"]["next_run_at"] == rfc3339(START + timedelta(seconds=3))
+    assert paused["endpoint"]["next_run_at"] == "2025-01-01T23:00:00Z"
+    assert resumed["changes"]["status"] == {"from": "paused", "to": "active"}
+    assert cleared["endpoint"]["interval_hint"] is None
+
+
+async def test_why_and_preview_explain(assistant: Assistant, house: House) -> None:
+    await add_endpoint(house.desk(), HEALTH)
+
+    reasons = await assistant("why", endpoint="health")
+    runs = await assistant("preview_runs", endpoint="health", count=3)
+    failing = await assistant("preview_runs", endpoint="health", count=2, failures=3)
+
+    assert (reasons["source"], reasons["trail"][0]["verdict"]) == ("baseline-interval", "won")
+    assert any("set by the interval" in sentence for sentence in reasons["sentences"])
+    assert len(runs["runs"]) == 3
+    assert failing["runs"][0]["next_run_at"] > runs["runs"][0]["next_run_at"]
+
+
+async def test_runs_are_listed_and_read_with_their_response(
+    assistant: Assistant, house: House, clock: FixedClock
+) -> None:
+    await add_endpoint(house.desk(), HEALTH)
+    await run_slot(house.stores, clock)
+    clock.tick(minutes=1)
+    await run_slot(house.stores, clock, an_outcome(RunStatus.FAILURE, headers=(("server", "x"),)))
+
+    listed = await assistant("list_runs", endpoint="health")
+    failed = await assistant("list_runs", status="failure", limit=1)
+    run = await assistant("get_run", run=listed["runs"][0]["id"])
+
+    assert [each["status"] for each in listed["runs"]] == ["failure", "success"]
+    assert failed == {"runs": [listed["runs"][0]], "next": listed["runs"][0]["id"]}
+    assert (run["status"], run["endpoint"], run["body"]["bytes_kept"]) == ("failure", "health", 11)
+    assert '{"ok":true}' in run["body"]["text"]
+    assert "server: x" in run["headers"]["text"]
+
+
+async def test_events_are_read_on_from_where_the_last_answer_ended(assistant: Assistant, house: House) -> None:
+    await add_endpoint(house.desk(), HEALTH)
+    await told(house.stores)
+
+    first = await assistant("list_events")
+    await assistant("pause_endpoint", endpoint="health")
+    await told(house.stores)
+    second = await assistant("list_events", after=first["next"], limit=1)
+
+    assert [each["type"] for each in first["events"]] == ["job.created", "endpoint.created"]
+    assert [(each["type"], each["endpoint"], each["actor"]) for each in second["events"]] == [
+        ("endpoint.paused", "health", "key:a")
+    ]
+
+
+async def test_quotas_are_shown(assistant: Assistant) -> None:
+    quotas = await assistant("get_quotas")
+
+    assert (quotas["id"], quotas["runs_per_month"], quotas["runs_this_month"]) == ("default", None, 0)
+
+
+async def test_run_is_requested_and_test_and_check_call_at_once(
+    assistant: Assistant, house: House, peer: HostilePeer
+) -> None:
+    await assistant("create_endpoint", name="h", url=peer.url("/ok"), interval="1h")
+
+    requested = await assistant("run_endpoint", endpoint="h")
+    tested = await assistant("test_endpoint", endpoint="h")
+    checked = await assistant("check_endpoint", url=peer.url("/ok"), headers={"X-Mark": "7"}, max_bytes=5)
+
+    assert requested["changes"]["run_requested_at"]["to"] == rfc3339(START)
+    assert (tested["run"]["trigger"], tested["outcome"]["status"]) == ("test", "success")
+    assert (checked["status"], checked["address"], checked["body"]["bytes_shown"]) == ("success", "127.0.0.1", 5)
+    assert [seen.header("x-mark") for seen in peer.seen] == [None, "7"]
+    assert [run["trigger"] for run in (await assistant("list_runs"))["runs"]] == ["test"]
+
+
+async def test_documentation_can_be_read(assistant: Assistant) -> None:
+    listed = (await assistant.client.list_resources()).resources
+    page = (await assistant.client.read_resource("mainspring://docs/concepts")).contents[0]
+
+    assert {"mainspring://docs/quickstart", "mainspring://docs/mcp"} <= {str(each.uri) for each in listed}
+    assert all(each.title for each in listed)
+    assert getattr(page, "text", "").startswith("# Concepts")
