@@ -1,9 +1,10 @@
-"""Pages for people: the front page, and what each kind of problem means."""
+"""Pages for people: the front page, the reference of the API, and what each kind of problem means."""
 
 from html import escape
+from importlib.resources import files
 
 from fastapi import APIRouter
-from fastapi.responses import HTMLResponse, PlainTextResponse
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
 from mainspring import __version__
 from mainspring.api.problems import PROBLEMS, ApiError
@@ -11,11 +12,28 @@ from mainspring.domain.errors import did_you_mean
 from mainspring.domain.name import shown
 
 router = APIRouter(include_in_schema=False)
+REFERENCE_PAGE = files("mainspring.api").joinpath("reference_page")
+TYPES = {"page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
 
 
 @router.get("/")
 async def front_page() -> PlainTextResponse:
-    return PlainTextResponse(f"Mainspring {__version__} is running. /api/v1/openapi.json /healthz /readyz /metrics\n")
+    return PlainTextResponse(
+        f"Mainspring {__version__} is running. /api/docs /api/v1/openapi.json /healthz /readyz /metrics\n"
+    )
+
+
+@router.get("/api/docs")
+async def show_reference() -> Response:
+    """Drawn in the browser from the document, by a script of our own: it works without the network."""
+    return _file("page.html")
+
+
+@router.get("/api/docs/{name}")
+async def show_reference_part(name: str) -> Response:
+    if name not in TYPES:
+        raise ApiError("not-found", f"no file {shown(name)!r} here; /api/docs is the reference of the API")
+    return _file(name)
 
 
 @router.get("/problems/{kind}")
@@ -29,3 +47,7 @@ async def explain_problem(kind: str) -> HTMLResponse:
         f"<h1>{title}</h1><p>{escape(known.meaning)}</p>"
         f"<p>The answer's <code>detail</code> says what happened; its <code>errors</code> say where.</p></html>"
     )
+
+
+def _file(name: str) -> Response:
+    return Response(REFERENCE_PAGE.joinpath(name).read_bytes(), media_type=f"{TYPES[name]}; charset=utf-8")

@@ -1,0 +1,32 @@
+"""Every example of docs/api.md, sent by curl to a real server, in the order of the page."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.api.server import Server
+
+PAGE = Path(__file__).parents[2] / "docs" / "api.md"
+SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+def test_every_curl_of_the_page_is_answered_with_success() -> None:
+    blocks = [block for block in SHELL_BLOCK.findall(PAGE.read_text(encoding="utf-8")) if "curl" in block]
+    script = 'set -eo pipefail\ncurl() { command curl -sS --fail-with-body "$@"; }\n' + "\necho\n".join(blocks)
+    with TemporaryDirectory() as folder, Server(folder) as server:
+        done = subprocess.run(
+            ["bash", "-c", script],
+            env={"PATH": os.environ["PATH"], "URL": server.url, "KEY": "test"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    assert done.returncode == 0, done.stdout[-1_500:] + done.stderr
