@@ -46,7 +46,8 @@ ROOMS: dict[str, frozenset[str]] = {
     "api": DOOR,
     "mcp": DOOR,
     "cli": DOOR | {"wiring", "client", "simulation"},
-    "wiring": DOOR | {"stores", "outbound", "workers", "api", "mcp"},  # the one place where wires meet
+    "wiring": DOOR | {"flow_wiring", "stores", "outbound", "workers", "api", "mcp"},  # the one place where wires meet
+    "flow_wiring": DOOR | {"outbound", "workers"},  # the wires of workflows
     "simulation": DOOR | {"workers", "wiring"},
     "reference": DOOR | {"api", "mcp", "cli", "wiring"},  # writes docs/reference from what the doors declare
     "client": frozenset(),  # what others import to talk to a server: it knows the API and nothing of the house

@@ -48,6 +48,13 @@ def _names(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
+def _partitions(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return tuple(int(part) for part in value.split(",") if part.strip())
+
+
+Partitions = Annotated[tuple[int, ...], BeforeValidator(_partitions)]
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
 Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], BeforeValidator(_networks)]
 Ports = Annotated[frozenset[int], BeforeValidator(_ports)]
@@ -107,6 +114,24 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     keep_bodies: Duration = Field(default=timedelta(days=7), description="How long response bodies are kept.")
     keep_events: Duration = Field(default=timedelta(days=30), description="How long events are kept.")
     keep_runs_per_endpoint: int = Field(default=10_000, ge=1, description="How many runs of one endpoint are kept.")
+    workflow_partitions: int = Field(
+        default=1, ge=1, le=1_024, description="Parts that executions are spread over, each with one writer."
+    )
+    workflow_partitions_owned: Partitions = Field(
+        default=(), description="Which of them this process may write, e.g. `0,2`; default: all."
+    )
+    executions_per_tick: int = Field(
+        default=500, ge=1, le=10_000, description="Executions of workflows that one tick moves at most."
+    )
+    tick_interval: Duration = Field(
+        default=timedelta(seconds=1), description="How often a ticker looks for executions that are ready."
+    )
+    ticker_lease: Duration = Field(
+        default=timedelta(seconds=30), description="How long a ticker that was lost keeps its partitions."
+    )
+    keep_executions: Duration = Field(
+        default=timedelta(days=365), description="How long executions are kept after they ended."
+    )
     host: str = Field(default="127.0.0.1", description="Address that `serve` listens on.")
     port: int = Field(default=8080, ge=0, le=65_535, description="Port that `serve` listens on; 0 picks a free one.")
     public_url: str = Field(

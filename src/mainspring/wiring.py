@@ -242,6 +242,7 @@ def _addresses(host: str) -> set[str]:
 @asynccontextmanager
 async def open_desk(settings: Settings, actor: str = "cli") -> AsyncIterator[Desk]:
     """One tenant's stores with everything operations need; refuses a database that was sealed with another key."""
+    from mainspring.outbound.checkpoints import CheckpointSigner
     from mainspring.outbound.vault import Vault as SealingVault
 
     keys = open_keys(settings)
@@ -261,6 +262,7 @@ async def open_desk(settings: Settings, actor: str = "cli") -> AsyncIterator[Des
             CRON,
             settings.allow_ports,
             never_called,
+            CheckpointSigner(keys),
         )
 
 
@@ -353,6 +355,7 @@ class Running(Struct, frozen=True):
 @asynccontextmanager
 async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
     """The scheduler, the planner and the janitor of one process, ready to be supervised."""
+    from mainspring.flow_wiring import open_flows
     from mainspring.observe import Metrics
     from mainspring.workers.janitor import Janitor, JanitorOptions
     from mainspring.workers.planner import Planner
@@ -378,10 +381,11 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
             settings.keep_runs_per_endpoint,
         )
         scheduler = Scheduler(stores.schedule, caller, options, metrics)
+        flows = open_flows(settings, desk, caller, metrics, worker_name())
         try:
             janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics)
             planner = Planner(stores.planner, metrics, options.worker)
-            yield Running((scheduler, planner, janitor), desk, caller, metrics)
+            yield Running((scheduler, planner, janitor, *flows), desk, caller, metrics)
         finally:
             await caller.aclose()
 

@@ -232,17 +232,3 @@ class FlowStores(Struct, frozen=True):
     ticks: TickStore
     logs: LogStore
     effects: EffectStore
-
-
-class MailOutcome(Struct, frozen=True):
-    sent: bool
-    code: str = ""
-    error: str = ""
-    result: dict[str, object] = {}
-
-
-class Channel(Protocol):
-    """A way for letters to leave: SMTP, or what an entry point of the group `mainspring.channels` registers."""
-
-    async def send(self, letter: dict[str, object], key: str, timeout_ms: int) -> MailOutcome:
-        """Send one letter (to, subject, body, from). Never raises for what the other side does."""

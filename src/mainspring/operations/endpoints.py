@@ -32,6 +32,7 @@ from mainspring.domain.hint import (
 from mainspring.domain.planning import plan_first
 from mainspring.domain.run import Header, Trigger
 from mainspring.ports import EndpointFilter, Ids, Stores, Vault
+from mainspring.workflow_ports import Signer
 
 REASON_MAX = 1_000
 NAMES_FOR_SUGGESTIONS = 1_000
@@ -53,6 +54,7 @@ class Desk(Struct, frozen=True):
     cron: CronReader
     allow_ports: frozenset[int] = frozenset()
     never_called: Callable[[str], str | None] = lambda host: None  # why no setting could ever allow this host
+    signer: Signer | None = None  # of checkpoints
 
 
 async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:

@@ -74,15 +74,16 @@ def check_address(text: str, *, field: str = "to") -> str:
 class Mailer:
     """Sends as `sender`. Without a server every message fails, in words that name the setting."""
 
-    def __init__(self, url: str, sender: str) -> None:
+    def __init__(self, url: str, sender: str, prefix: str = "[Mainspring] ") -> None:
         self._server = read_server(url) if url else None
         self._sender = sender
+        self._prefix = prefix
 
     async def send(self, to: str, title: str, text: str, message_id: str) -> Outcome:
         if self._server is None:
             return _failed(f"no mail server is set; set {SETTING} to smtp://host:port, and MAINSPRING_MAIL_FROM", 0)
         started = time.monotonic()
-        message = _letter(self._sender, to, title, text, message_id)
+        message = _letter(self._sender, to, self._prefix + title, text, message_id)
         try:
             await asyncio.to_thread(_deliver, self._server, message, self._sender, to)
         except (smtplib.SMTPException, OSError, ssl.SSLError, ValueError) as fault:
@@ -115,7 +116,7 @@ def _deliver(server: MailServer, message: EmailMessage, sender: str, to: str) ->
 
 def _letter(sender: str, to: str, title: str, text: str, message_id: str) -> EmailMessage:
     message = EmailMessage()
-    message["Subject"] = f"[Mainspring] {clean_text(spelled_out(title), SUBJECT_MAX)}"
+    message["Subject"] = clean_text(spelled_out(title), SUBJECT_MAX)
     message["From"] = sender
     message["To"] = to
     # The same for every attempt: a mailbox that has seen it shows it once.

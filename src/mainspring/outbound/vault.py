@@ -41,6 +41,9 @@ class KeyRing:
                 )
         self.primary_id = key_id(primary)
         self.ciphers = {key_id(key): AESGCM(key) for key in (*old, primary)}
+        self.checkpoint_seeds = {
+            key_id(key): hmac.new(key, b"mainspring checkpoints", hashlib.sha256).digest() for key in (*old, primary)
+        }
         self.audit_keys = AuditKeys(self.primary_id, {key_id(key): _audit_key(key) for key in (*old, primary)})
 
 

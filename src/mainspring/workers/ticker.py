@@ -20,6 +20,7 @@ from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
+from mainspring.settings import Settings
 from mainspring.workers.ending import end_tasks
 from mainspring.workflow.audit import Anchor, TickHead, seal_tick
 from mainspring.workflow.model import LogicalClock, Phase, Workflow
@@ -46,6 +47,17 @@ class TickerOptions(Struct, frozen=True):
     lock_ttl_ms: int = 30_000
     checkpoint_s: float = 60.0
     keep: timedelta = timedelta(days=365)
+
+
+def options_of(settings: Settings, worker: str) -> TickerOptions:
+    return TickerOptions(
+        worker,
+        settings.workflow_partitions_owned or tuple(range(settings.workflow_partitions)),
+        settings.executions_per_tick,
+        settings.tick_interval.total_seconds(),
+        lock_ttl_ms=int(settings.ticker_lease.total_seconds() * 1000),
+        keep=settings.keep_executions,
+    )
 
 
 class Ticker:

@@ -41,15 +41,15 @@ class InvalidDocument(InvalidInput):
         self.faults = tuple(faults)
 
 
-def parse_text(text: str) -> Workflow:
+def parse_text(text: str, allow_ports: frozenset[int] = frozenset()) -> Workflow:
     """The workflow that a YAML or JSON text describes; faults carry their line."""
     document, lines = read_markup(text)
-    return _checked(document, lines)
+    return _checked(document, lines, allow_ports)
 
 
 def parse_document(document: object) -> Workflow:
     """The same for a document that was parsed already."""
-    return _checked(document, {})
+    return _checked(document, {}, frozenset())
 
 
 def check_input(workflow: Workflow, given: Mapping[str, object]) -> dict[str, object]:
@@ -82,8 +82,8 @@ def check_input(workflow: Workflow, given: Mapping[str, object]) -> dict[str, ob
     return values
 
 
-def _checked(document: object, lines: Mapping[Path, int]) -> Workflow:
-    reader = Reader(lines)
+def _checked(document: object, lines: Mapping[Path, int], allow_ports: frozenset[int]) -> Workflow:
+    reader = Reader(lines, allow_ports)
     top = reader.mapping(document, (), TOP_KEYS, "a workflow")
     if top is None:
         raise InvalidDocument(reader.faults)

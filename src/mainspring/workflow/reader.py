@@ -18,8 +18,9 @@ T = TypeVar("T")
 
 
 class Reader:
-    def __init__(self, lines: Mapping[Path, int]) -> None:
+    def __init__(self, lines: Mapping[Path, int], allow_ports: frozenset[int] = frozenset()) -> None:
         self.lines = lines
+        self.allow_ports = allow_ports
         self.faults: list[Fault] = []
         self.names = Names()
         self.templates: Mapping[str, str] = {}

@@ -108,7 +108,7 @@ def _call(reader: Reader, value: object, path: Path, shared: dict[str, object]) 
         return Call(endpoint=reader.template(given["endpoint"], (*path, "endpoint"), required=True), **shared)  # type: ignore[arg-type]  # collected by name
     url = reader.template(given["url"], (*path, "url"), required=True)
     if "{{" not in url and url:
-        reader.ask((*path, "url"), lambda: check_url(url))
+        reader.ask((*path, "url"), lambda: check_url(url, reader.allow_ports))
     headers = reader.texts(given.get("headers", {}), (*path, "headers"))
     for name, text in headers.items():
         reader.holes(text, (*path, "headers", name))

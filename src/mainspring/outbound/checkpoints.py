@@ -1,0 +1,43 @@
+"""Signed checkpoints of the workflow log (Ed25519), by a key that the database never holds.
+
+Whoever keeps the checkpoints, or the public key alone, can tell when the tail of a log was cut off or made anew.
+"""
+
+from datetime import datetime
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from mainspring.domain.instant import rfc3339
+from mainspring.outbound.vault import KeyRing
+from mainspring.workflow.audit import Anchor, canonical
+from mainspring.workflow_ports import Checkpoint
+
+DOMAIN = b"mainspring.checkpoint.v1\n"
+
+
+class CheckpointSigner:
+    def __init__(self, keys: KeyRing) -> None:
+        made = {key_id: Ed25519PrivateKey.from_private_bytes(seed) for key_id, seed in keys.checkpoint_seeds.items()}
+        self._key = made[keys.primary_id]
+        self._own = {key.public_key().public_bytes_raw().hex() for key in made.values()}
+
+    def sign(self, partition: int, end: Anchor, tick: int, at: datetime) -> tuple[str, str]:
+        public_key = self._key.public_key().public_bytes_raw().hex()
+        return public_key, self._key.sign(_message(partition, end, tick, at)).hex()
+
+    def is_genuine(self, checkpoint: Checkpoint) -> bool:
+        if checkpoint.public_key not in self._own:
+            return False
+        end = Anchor(checkpoint.sequence, checkpoint.head)
+        message = _message(checkpoint.partition, end, checkpoint.tick, checkpoint.signed_at)
+        try:
+            key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(checkpoint.public_key))
+            key.verify(bytes.fromhex(checkpoint.signature), message)
+        except (InvalidSignature, ValueError):
+            return False
+        return True
+
+
+def _message(partition: int, end: Anchor, tick: int, at: datetime) -> bytes:
+    return DOMAIN + canonical([partition, end.number, tick, end.head, rfc3339(at)])

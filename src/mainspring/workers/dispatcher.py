@@ -1,0 +1,139 @@
+"""The dispatcher: sends what executions want sent, and puts the answers into their inboxes. It decides nothing.
+
+    1 claim   effects that are ready, or whose sender was lost; under a lease longer than their timeout
+    2 send    all at once, no transaction open; the key goes along, the same for every attempt
+    3 record  close the effect and put its result into the inbox, in one transaction, where the claim still holds
+
+A crash between 2 and 3: an effect that may go out more than once is sent again with the same key; one that may not is
+closed as unknown, and its execution waits for a person. Nothing is silent.
+"""
+
+import asyncio
+import random
+from collections.abc import Mapping
+
+import structlog
+from msgspec import Struct
+
+from mainspring.domain.errors import StoreUnavailable
+from mainspring.failpoints import failpoint
+from mainspring.observe import Metrics
+from mainspring.workers.ending import end_tasks
+from mainspring.workers.errand import Errand
+from mainspring.workflow.model import Arrival, Idempotency, Kind
+from mainspring.workflow_ports import EffectAnswer, EffectStore, Intent
+
+LOOK_S = 0.5  # how long an effect may wait for somebody to look
+RETRY_S_MIN, RETRY_S_MAX = 0.5, 5.0
+LOST = "the sender was lost after it had begun; it may have been delivered: look there, then retry or skip"
+
+log = structlog.get_logger()
+
+
+class DispatcherOptions(Struct, frozen=True):
+    worker: str
+    places: int = 50
+    lease_ms: int = 30_000  # beyond the timeout of the effect itself
+    grace_s: float = 10.0
+
+
+class Dispatcher:
+    def __init__(
+        self, store: EffectStore, errands: Mapping[str, Errand], options: DispatcherOptions, metrics: Metrics
+    ) -> None:
+        self._store = store
+        self._errands = errands
+        self._options = options
+        self._metrics = metrics
+        self._sending: set[asyncio.Task[None]] = set()
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> None:
+        """Send until `stop`; then let what is on its way end within the grace."""
+        log.info("dispatcher started", worker=self._options.worker)
+        rounds = asyncio.create_task(self._keep_sending(), name="effects")
+        await self._stopping.wait()
+        await end_tasks(rounds)
+        if self._sending:
+            await asyncio.wait(self._sending, timeout=self._options.grace_s)
+            await end_tasks(*self._sending)
+        log.info("dispatcher stopped", worker=self._options.worker)
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def run_once(self) -> int:
+        """One round to its end: claim, send, record. How many effects were claimed."""
+        claimed = await self._claim()
+        if self._sending:
+            await asyncio.wait(self._sending)
+        return claimed
+
+    async def _keep_sending(self) -> None:
+        while True:
+            try:
+                if await self._claim():
+                    continue
+            except StoreUnavailable:
+                pass  # the ticker says that the database is away
+            except Exception:  # the outermost loop of a worker: one bad round must not end dispatch for ever
+                log.exception("worker failed", worker=self._options.worker)
+            await asyncio.sleep(LOOK_S)
+
+    async def _claim(self) -> int:
+        free = self._options.places - len(self._sending)
+        if free <= 0:
+            await asyncio.wait(self._sending, return_when=asyncio.FIRST_COMPLETED)
+            return 1
+        intents = await self._store.claim_effects(self._options.worker, free, self._options.lease_ms)
+        failpoint("after_effect_claim")
+        for intent in intents:
+            task = asyncio.create_task(self._carry_out(intent))
+            self._sending.add(task)
+            task.add_done_callback(self._sending.discard)
+        return len(intents)
+
+    async def _carry_out(self, intent: Intent) -> None:
+        if intent.was_sent and intent.idempotency == Idempotency.AT_MOST_ONCE:
+            arrival = answer(intent, "unknown", {"code": "lost_sender", "error": LOST})
+        else:
+            arrival = await self._send(intent)
+        failpoint("after_effect_send")
+        await self._record(EffectAnswer(intent, arrival))
+        failpoint("after_effect_record")
+
+    async def _send(self, intent: Intent) -> Arrival:
+        errand = self._errands.get(_errand_of(intent))
+        if errand is None:
+            known = ", ".join(sorted(self._errands))
+            error = f"there is no channel {_errand_of(intent)!r}; this process has {known}: register it or name another"
+            return answer(intent, "failure", {"code": "no_channel", "error": error})
+        try:
+            outcome, data = await errand.run(intent)
+        except Exception as fault:  # a bug in sending one effect must not take its neighbours along
+            log.exception("effect failed inside", key=intent.key, execution_id=intent.execution_id)
+            outcome, data = "failure", {"code": "internal", "error": f"{type(fault).__name__}: {fault}"[:500]}
+        return answer(intent, outcome, data)
+
+    async def _record(self, done: EffectAnswer) -> None:
+        """Until it is written: an answer that is known must not become unknown because the database was away."""
+        pause_s = RETRY_S_MIN
+        while True:
+            try:
+                await self._store.answer_effects([done])
+            except StoreUnavailable:
+                await asyncio.sleep(random.uniform(RETRY_S_MIN, pause_s))
+                pause_s = min(pause_s * 2, RETRY_S_MAX)
+                continue
+            self._metrics.effects[done.arrival.type] += 1
+            return
+
+
+def answer(intent: Intent, outcome: str, data: Mapping[str, object]) -> Arrival:
+    """How an effect ended, as it goes into the inbox of its execution. The claim keeps two senders' answers apart."""
+    given = {"key": intent.key, "attempt": intent.attempt, **data}
+    return Arrival(Kind.RESULT, f"{intent.key}:{intent.claim}", outcome, given, "dispatcher")
+
+
+def _errand_of(intent: Intent) -> str:
+    return str(intent.request.get("channel", "smtp")) if intent.kind == "email" else intent.kind
