@@ -49,7 +49,8 @@ ROOMS: dict[str, frozenset[str]] = {
     "wiring": DOOR | {"flow_wiring", "stores", "outbound", "workers", "api", "mcp"},  # the one place where wires meet
     "flow_wiring": DOOR | {"outbound", "workers"},  # the wires of workflows
     "simulation": DOOR | {"workers", "wiring"},
-    "reference": DOOR | {"api", "mcp", "cli", "wiring"},  # writes docs/reference from what the doors declare
+    "reference": DOOR | {"api", "mcp", "cli", "wiring", "bindings"},  # writes docs/reference from what doors declare
+    "bindings": frozenset({"api", "client"}),  # writes the client's table and types from the API's document
     "client": frozenset(),  # what others import to talk to a server: it knows the API and nothing of the house
     "__main__": frozenset({"cli"}),
 }
@@ -71,6 +72,8 @@ CLOCK_CALLS = frozenset(
     {"datetime.now", "datetime.utcnow", "datetime.today", "date.today", "time.time", "time.time_ns"}
 )
 PYDANTIC_PLACES = ("mainspring.api", "mainspring.mcp", "mainspring.settings", "mainspring.workflow.document")
+
+PUBLIC_PACKAGES = ("src/mainspring/__init__.py", "src/mainspring/client/__init__.py")
 
 SQL_CLOCK = re.compile(
     r"\b(now|clock_timestamp|statement_timestamp|transaction_timestamp|timeofday)\s*\("
@@ -190,10 +193,10 @@ def complain_about_name(name: str, source: str) -> Complaints:
 
 
 def complain_about_init(name: str, source: str) -> Complaints:
-    """An `__init__.py` is empty or a docstring; the package's own may also name what is public."""
+    """An `__init__.py` is empty or a docstring; those that others import from may also name what is public."""
     if Path(name).name != "__init__.py":
         return
-    is_package = Path(name) == Path("src/mainspring/__init__.py")
+    is_package = name in PUBLIC_PACKAGES
     for node in ast.parse(source).body:
         match node:
             case ast.Expr(value=ast.Constant(value=str())):

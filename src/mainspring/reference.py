@@ -1,4 +1,4 @@
-"""Write docs/reference from the code: `python -m mainspring.reference` (or `make docs`).
+"""Write docs/reference and the client from the code: `python -m mainspring.reference` (or `make docs`).
 
 What the code already says is said once: commands, settings, events, errors, logs and metrics are listed here from their
 own tables, and tests/test_docs.py fails when a page is not what this would write.
@@ -13,6 +13,7 @@ from typing import Any
 
 from typer.main import get_command
 
+from mainspring import bindings
 from mainspring.api.problems import BASE, PROBLEMS
 from mainspring.cli.configuration import setting_rows
 from mainspring.cli.door import EXIT_CODE_OF, EXIT_CODES
@@ -36,6 +37,9 @@ def main() -> None:
     for name, text in pages().items():
         (folder / name).write_text(text, encoding="utf-8")
         print(folder / name)
+    for file, text in bindings.files().items():
+        file.write_text(text, encoding="utf-8")
+        print(file)
 
 
 def pages() -> dict[str, str]:

@@ -18,7 +18,7 @@ from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput, Misconfigured, did_you_mean
 
 PREFIX = "MAINSPRING_"
-OURS_BUT_NOT_SETTINGS = ("MAINSPRING_FAILPOINTS",)
+OURS_BUT_NOT_SETTINGS = ("MAINSPRING_FAILPOINTS", "MAINSPRING_SERVER", "MAINSPRING_API_KEY")
 
 
 def _duration(value: object) -> object:

@@ -1,0 +1,111 @@
+"""What a server refused or could not do, as exceptions; each carries the problem that the server sent.
+
+ApiError             anything but success          (type, kind, title, status, detail, errors, request_id)
+├── InvalidRequest   change what was sent
+├── NotAuthenticated send a valid key
+├── Forbidden        use a key that has the scope
+├── NotFound         name something that exists
+├── Conflict         change the state first
+├── QuotaExceeded    ask for less, or for a higher quota
+├── TooManyRequests  wait; it was tried again and was still too many  (retry_after_s)
+├── ServerFailed     a mistake of the server, or it is busy: its log has the request_id
+└── Unreachable      no answer came at all
+"""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class ApiError(Exception):
+    """`detail` says what happened, the rule and the way out; `errors` says where, by JSON Pointer or by name."""
+
+    detail: str
+    status: int = 0
+    type: str = ""
+    title: str = ""
+    request_id: str = ""
+    errors: list[dict[str, Any]] = field(default_factory=list)
+    retry_after_s: float | None = None
+
+    def __str__(self) -> str:
+        return self.detail
+
+    @property
+    def kind(self) -> str:
+        """The last word of the type: `not-found`."""
+        return self.type.rpartition("/")[2]
+
+    @property
+    def pointers(self) -> list[str]:
+        return [str(error["pointer"]) for error in self.errors if "pointer" in error]
+
+
+class InvalidRequest(ApiError):
+    pass
+
+
+class NotAuthenticated(ApiError):
+    pass
+
+
+class Forbidden(ApiError):
+    pass
+
+
+class NotFound(ApiError):
+    pass
+
+
+class Conflict(ApiError):
+    pass
+
+
+class QuotaExceeded(ApiError):
+    pass
+
+
+class TooManyRequests(ApiError):
+    pass
+
+
+class ServerFailed(ApiError):
+    pass
+
+
+class Unreachable(ApiError):
+    pass
+
+
+BY_STATUS: dict[int, type[ApiError]] = {
+    401: NotAuthenticated,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    412: Conflict,
+    429: TooManyRequests,
+}
+
+
+def error_of(status: int, content: bytes, request_id: str, retry_after_s: float | None) -> ApiError:
+    """The exception for a refusal; whatever stands between us and the server may have answered without a problem."""
+    try:
+        problem = json.loads(content)
+    except ValueError:
+        problem = None
+    if not isinstance(problem, dict):
+        text = content[:200].decode("utf-8", "replace").strip()
+        problem = {"detail": f"the answer was HTTP {status}, and no problem came with it: {text or 'nothing else'}"}
+    kind = ServerFailed if status >= 500 else BY_STATUS.get(status, InvalidRequest)
+    if str(problem.get("type", "")).endswith("/quota-exceeded"):
+        kind = QuotaExceeded
+    return kind(
+        detail=str(problem.get("detail", "")),
+        status=status,
+        type=str(problem.get("type", "")),
+        title=str(problem.get("title", "")),
+        request_id=str(problem.get("request_id", request_id)),
+        errors=[error for error in problem.get("errors", []) if isinstance(error, dict)],
+        retry_after_s=retry_after_s,
+    )

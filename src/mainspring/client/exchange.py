@@ -1,0 +1,105 @@
+"""How a call goes on the wire, without the wire: what to send, when to try again, how to read what came back.
+
+Each function here is a generator that yields what it needs (send this, rest so long) and is sent what came of it, so
+that one source serves the client that blocks and the client that awaits. Rules of trying again:
+
+1. 429 and 503 were not executed: wait as long as Retry-After says, or a growing while, and try again.
+2. Where no answer came, try again what never arrived, and what may arrive twice: reads, replacements, and whatever
+   takes an idempotency key, which is then the same for every attempt.
+3. After `tries` attempts, raise.
+"""
+
+import json
+import random
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+from mainspring.client.errors import Unreachable, error_of
+from mainspring.client.operation import Operation, Request
+
+TRIES = 4
+REST_S, REST_MAX_S = 0.25, 60.0
+WAIT_MS_MAX = 60_000  # the longest a server keeps a request open for the end of a run
+POLL_S = 0.5
+BUSY = (429, 503)
+HARMLESS_TWICE = ("GET", "PUT", "DELETE")
+IDEMPOTENCY_KEY = "idempotency_key"
+ONGOING = ("running", "abandoned")
+
+
+@dataclass(frozen=True)
+class Rest:
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    headers: dict[str, str]
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Silence:
+    """No answer came. `was_sent`: the server may have received the request all the same."""
+
+    reason: str
+    was_sent: bool
+
+
+Wanted = Request | Rest
+Given = Reply | Silence | None
+Exchange = Generator[Wanted, Given, Any]
+
+
+def exchange(operation: Operation, request: Request, tries: int = TRIES) -> Exchange:
+    if IDEMPOTENCY_KEY in operation.headers:
+        request = replace(request, headers={"idempotency-key": str(uuid4()), **request.headers})
+    may_repeat = operation.method in HARMLESS_TWICE or IDEMPOTENCY_KEY in operation.headers
+    attempt = 1
+    while True:
+        reply = yield request
+        assert reply is not None
+        again = attempt < tries
+        if isinstance(reply, Silence):
+            if not again or (reply.was_sent and not may_repeat):
+                raise Unreachable(f"no answer from the server: {reply.reason}; is it running, and its address right?")
+            yield Rest(_rest_s(attempt))
+        elif reply.status in BUSY and again:
+            yield Rest(min(_retry_after_s(reply) or _rest_s(attempt), REST_MAX_S))
+        elif reply.status >= 400:
+            raise error_of(reply.status, reply.content, reply.headers.get("x-request-id", ""), _retry_after_s(reply))
+        else:
+            return _read(operation, reply)
+        attempt += 1
+
+
+def run_and_wait(run: Operation, list_runs: Operation, request: Request, tries: int = TRIES) -> Exchange:
+    """Ask for a run and stay until it has ended, longer than one request can: every attempt has the slot asked for."""
+    request = replace(request, query={**request.query, "wait": f"{WAIT_MS_MAX}ms"}, timeout_s=WAIT_MS_MAX / 1_000 + 30)
+    answer = yield from exchange(run, request, tries)
+    endpoint, slot_at = answer["endpoint"], answer["endpoint"]["run_requested_at"]
+    while answer["run"] is None:
+        yield Rest(POLL_S)
+        page = yield from exchange(list_runs, list_runs.request((), {"endpoint": endpoint["id"]}), tries)
+        ended = [run for run in page["items"] if run["slot_at"] == slot_at and run["status"] not in ONGOING]
+        answer["run"] = ended[0] if ended else None
+    return answer
+
+
+def _read(operation: Operation, reply: Reply) -> object:
+    if operation.answer == "bytes":
+        return reply.content
+    return json.loads(reply.content) if reply.content else None
+
+
+def _rest_s(attempt: int) -> float:
+    """Twice as long each time, and never two clients in step."""
+    return float(REST_S * 2 ** (attempt - 1) * (0.5 + random.random()))
+
+
+def _retry_after_s(reply: Reply) -> float | None:
+    text = reply.headers.get("retry-after", "")
+    return float(text) if text.isdigit() else None

@@ -1,0 +1,922 @@
+# What the methods of a client take and give; written from the API's document by `make docs`.
+
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from typing import Any, Dict, List, Literal, NotRequired, TypedDict, Union, overload
+
+class Activity(TypedDict):
+    hours: List[ActivityHour]
+    latest: List[Run]
+
+class ActivityHour(TypedDict):
+    at: str
+    runs: Dict[str, int]
+
+class ApiKey(TypedDict):
+    id: str
+    name: str
+    scopes: List[Literal['read', 'run', 'write', 'admin']]
+    operator: bool
+    status: Literal['live', 'expired', 'revoked']
+    created_by: str
+    created_at: str
+    expires_at: str
+    last_used_at: Union[str, None]
+    revoked_at: Union[str, None]
+
+class ApiKeyMade(TypedDict):
+    id: str
+    name: str
+    scopes: List[Literal['read', 'run', 'write', 'admin']]
+    operator: bool
+    status: Literal['live', 'expired', 'revoked']
+    created_by: str
+    created_at: str
+    expires_at: str
+    last_used_at: Union[str, None]
+    revoked_at: Union[str, None]
+    key: str
+
+class ApiKeys(TypedDict):
+    items: List[ApiKey]
+
+class AuditEntry(TypedDict):
+    seq: int
+    at: str
+    actor: str
+    address: Union[str, None]
+    act: str
+    subject: Union[str, None]
+    detail: Dict[str, Any]
+    before_sha256: Union[str, None]
+    after_sha256: Union[str, None]
+    seal: str
+
+class AuditPage(TypedDict):
+    items: List[AuditEntry]
+    next_cursor: Union[str, None]
+
+class AuditVerdict(TypedDict):
+    whole: bool
+    entries: int
+    fault_at: Union[int, None]
+    why: Union[str, None]
+
+class BodyShown(TypedDict):
+    content_type: str
+    bytes_kept: int
+    bytes_seen: int
+    truncated: bool
+    text: str
+
+class Call(TypedDict):
+    method: str
+    url: str
+    headers: List[HeaderShown]
+    body: Union[str, None]
+    timeout_ms: int
+
+class Checked(TypedDict):
+    status: str
+    status_code: Union[int, None]
+    error_code: Union[str, None]
+    error: Union[str, None]
+    duration_ms: int
+    address: Union[str, None]
+    address_verdict: Literal['allowed', 'blocked', 'not reached']
+    phases: Union[Phases, None]
+    headers: List[List[Any]]
+    retry_after_s: Union[int, None]
+    body: Union[BodyShown, None]
+    next_run_at: Union[str, None]
+
+class Decision(TypedDict):
+    endpoint: str
+    status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived']
+    next_run_at: Union[str, None]
+    source: str
+    trail: List[Step]
+    running: Union[Run, None]
+    sentences: List[str]
+
+class Deleted(TypedDict):
+    id: str
+    name: str
+    deleted: Literal[True]
+
+class Endpoint(TypedDict):
+    id: str
+    name: str
+    job: str
+    description: str
+    status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived']
+    url: str
+    method: str
+    headers: List[HeaderShown]
+    body: Union[str, None]
+    timeout_ms: int
+    body_cap: int
+    redirects_max: int
+    accept_codes: List[int]
+    condition: Union[str, None]
+    cron: Union[str, None]
+    interval_ms: Union[int, None]
+    timezone: str
+    min_interval_ms: Union[int, None]
+    max_interval_ms: Union[int, None]
+    backoff: str
+    jitter_ms: int
+    spread: bool
+    misfire: str
+    catch_up_max: int
+    max_lateness_ms: Union[int, None]
+    on_lost_worker: str
+    managed_by: Union[str, None]
+    version: int
+    created_at: str
+    updated_at: str
+    paused_until: Union[str, None]
+    pause_reason: str
+    parked_at: Union[str, None]
+    parked_reason: str
+    archived_at: Union[str, None]
+    deferred_until: Union[str, None]
+    failure_count: int
+    not_before: Union[str, None]
+    interval_hint: Union[IntervalHint, None]
+    one_shot_hint: Union[OneShotHint, None]
+    next_run_at: Union[str, None]
+    source: str
+    run_requested_at: Union[str, None]
+    running: Union[RunInFlight, None]
+    last_run_at: Union[str, None]
+    last_status: Union[str, None]
+
+class EndpointMoved(TypedDict):
+    id: str
+    name: str
+    next_run_at: Moved
+
+class EndpointNew(TypedDict):
+    job: NotRequired[Union[str, None]]
+    description: NotRequired[Union[str, None]]
+    method: NotRequired[Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']]
+    headers: NotRequired[Union[List[HeaderGiven], None]]
+    body: NotRequired[Union[str, None]]
+    cron: NotRequired[Union[str, None]]
+    interval_ms: NotRequired[Union[Union[int, str], None]]
+    timezone: NotRequired[Union[str, None]]
+    timeout_ms: NotRequired[Union[Union[int, str], None]]
+    min_interval_ms: NotRequired[Union[Union[int, str], None]]
+    max_interval_ms: NotRequired[Union[Union[int, str], None]]
+    backoff: NotRequired[Literal['default', 'monitor']]
+    jitter_ms: NotRequired[Union[Union[int, str], None]]
+    spread: NotRequired[Union[bool, None]]
+    misfire: NotRequired[Literal['run_once', 'skip', 'catch_up']]
+    catch_up_max: NotRequired[Union[int, None]]
+    max_lateness_ms: NotRequired[Union[Union[int, str], None]]
+    on_lost_worker: NotRequired[Literal['retry', 'skip']]
+    body_cap: NotRequired[Union[int, None]]
+    redirects_max: NotRequired[Union[int, None]]
+    accept_codes: NotRequired[Union[List[int], None]]
+    condition: NotRequired[Union[str, None]]
+    name: str
+    url: str
+
+class EndpointPatch(TypedDict):
+    job: NotRequired[Union[str, None]]
+    description: NotRequired[Union[str, None]]
+    method: NotRequired[Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']]
+    headers: NotRequired[Union[List[HeaderGiven], None]]
+    body: NotRequired[Union[str, None]]
+    cron: NotRequired[Union[str, None]]
+    interval_ms: NotRequired[Union[Union[int, str], None]]
+    timezone: NotRequired[Union[str, None]]
+    timeout_ms: NotRequired[Union[Union[int, str], None]]
+    min_interval_ms: NotRequired[Union[Union[int, str], None]]
+    max_interval_ms: NotRequired[Union[Union[int, str], None]]
+    backoff: NotRequired[Literal['default', 'monitor']]
+    jitter_ms: NotRequired[Union[Union[int, str], None]]
+    spread: NotRequired[Union[bool, None]]
+    misfire: NotRequired[Literal['run_once', 'skip', 'catch_up']]
+    catch_up_max: NotRequired[Union[int, None]]
+    max_lateness_ms: NotRequired[Union[Union[int, str], None]]
+    on_lost_worker: NotRequired[Literal['retry', 'skip']]
+    body_cap: NotRequired[Union[int, None]]
+    redirects_max: NotRequired[Union[int, None]]
+    accept_codes: NotRequired[Union[List[int], None]]
+    condition: NotRequired[Union[str, None]]
+    name: NotRequired[Union[str, None]]
+    url: NotRequired[Union[str, None]]
+
+class EndpointRehearsed(TypedDict):
+    dry_run: Literal[True]
+    before: Union[Endpoint, None]
+    after: Union[Endpoint, None]
+    changed: List[str]
+    next_run_at: Union[Moved, None]
+    preview: PreviewChange
+
+class Event(TypedDict):
+    cursor: str
+    type: str
+    at: str
+    endpoint: Union[str, None]
+    endpoint_id: Union[str, None]
+    run_id: Union[str, None]
+    actor: str
+    data: Dict[str, Any]
+
+EventType = Literal['run.started', 'run.finished', 'run.timeout', 'run.abandoned', 'run.superseded', 'run.missed', 'schedule.updated', 'schedule.late', 'backoff.applied', 'manual_run.requested', 'manual_run.started', 'hint.written', 'hint.expired', 'hint.cleared', 'failures.reset', 'endpoint.created', 'endpoint.updated', 'endpoint.paused', 'endpoint.resumed', 'endpoint.parked', 'endpoint.archived', 'endpoint.deleted', 'endpoint.faulty', 'job.created', 'job.updated', 'job.paused', 'job.resumed', 'job.archived', 'quota.deferred', 'workflow.published', 'execution.started', 'execution.ordered', 'execution.failed', 'execution.ended', 'execution.erased', 'signing_key.created', 'signing_key.revoked', 'login.succeeded', 'login.failed', 'logout', 'user.created', 'user.updated', 'password.set', 'member.changed', 'api_key.created', 'api_key.revoked', 'tenant.created', 'quota.changed', 'data.exported', 'rules.changed', 'rule.fired', 'rule.faulty', 'planner.analysed', 'planner.mode_set', 'webhook.created', 'webhook.updated', 'webhook.deleted', 'webhook.disabled', 'alert.created', 'alert.updated', 'alert.deleted']
+
+class HeaderGiven(TypedDict):
+    name: str
+    value: NotRequired[Union[str, None]]
+    secret: NotRequired[bool]
+
+class HeaderShown(TypedDict):
+    name: str
+    value: str
+    secret: bool
+
+class Health(TypedDict):
+    endpoint: str
+    status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived']
+    failure_streak: int
+    last_status: Union[str, None]
+    last_run_at: Union[str, None]
+    windows: List[HealthWindow]
+
+class HealthWindow(TypedDict):
+    window: Literal['1h', '24h', '7d', '30d']
+    since: str
+    runs: int
+    successes: int
+    success_share: Union[float, None]
+    latency_p50_ms: Union[int, None]
+    latency_p95_ms: Union[int, None]
+
+class IntervalHint(TypedDict):
+    interval_ms: int
+    expires_at: str
+    reason: str
+    author: str
+
+class IntervalHintNew(TypedDict):
+    interval_ms: Union[int, str]
+    ttl_ms: NotRequired[Union[int, str]]
+    reason: NotRequired[str]
+
+class Invited(TypedDict):
+    user: User
+    link: Union[str, None]
+
+class Job(TypedDict):
+    id: str
+    name: str
+    description: str
+    status: Literal['active', 'paused', 'archived']
+    managed_by: Union[str, None]
+    created_at: str
+    updated_at: str
+
+class JobNew(TypedDict):
+    name: str
+    description: NotRequired[str]
+
+class JobPatch(TypedDict):
+    name: NotRequired[Union[str, None]]
+    description: NotRequired[Union[str, None]]
+
+class JobRehearsed(TypedDict):
+    dry_run: Literal[True]
+    before: Union[Job, None]
+    after: Union[Job, None]
+    changed: List[str]
+    endpoints_changed: int
+    endpoints: List[EndpointMoved]
+
+class KeyNew(TypedDict):
+    name: str
+    scopes: NotRequired[List[Literal['read', 'run', 'write', 'admin']]]
+    expires_in: NotRequired[Union[int, str]]
+    operator: NotRequired[bool]
+
+class Login(TypedDict):
+    email: str
+    password: str
+
+class Member(TypedDict):
+    user_id: str
+    email: str
+    name: str
+    role: Literal['viewer', 'operator', 'owner']
+    disabled: bool
+    created_at: str
+
+class MemberAdded(TypedDict):
+    member: Member
+    link: Union[str, None]
+
+class MemberNew(TypedDict):
+    email: str
+    role: Literal['viewer', 'operator', 'owner']
+    name: NotRequired[str]
+
+class Members(TypedDict):
+    items: List[Member]
+
+class Moved(TypedDict):
+    before: Union[str, None]
+    after: Union[str, None]
+
+class OneShotHint(TypedDict):
+    next_run_at: str
+    expires_at: str
+    reason: str
+    author: str
+
+class OneShotHintNew(TypedDict):
+    at: NotRequired[Union[str, None]]
+    in_ms: NotRequired[Union[Union[int, str], None]]
+    ttl_ms: NotRequired[Union[int, str]]
+    reason: NotRequired[str]
+
+class Page_Endpoint(TypedDict):
+    items: List[Endpoint]
+    next_cursor: Union[str, None]
+
+class Page_Event(TypedDict):
+    items: List[Event]
+    next_cursor: Union[str, None]
+
+class Page_Job(TypedDict):
+    items: List[Job]
+    next_cursor: Union[str, None]
+
+class Page_Run(TypedDict):
+    items: List[Run]
+    next_cursor: Union[str, None]
+
+class Page_Upcoming(TypedDict):
+    items: List[Upcoming]
+    next_cursor: Union[str, None]
+
+class Page_Worker(TypedDict):
+    items: List[Worker]
+    next_cursor: Union[str, None]
+
+class PasswordChange(TypedDict):
+    current: NotRequired[str]
+    password: str
+
+class Pause(TypedDict):
+    until: NotRequired[Union[str, None]]
+    for_ms: NotRequired[Union[Union[int, str], None]]
+    reason: NotRequired[str]
+
+class Phases(TypedDict):
+    dns_us: int
+    connect_us: int
+    tls_us: int
+    first_byte_us: int
+    total_us: Union[int, None]
+
+class Place(TypedDict):
+    tenant: str
+    name: str
+    role: Literal['viewer', 'operator', 'owner']
+
+class Planned(TypedDict):
+    next_run_at: str
+    source: str
+    trail: List[Step]
+
+class Preview(TypedDict):
+    now: str
+    failures: Union[int, None]
+    runs: List[Planned]
+
+class PreviewChange(TypedDict):
+    before: List[Planned]
+    after: List[Planned]
+
+class QuotaPatch(TypedDict):
+    name: NotRequired[Union[str, None]]
+    runs_per_month: NotRequired[Union[int, None]]
+    tokens_per_month: NotRequired[Union[int, None]]
+    endpoints_max: NotRequired[Union[int, None]]
+    interval_ms_min: NotRequired[Union[int, None]]
+
+class Quotas(TypedDict):
+    runs_per_month: Union[int, None]
+    tokens_per_month: Union[int, None]
+    endpoints_max: Union[int, None]
+    interval_ms_min: Union[int, None]
+
+class QuotasPatch(TypedDict):
+    runs_per_month: NotRequired[Union[int, None]]
+    tokens_per_month: NotRequired[Union[int, None]]
+    endpoints_max: NotRequired[Union[int, None]]
+    interval_ms_min: NotRequired[Union[Union[int, str], None]]
+
+class QuotasRehearsed(TypedDict):
+    dry_run: Literal[True]
+    before: Quotas
+    after: Quotas
+    changed: List[str]
+
+class Revoked(TypedDict):
+    id: str
+    revoked: Literal[True]
+
+class RoleWish(TypedDict):
+    role: Literal['viewer', 'operator', 'owner']
+
+class Run(TypedDict):
+    id: str
+    endpoint: str
+    slot_at: str
+    attempt: int
+    trigger: str
+    source: str
+    status: str
+    started_at: str
+    finished_at: Union[str, None]
+    duration_ms: Union[int, None]
+    status_code: Union[int, None]
+    error: Union[str, None]
+
+class RunInFlight(TypedDict):
+    run_id: str
+    slot_at: Union[str, None]
+    attempt: int
+    trigger: str
+    worker: str
+    lease_until: Union[str, None]
+
+class RunInFull(TypedDict):
+    id: str
+    endpoint: str
+    slot_at: str
+    attempt: int
+    trigger: str
+    source: str
+    status: str
+    started_at: str
+    finished_at: Union[str, None]
+    duration_ms: Union[int, None]
+    status_code: Union[int, None]
+    error: Union[str, None]
+    endpoint_id: str
+    error_code: Union[str, None]
+    worker: str
+    missed_count: int
+    phases: Union[Phases, None]
+    address: Union[str, None]
+    headers: List[List[Any]]
+    body: Union[BodyShown, None]
+    trail: List[Step]
+
+class RunRequested(TypedDict):
+    endpoint: Endpoint
+    run: Union[Run, None]
+
+RunStatus = Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed']
+
+class Setup(TypedDict):
+    token: str
+    password: str
+    email: NotRequired[Union[str, None]]
+    name: NotRequired[str]
+
+class SigningKey(TypedDict):
+    id: str
+    created_at: str
+
+class SigningKeyMade(TypedDict):
+    id: str
+    secret: str
+
+class SigningKeys(TypedDict):
+    items: List[SigningKey]
+
+class Stats(TypedDict):
+    now: str
+    endpoints: Dict[str, int]
+    failing: int
+    running: int
+    late: int
+    runs: Dict[str, int]
+
+class Step(TypedDict):
+    rule: str
+    at: Union[str, None]
+    verdict: str
+    why: str
+
+class Tenant(TypedDict):
+    id: str
+    name: str
+    runs_per_month: Union[int, None]
+    tokens_per_month: Union[int, None]
+    endpoints_max: Union[int, None]
+    interval_ms_min: Union[int, None]
+    runs_this_month: int
+    signing_keys: int
+
+class TenantNew(TypedDict):
+    id: str
+    name: NotRequired[str]
+
+class Tenants(TypedDict):
+    items: List[Tenant]
+
+class TestRehearsed(TypedDict):
+    dry_run: Literal[True]
+    would_call: Call
+
+Trigger = Literal['schedule', 'manual', 'test', 'catch-up', 'retry']
+
+class Upcoming(TypedDict):
+    at: str
+    endpoint_id: str
+    endpoint: str
+    job: str
+    source: str
+
+class Usage(TypedDict):
+    tenant: str
+    quotas: Quotas
+    runs_this_month: int
+    endpoints: int
+
+class User(TypedDict):
+    id: str
+    email: str
+    name: str
+    operator: bool
+    disabled: bool
+    has_password: bool
+    oidc: bool
+    created_at: str
+
+class UserNew(TypedDict):
+    email: str
+    name: NotRequired[str]
+    operator: NotRequired[bool]
+    tenant: NotRequired[Union[str, None]]
+    role: NotRequired[Literal['viewer', 'operator', 'owner']]
+
+class UserPatch(TypedDict):
+    name: NotRequired[Union[str, None]]
+    disabled: NotRequired[Union[bool, None]]
+    operator: NotRequired[Union[bool, None]]
+
+class Users(TypedDict):
+    items: List[User]
+
+class Whoami(TypedDict):
+    actor: str
+    tenant: Union[str, None]
+    scopes: List[Literal['read', 'run', 'write', 'admin']]
+    operator: bool
+    user: Union[User, None]
+    tenants: List[Place]
+    expires_at: Union[str, None]
+
+class Worker(TypedDict):
+    id: str
+    kind: str
+    places: int
+    started_at: str
+    seen_at: str
+
+class Problem(TypedDict):
+    type: Literal['/problems/malformed-request', '/problems/not-authenticated', '/problems/forbidden', '/problems/not-found', '/problems/method-not-allowed', '/problems/request-timeout', '/problems/conflict', '/problems/outdated', '/problems/too-large', '/problems/unsupported-media-type', '/problems/wrong-host', '/problems/invalid-input', '/problems/too-many-requests', '/problems/quota-exceeded', '/problems/misconfigured', '/problems/internal-error', '/problems/store-unavailable']
+    title: str
+    status: int
+    detail: str
+    request_id: str
+    errors: NotRequired[List[Dict[str, Any]]]
+
+class JobsGroup:
+    def list(self) -> Page_Job: ...
+    @overload
+    def create(self, *, name: str, description: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Job: ...
+    @overload
+    def create(self, *, name: str, description: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> JobRehearsed: ...
+    def read(self, job: str) -> Job: ...
+    @overload
+    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ...) -> Job: ...
+    @overload
+    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ...) -> JobRehearsed: ...
+    @overload
+    def pause(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Job: ...
+    @overload
+    def pause(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> JobRehearsed: ...
+    @overload
+    def resume(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Job: ...
+    @overload
+    def resume(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> JobRehearsed: ...
+    @overload
+    def archive(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Job: ...
+    @overload
+    def archive(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> JobRehearsed: ...
+
+class EndpointsGroup:
+    def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Endpoint: ...
+    def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Endpoint]: ...
+    @overload
+    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., name: str, url: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Endpoint: ...
+    @overload
+    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., name: str, url: str, dry_run: Literal[True], idempotency_key: str = ...) -> EndpointRehearsed: ...
+    def check(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., name: str, url: str, idempotency_key: str = ...) -> Checked: ...
+    def read(self, endpoint: str) -> Endpoint: ...
+    @overload
+    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ...) -> Endpoint: ...
+    @overload
+    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ...) -> EndpointRehearsed: ...
+    @overload
+    def delete(self, endpoint: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ...) -> Deleted: ...
+    @overload
+    def delete(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ...) -> EndpointRehearsed: ...
+    @overload
+    def archive(self, endpoint: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Endpoint: ...
+    @overload
+    def archive(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointRehearsed: ...
+    @overload
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Endpoint: ...
+    @overload
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointRehearsed: ...
+    @overload
+    def resume(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Endpoint: ...
+    @overload
+    def resume(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> EndpointRehearsed: ...
+    @overload
+    def reset_failures(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Endpoint: ...
+    @overload
+    def reset_failures(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> EndpointRehearsed: ...
+    @overload
+    def run(self, endpoint: str, *, wait: bool | int | str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> RunRequested: ...
+    @overload
+    def run(self, endpoint: str, *, wait: bool | int | str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointRehearsed: ...
+    @overload
+    def test(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> RunInFull: ...
+    @overload
+    def test(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> TestRehearsed: ...
+    def explain_decision(self, endpoint: str) -> Decision: ...
+    def preview(self, endpoint: str, *, count: int = ..., failures: Union[int, None] = ...) -> Preview: ...
+    def read_health(self, endpoint: str) -> Health: ...
+
+class HintsGroup:
+    @overload
+    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ...) -> Endpoint: ...
+    @overload
+    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True]) -> EndpointRehearsed: ...
+    @overload
+    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ...) -> Endpoint: ...
+    @overload
+    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True]) -> EndpointRehearsed: ...
+    @overload
+    def clear(self, endpoint: str, *, dry_run: Literal[False] = ...) -> Endpoint: ...
+    @overload
+    def clear(self, endpoint: str, *, dry_run: Literal[True]) -> EndpointRehearsed: ...
+
+class RunsGroup:
+    def list(self, *, endpoint: Union[str, None] = ..., status: Union[RunStatus, None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Run: ...
+    def iterate(self, *, endpoint: Union[str, None] = ..., status: Union[RunStatus, None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Run]: ...
+    def list_of_endpoint(self, endpoint: str, *, status: Union[RunStatus, None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Run: ...
+    def iterate_of_endpoint(self, endpoint: str, *, status: Union[RunStatus, None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Run]: ...
+    def read(self, run: str) -> RunInFull: ...
+    def read_body(self, run: str) -> BodyShown: ...
+    def download_body(self, run: str) -> bytes: ...
+
+class EventsGroup:
+    def list(self, *, type: Union[EventType, None] = ..., endpoint: Union[str, None] = ..., start: Literal['newest', 'oldest'] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Event: ...
+    def stream(self, *, types: Union[Sequence[str], None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cursor: Union[str, None] = ..., last_event_id: Union[str, None] = ...) -> Iterator[Any]: ...
+
+class DashboardGroup:
+    def read_stats(self) -> Stats: ...
+    def read_activity(self, *, hours: int = ..., limit: int = ...) -> Activity: ...
+    def list_upcoming(self, *, limit: int = ...) -> Page_Upcoming: ...
+
+class TenantGroup:
+    def read_usage(self) -> Usage: ...
+    def read_quotas(self) -> Quotas: ...
+    @overload
+    def update_quotas(self, *, runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[Union[int, str], None] = ..., dry_run: Literal[False] = ...) -> Quotas: ...
+    @overload
+    def update_quotas(self, *, runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[Union[int, str], None] = ..., dry_run: Literal[True]) -> QuotasRehearsed: ...
+
+class SystemGroup:
+    def list_workers(self) -> Page_Worker: ...
+
+class AuthGroup:
+    def log_in(self, *, email: str, password: str) -> Whoami: ...
+    def set_up(self, *, token: str, password: str, email: Union[str, None] = ..., name: str = ...) -> Whoami: ...
+    def log_out(self) -> None: ...
+    def read_session(self) -> Whoami: ...
+    def change_password(self, *, current: str = ..., password: str) -> Whoami: ...
+
+class UsersGroup:
+    def list(self) -> Users: ...
+    def create(self, *, email: str, name: str = ..., operator: bool = ..., tenant: Union[str, None] = ..., role: Literal['viewer', 'operator', 'owner'] = ...) -> Invited: ...
+    def read(self, user: str) -> User: ...
+    def update(self, user: str, *, name: Union[str, None] = ..., disabled: Union[bool, None] = ..., operator: Union[bool, None] = ...) -> User: ...
+    def create_link(self, user: str) -> Invited: ...
+    def list_members(self) -> Members: ...
+    def create_member(self, *, email: str, role: Literal['viewer', 'operator', 'owner'], name: str = ..., idempotency_key: str = ...) -> MemberAdded: ...
+    def update_member(self, user: str, *, role: Literal['viewer', 'operator', 'owner']) -> Member: ...
+    def remove_member(self, user: str) -> Member: ...
+
+class KeysGroup:
+    def list_api(self) -> ApiKeys: ...
+    def create_api(self, *, name: str, scopes: Sequence[Literal['read', 'run', 'write', 'admin']] = ..., expires_in: Union[int, str] = ..., operator: bool = ..., idempotency_key: str = ...) -> ApiKeyMade: ...
+    def revoke_api(self, key: str) -> ApiKey: ...
+    def list_signing(self) -> SigningKeys: ...
+    def create_signing(self, *, idempotency_key: str = ...) -> SigningKeyMade: ...
+    def revoke_signing(self, key: str) -> Revoked: ...
+
+class TenantsGroup:
+    def list(self) -> Tenants: ...
+    def create(self, *, id: str, name: str = ...) -> Tenant: ...
+    def read(self, tenant: str) -> Tenant: ...
+    def update(self, tenant: str, *, name: Union[str, None] = ..., runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[int, None] = ...) -> Tenant: ...
+    def list_audit_entries(self, *, installation: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AuditPage: ...
+    def iterate_audit_entries(self, *, installation: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[AuditEntry]: ...
+    def verify_audit(self, *, installation: bool = ...) -> AuditVerdict: ...
+
+class Groups:
+    jobs: JobsGroup
+    endpoints: EndpointsGroup
+    hints: HintsGroup
+    runs: RunsGroup
+    events: EventsGroup
+    dashboard: DashboardGroup
+    tenant: TenantGroup
+    system: SystemGroup
+    auth: AuthGroup
+    users: UsersGroup
+    keys: KeysGroup
+    tenants: TenantsGroup
+
+class AsyncJobsGroup:
+    def list(self) -> Coroutine[Any, Any, Page_Job]: ...
+    @overload
+    def create(self, *, name: str, description: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Job]: ...
+    @overload
+    def create(self, *, name: str, description: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobRehearsed]: ...
+    def read(self, job: str) -> Coroutine[Any, Any, Job]: ...
+    @overload
+    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ...) -> Coroutine[Any, Any, Job]: ...
+    @overload
+    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ...) -> Coroutine[Any, Any, JobRehearsed]: ...
+    @overload
+    def pause(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Job]: ...
+    @overload
+    def pause(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobRehearsed]: ...
+    @overload
+    def resume(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Job]: ...
+    @overload
+    def resume(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobRehearsed]: ...
+    @overload
+    def archive(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Job]: ...
+    @overload
+    def archive(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobRehearsed]: ...
+
+class AsyncEndpointsGroup:
+    def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Endpoint]: ...
+    def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Endpoint]: ...
+    @overload
+    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., name: str, url: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    @overload
+    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., name: str, url: str, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    def check(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., name: str, url: str, idempotency_key: str = ...) -> Coroutine[Any, Any, Checked]: ...
+    def read(self, endpoint: str) -> Coroutine[Any, Any, Endpoint]: ...
+    @overload
+    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    @overload
+    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    @overload
+    def delete(self, endpoint: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ...) -> Coroutine[Any, Any, Deleted]: ...
+    @overload
+    def delete(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    @overload
+    def archive(self, endpoint: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    @overload
+    def archive(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    @overload
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    @overload
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    @overload
+    def resume(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    @overload
+    def resume(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    @overload
+    def reset_failures(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    @overload
+    def reset_failures(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    @overload
+    def run(self, endpoint: str, *, wait: bool | int | str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, RunRequested]: ...
+    @overload
+    def run(self, endpoint: str, *, wait: bool | int | str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    @overload
+    def test(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, RunInFull]: ...
+    @overload
+    def test(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, TestRehearsed]: ...
+    def explain_decision(self, endpoint: str) -> Coroutine[Any, Any, Decision]: ...
+    def preview(self, endpoint: str, *, count: int = ..., failures: Union[int, None] = ...) -> Coroutine[Any, Any, Preview]: ...
+    def read_health(self, endpoint: str) -> Coroutine[Any, Any, Health]: ...
+
+class AsyncHintsGroup:
+    @overload
+    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    @overload
+    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True]) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    @overload
+    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    @overload
+    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True]) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    @overload
+    def clear(self, endpoint: str, *, dry_run: Literal[False] = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    @overload
+    def clear(self, endpoint: str, *, dry_run: Literal[True]) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+
+class AsyncRunsGroup:
+    def list(self, *, endpoint: Union[str, None] = ..., status: Union[RunStatus, None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Run]: ...
+    def iterate(self, *, endpoint: Union[str, None] = ..., status: Union[RunStatus, None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Run]: ...
+    def list_of_endpoint(self, endpoint: str, *, status: Union[RunStatus, None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Run]: ...
+    def iterate_of_endpoint(self, endpoint: str, *, status: Union[RunStatus, None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Run]: ...
+    def read(self, run: str) -> Coroutine[Any, Any, RunInFull]: ...
+    def read_body(self, run: str) -> Coroutine[Any, Any, BodyShown]: ...
+    def download_body(self, run: str) -> Coroutine[Any, Any, bytes]: ...
+
+class AsyncEventsGroup:
+    def list(self, *, type: Union[EventType, None] = ..., endpoint: Union[str, None] = ..., start: Literal['newest', 'oldest'] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Event]: ...
+    def stream(self, *, types: Union[Sequence[str], None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cursor: Union[str, None] = ..., last_event_id: Union[str, None] = ...) -> AsyncIterator[Any]: ...
+
+class AsyncDashboardGroup:
+    def read_stats(self) -> Coroutine[Any, Any, Stats]: ...
+    def read_activity(self, *, hours: int = ..., limit: int = ...) -> Coroutine[Any, Any, Activity]: ...
+    def list_upcoming(self, *, limit: int = ...) -> Coroutine[Any, Any, Page_Upcoming]: ...
+
+class AsyncTenantGroup:
+    def read_usage(self) -> Coroutine[Any, Any, Usage]: ...
+    def read_quotas(self) -> Coroutine[Any, Any, Quotas]: ...
+    @overload
+    def update_quotas(self, *, runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[Union[int, str], None] = ..., dry_run: Literal[False] = ...) -> Coroutine[Any, Any, Quotas]: ...
+    @overload
+    def update_quotas(self, *, runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[Union[int, str], None] = ..., dry_run: Literal[True]) -> Coroutine[Any, Any, QuotasRehearsed]: ...
+
+class AsyncSystemGroup:
+    def list_workers(self) -> Coroutine[Any, Any, Page_Worker]: ...
+
+class AsyncAuthGroup:
+    def log_in(self, *, email: str, password: str) -> Coroutine[Any, Any, Whoami]: ...
+    def set_up(self, *, token: str, password: str, email: Union[str, None] = ..., name: str = ...) -> Coroutine[Any, Any, Whoami]: ...
+    def log_out(self) -> Coroutine[Any, Any, None]: ...
+    def read_session(self) -> Coroutine[Any, Any, Whoami]: ...
+    def change_password(self, *, current: str = ..., password: str) -> Coroutine[Any, Any, Whoami]: ...
+
+class AsyncUsersGroup:
+    def list(self) -> Coroutine[Any, Any, Users]: ...
+    def create(self, *, email: str, name: str = ..., operator: bool = ..., tenant: Union[str, None] = ..., role: Literal['viewer', 'operator', 'owner'] = ...) -> Coroutine[Any, Any, Invited]: ...
+    def read(self, user: str) -> Coroutine[Any, Any, User]: ...
+    def update(self, user: str, *, name: Union[str, None] = ..., disabled: Union[bool, None] = ..., operator: Union[bool, None] = ...) -> Coroutine[Any, Any, User]: ...
+    def create_link(self, user: str) -> Coroutine[Any, Any, Invited]: ...
+    def list_members(self) -> Coroutine[Any, Any, Members]: ...
+    def create_member(self, *, email: str, role: Literal['viewer', 'operator', 'owner'], name: str = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, MemberAdded]: ...
+    def update_member(self, user: str, *, role: Literal['viewer', 'operator', 'owner']) -> Coroutine[Any, Any, Member]: ...
+    def remove_member(self, user: str) -> Coroutine[Any, Any, Member]: ...
+
+class AsyncKeysGroup:
+    def list_api(self) -> Coroutine[Any, Any, ApiKeys]: ...
+    def create_api(self, *, name: str, scopes: Sequence[Literal['read', 'run', 'write', 'admin']] = ..., expires_in: Union[int, str] = ..., operator: bool = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ApiKeyMade]: ...
+    def revoke_api(self, key: str) -> Coroutine[Any, Any, ApiKey]: ...
+    def list_signing(self) -> Coroutine[Any, Any, SigningKeys]: ...
+    def create_signing(self, *, idempotency_key: str = ...) -> Coroutine[Any, Any, SigningKeyMade]: ...
+    def revoke_signing(self, key: str) -> Coroutine[Any, Any, Revoked]: ...
+
+class AsyncTenantsGroup:
+    def list(self) -> Coroutine[Any, Any, Tenants]: ...
+    def create(self, *, id: str, name: str = ...) -> Coroutine[Any, Any, Tenant]: ...
+    def read(self, tenant: str) -> Coroutine[Any, Any, Tenant]: ...
+    def update(self, tenant: str, *, name: Union[str, None] = ..., runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[int, None] = ...) -> Coroutine[Any, Any, Tenant]: ...
+    def list_audit_entries(self, *, installation: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, AuditPage]: ...
+    def iterate_audit_entries(self, *, installation: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[AuditEntry]: ...
+    def verify_audit(self, *, installation: bool = ...) -> Coroutine[Any, Any, AuditVerdict]: ...
+
+class AsyncGroups:
+    jobs: AsyncJobsGroup
+    endpoints: AsyncEndpointsGroup
+    hints: AsyncHintsGroup
+    runs: AsyncRunsGroup
+    events: AsyncEventsGroup
+    dashboard: AsyncDashboardGroup
+    tenant: AsyncTenantGroup
+    system: AsyncSystemGroup
+    auth: AsyncAuthGroup
+    users: AsyncUsersGroup
+    keys: AsyncKeysGroup
+    tenants: AsyncTenantsGroup
