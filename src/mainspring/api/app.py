@@ -13,6 +13,7 @@ from mainspring.api.routes import (
     auth,
     dashboard,
     endpoints,
+    entrance,
     events,
     hints,
     jobs,
@@ -67,6 +68,7 @@ def make_app(context: Context) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
     app.include_router(pages.router)
+    app.include_router(entrance.router)
     app.include_router(system.router)
     made: schema.Document = {}
 

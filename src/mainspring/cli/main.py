@@ -7,7 +7,9 @@ import typer
 
 from mainspring import __version__
 from mainspring.cli import (
+    apikey,
     assistant,
+    audit,
     configuration,
     doctor,
     endpoint,
@@ -15,12 +17,14 @@ from mainspring.cli import (
     hint,
     job,
     keys,
+    member,
     planner,
     rules,
     run,
     serving,
     simulating,
     tenant,
+    user,
     webhook,
     why,
 )
@@ -63,8 +67,12 @@ app.command("why")(why.why)
 app.command("next")(why.next_runs)
 app.command("events")(event.events)
 app.add_typer(webhook.app, name="webhook")
+app.add_typer(user.app, name="user")
+app.add_typer(member.app, name="member")
+app.add_typer(apikey.app, name="apikey")
 app.add_typer(keys.app, name="signing-key")
 app.add_typer(tenant.app, name="tenant")
+app.add_typer(audit.app, name="audit")
 
 
 @app.command("explain")

@@ -10,9 +10,11 @@ from mainspring import __version__
 from mainspring.cli.configuration import masked
 from mainspring.cli.door import OutputOption, complete, current_settings
 from mainspring.cli.screen import Output, say, show_json
+from mainspring.cli.user import link_of
 from mainspring.cli.waiting import live_schedulers
 
 if TYPE_CHECKING:
+    from mainspring.operations.endpoints import Desk
     from mainspring.ports import StoreFacts, Stores
     from mainspring.settings import Settings
 
@@ -100,9 +102,14 @@ async def _serve(settings: "Settings") -> None:
         await _warn_of_rivals(running.stores, settings)
         one = await running.stores.endpoints.endpoints(settings.tenant, EndpointFilter(limit=1))
 
+        token = await _first_link(running.desk)
+
         def greet(url: str) -> None:
             say(f"Mainspring {__version__} listening on {url}")
             say(f"Database: {masked(settings.url)}")
+            if token:
+                say("Nobody can log in yet. Make the first owner with this link; it opens once, within 24 hours:")
+                say(f"  {link_of(settings, token, url)}")
             if not one:
                 say("Nothing to run yet. In another terminal, add a first endpoint:")
                 say(f"  {_command()} endpoint add hello --url https://example.com/ --every 30s")
@@ -110,6 +117,14 @@ async def _serve(settings: "Settings") -> None:
 
         with open_web(settings, running, notices, greet) as workers:
             await running.supervise(*workers, notices.feed, notices.notifier)
+
+
+async def _first_link(desk: "Desk") -> str:
+    """While there is no user, the one who started the process is the one who may make the first."""
+    from mainspring.operations.accounts import make_setup_link
+    from mainspring.wiring import open_locksmith
+
+    return "" if await desk.stores.accounts.users() else await make_setup_link(desk, open_locksmith())
 
 
 async def _schedule(settings: "Settings") -> None:

@@ -7,7 +7,7 @@ import typer
 from mainspring.cli.arguments import NO_VALUE, read_quota
 from mainspring.cli.door import Door, OutputOption, ask
 from mainspring.cli.screen import Output, show_json
-from mainspring.cli.table import show_fields
+from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.domain.duration import format_duration, parse_duration_ms
 from mainspring.domain.errors import InvalidInput
 from mainspring.shapes import tenant_shape
@@ -24,6 +24,31 @@ def show(output: OutputOption = Output.TABLE) -> None:
     from mainspring.operations.tenants import find_tenant
 
     _show(ask(find_tenant), output)
+
+
+@app.command("list")
+def list_tenants(output: OutputOption = Output.TABLE) -> None:
+    """List every tenant of the installation."""
+    tenants = ask(lambda desk: desk.stores.accounts.tenants())
+    if output is Output.JSON:
+        show_json([tenant_shape(tenant) for tenant in tenants])
+        return
+    rows = [(tenant.id, tenant.name, f"{tenant.runs_this_month:,}") for tenant in tenants]
+    show_table((Column("TENANT"), Column("NAME", can_cut=True), Column("RUNS THIS MONTH")), rows, "No tenant.")
+
+
+@app.command("create")
+def create(
+    tenant_id: Annotated[
+        str, typer.Argument(metavar="ID", help="1 to 63 of a-z, 0-9 and -; set it as MAINSPRING_TENANT.")
+    ],
+    name: Annotated[str, typer.Option("--name", help="What to call it; default: its id.")] = "",
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Add a tenant, which sees nothing of the others."""
+    from mainspring.operations.tenants import add_tenant
+
+    _show(ask(lambda desk: add_tenant(desk, tenant_id, name)), output)
 
 
 @app.command("set")

@@ -1,0 +1,56 @@
+"""The page behind a one-time link: it sets a password, and for the first owner the name and address too.
+
+The token stands behind the # of the link, where no server and no log sees it; the page's script sends it in the body.
+"""
+
+from fastapi import APIRouter, Response
+from fastapi.responses import HTMLResponse
+
+router = APIRouter(include_in_schema=False)
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Mainspring: set a password</title>
+<h1>Mainspring</h1>
+<p>Choose a password of at least 12 characters: a few words in a row are long, strong and easy to remember.</p>
+<form id="setup">
+  <p id="owner"><label>E-mail address<br><input id="email" type="email" autocomplete="username"></label></p>
+  <p><label>Password<br>
+    <input id="password" type="password" minlength="12" required autocomplete="new-password"></label></p>
+  <p><button>Set password and log in</button></p>
+</form>
+<p id="said" role="status"></p>
+<noscript>This page needs JavaScript. Without it: <code>mainspring user add EMAIL --password-stdin</code></noscript>
+<script src="/setup.js"></script>
+</html>
+"""
+SCRIPT = """\
+const token = new URLSearchParams(location.hash.slice(1)).get("token") || "";
+const said = document.getElementById("said");
+history.replaceState(null, "", "/setup");
+if (!token) said.textContent = "This link has no token; open it exactly as it was printed.";
+document.getElementById("setup").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const wish = { token, password: document.getElementById("password").value };
+  const email = document.getElementById("email").value;
+  if (email) wish.email = email;
+  const answer = await fetch("/api/v1/auth/setup", {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(wish),
+  });
+  const body = await answer.json();
+  if (answer.ok) location.assign("/");
+  else said.textContent = body.detail;
+});
+"""
+
+
+@router.get("/setup")
+async def setup_page() -> HTMLResponse:
+    return HTMLResponse(PAGE, headers={"Cache-Control": "no-store"})
+
+
+@router.get("/setup.js")
+async def setup_script() -> Response:
+    return Response(SCRIPT, media_type="text/javascript", headers={"Cache-Control": "no-store"})

@@ -1,0 +1,73 @@
+"""`mainspring audit ...`: who did what, and whether anybody has changed the record of it."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.door import Door, OutputOption, ask, fail_unless
+from mainspring.cli.screen import Output, say, show_json
+from mainspring.cli.table import Column, show_table
+from mainspring.domain.audit import INSTALLATION, AuditFault, AuditHead
+from mainspring.shapes import audit_shape
+from mainspring.words import clock
+
+if TYPE_CHECKING:
+    from mainspring.domain.audit import AuditEntry
+    from mainspring.operations.endpoints import Desk
+
+app = Door("The audit trail: every act that somebody may have to answer for.")
+
+Installation = Annotated[
+    bool, typer.Option("--installation", help="The installation's trail (logins, users), not the tenant's.")
+]
+
+
+@app.command("list")
+def list_entries(
+    installation: Installation = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many entries.")] = 50,
+    before: Annotated[int | None, typer.Option("--before", min=1, help="Only entries before this number.")] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List the newest entries of the trail of the tenant (MAINSPRING_TENANT)."""
+    from mainspring.operations.trail import audit_entries
+
+    entries: list[AuditEntry] = ask(lambda desk: audit_entries(_at(desk, installation), before, limit))
+    if output is Output.JSON:
+        show_json([audit_shape(entry) for entry in entries])
+        return
+    columns = (
+        Column("NO"), Column("AT"), Column("ACTOR", can_cut=True), Column("ACT"), Column("SUBJECT", can_cut=True),
+        Column("ADDRESS", spare=True),
+    )  # fmt: skip
+    rows = [
+        (str(entry.seq), clock(entry.at), entry.actor, entry.act, entry.subject or "-", entry.address or "-")
+        for entry in entries
+    ]
+    show_table(columns, rows, "Nothing has been done yet.")
+
+
+@app.command("verify")
+def verify(installation: Installation = False, output: OutputOption = Output.TABLE) -> None:
+    """Prove that no entry was changed, moved, added or removed; ends with 1 where one was.
+
+    Each entry is sealed together with the one before it, with a key that is not in the database.
+    """
+    from mainspring.operations.trail import verify_audit
+
+    found: AuditHead | AuditFault = ask(lambda desk: verify_audit(_at(desk, installation)))
+    whole = isinstance(found, AuditHead)
+    if output is Output.JSON:
+        fault = None if isinstance(found, AuditHead) else {"at": found.seq, "why": found.why}
+        show_json({"whole": whole, "entries": found.seq if whole else found.seq - 1, "fault": fault})
+    elif isinstance(found, AuditHead):
+        say(f"the trail is whole: {found.seq} entr{'y' if found.seq == 1 else 'ies'}")
+    else:
+        say(f"the trail is broken at entry {found.seq}: {found.why}")
+    fail_unless(whole)
+
+
+def _at(desk: "Desk", installation: bool) -> "Desk":
+    from msgspec.structs import replace
+
+    return replace(desk, tenant_id=INSTALLATION) if installation else desk

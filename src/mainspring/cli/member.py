@@ -1,0 +1,82 @@
+"""`mainspring member ...`: who belongs to the tenant (MAINSPRING_TENANT), and with which role."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.door import Door, OutputOption, ask, current_settings
+from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli.table import Column, show_table
+from mainspring.cli.user import link_of
+from mainspring.domain.access import Role
+from mainspring.shapes import member_shape
+
+if TYPE_CHECKING:
+    from mainspring.domain.account import Member
+
+app = Door("Members of the tenant (MAINSPRING_TENANT) and their roles: owner, operator, viewer.")
+
+Email = Annotated[str, typer.Argument(metavar="EMAIL", help="The member's e-mail address, or the user's id.")]
+RoleOption = Annotated[
+    Role,
+    typer.Option("--role", help="viewer looks, operator also runs and changes, owner also manages keys and members."),
+]
+
+
+@app.command("list")
+def list_members(output: OutputOption = Output.TABLE) -> None:
+    """List the members of the tenant."""
+    members = ask(lambda desk: desk.stores.accounts.members(desk.tenant_id))
+    if output is Output.JSON:
+        show_json([member_shape(member) for member in members])
+        return
+    columns = (Column("EMAIL", can_cut=True), Column("NAME", can_cut=True), Column("ROLE"))
+    rows = [
+        (each.email, each.name, f"{each.role.value} (disabled)" if each.disabled else each.role.value)
+        for each in members
+    ]
+    show_table(columns, rows, "No member yet. Add one: mainspring member add EMAIL --role operator")
+
+
+@app.command("add")
+def add(email: Email, role: RoleOption = Role.VIEWER, output: OutputOption = Output.TABLE) -> None:
+    """Take somebody into the tenant. Who is no user yet becomes one, with a link to set a password."""
+    from mainspring.operations.accounts import add_member
+    from mainspring.wiring import open_locksmith
+
+    member, token = ask(lambda desk: add_member(desk, open_locksmith(), email, role))
+    link = link_of(current_settings(), token) if token else None
+    if output is Output.JSON:
+        show_json({"member": member_shape(member), "link": link})
+        return
+    say(f"{member.email} is {member.role.value}")
+    if link:
+        say(link)
+        note("the link opens once, within 24 hours; who has it sets the password")
+
+
+@app.command("role")
+def set_role(email: Email, role: RoleOption, output: OutputOption = Output.TABLE) -> None:
+    """Give a member another role; it counts from the next request on."""
+    from mainspring.operations.accounts import set_role as change_role
+
+    _show(ask(lambda desk: change_role(desk, email, role)), output)
+
+
+@app.command("remove")
+def remove(email: Email, output: OutputOption = Output.TABLE) -> None:
+    """Take a member out of the tenant; the user stays. A tenant keeps at least one owner."""
+    from mainspring.operations.accounts import remove_member
+
+    member = ask(lambda desk: remove_member(desk, email))
+    if output is Output.JSON:
+        show_json({**member_shape(member), "removed": True})
+    else:
+        say(f"removed {member.email}")
+
+
+def _show(member: "Member", output: Output) -> None:
+    if output is Output.JSON:
+        show_json(member_shape(member))
+    else:
+        say(f"{member.email} is {member.role.value}")

@@ -1,0 +1,195 @@
+"""`mainspring user ...`: who may log in. Users belong to the installation; `member` says what they may do where."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.door import Door, OutputOption, ask, current_settings
+from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli.table import Column, show_table
+from mainspring.domain.access import Role
+from mainspring.domain.errors import InvalidInput
+from mainspring.shapes import user_shape
+from mainspring.words import when
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mainspring.domain.account import User
+    from mainspring.operations.accounts import Invitation
+    from mainspring.operations.endpoints import Desk
+    from mainspring.settings import Settings
+
+app = Door("Users, who log in with a password, a one-time link or single sign-on.")
+
+Email = Annotated[str, typer.Argument(metavar="EMAIL", help="The user's e-mail address, or id.")]
+PasswordStdin = Annotated[
+    bool, typer.Option("--password-stdin", help="Read the password from standard input, one line.")
+]
+
+
+@app.command("add")
+def add(
+    email: Annotated[str, typer.Argument(metavar="EMAIL", help="E-mail address, by which the user logs in.")],
+    name: Annotated[str, typer.Option("--name", help="What to call the user; default: from the address.")] = "",
+    role: Annotated[
+        Role | None, typer.Option("--role", help="Role in MAINSPRING_TENANT; default: owner for the first user.")
+    ] = None,
+    operator: Annotated[
+        bool, typer.Option("--operator", help="May see and make tenants and users; the first user may anyway.")
+    ] = False,
+    password_stdin: PasswordStdin = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Add a user, and print a link to set a password; or read one with --password-stdin.
+
+    The first user becomes owner of MAINSPRING_TENANT and operator of the installation.
+    """
+    from mainspring.operations.accounts import add_user
+    from mainspring.wiring import open_locksmith
+
+    password = read_password() if password_stdin else None
+
+    async def work(desk: "Desk") -> "Invitation":
+        is_first = not await desk.stores.accounts.users()
+        wanted = role or (Role.OWNER if is_first else None)
+        place = (desk.tenant_id, wanted) if wanted else None
+        return await add_user(
+            desk,
+            open_locksmith(),
+            email,
+            name,
+            password=password,
+            is_operator=operator or is_first,
+            place=place,
+        )
+
+    _show_invitation(ask(work), "added", output)
+
+
+@app.command("list")
+def list_users(output: OutputOption = Output.TABLE) -> None:
+    """List every user of the installation."""
+
+    async def work(desk: "Desk") -> tuple[list["User"], "datetime"]:
+        return await desk.stores.accounts.users(), await desk.stores.schedule.now()
+
+    users, now = ask(work)
+    if output is Output.JSON:
+        show_json([user_shape(user) for user in users])
+        return
+    columns = (
+        Column("EMAIL", can_cut=True),
+        Column("NAME", can_cut=True),
+        Column("STATE"),
+        Column("CREATED", spare=True),
+    )
+    rows = [(user.email, user.name, _state(user), when(now, user.created_at)) for user in users]
+    show_table(columns, rows, "No user yet. Make a link for the first owner: mainspring user link")
+
+
+@app.command("disable")
+def disable(email: Email, output: OutputOption = Output.TABLE) -> None:
+    """Keep a user from logging in; all sessions end at once. Keys that the user made stay."""
+    _show(_edit(email, True), "disabled", output)
+
+
+@app.command("enable")
+def enable(email: Email, output: OutputOption = Output.TABLE) -> None:
+    """Let a disabled user log in again."""
+    _show(_edit(email, False), "enabled", output)
+
+
+@app.command("password")
+def password(email: Email, password_stdin: PasswordStdin = False, output: OutputOption = Output.TABLE) -> None:
+    """Set a user's password; all sessions of the user end.
+
+    It is asked for on the terminal, or read from standard input with --password-stdin.
+    """
+    from mainspring.operations.accounts import set_password
+    from mainspring.wiring import open_locksmith
+
+    wanted = read_password() if password_stdin else _ask_password()
+    _show(ask(lambda desk: set_password(desk, open_locksmith(), email, wanted)), "set the password of", output)
+
+
+@app.command("link")
+def link(
+    email: Annotated[
+        str | None, typer.Argument(metavar="[EMAIL]", help="Whose password to set; nobody: for the first owner.")
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Print a link by which a user sets a password; it opens once, within 24 hours.
+
+    Without EMAIL it makes the first owner, and only while there is no user.
+    """
+    from mainspring.operations.accounts import make_link, make_setup_link
+    from mainspring.wiring import open_locksmith
+
+    if email is not None:
+        wanted = email
+        _show_invitation(ask(lambda desk: make_link(desk, open_locksmith(), wanted)), "made a link for", output)
+        return
+    token = ask(lambda desk: make_setup_link(desk, open_locksmith()))
+    _show_link(link_of(current_settings(), token), {"user": None}, output)
+
+
+def link_of(settings: "Settings", token: str, url: str = "") -> str:
+    """Behind the #, where no server and no log sees it."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    site = settings.public_url.rstrip("/") or url or f"http://{host}:{settings.port}"
+    return f"{site}/setup#token={token}"
+
+
+def read_password() -> str:
+    line = sys.stdin.readline()
+    if not line:
+        raise InvalidInput("no password came on standard input; write it there, as one line", field="password")
+    return line.rstrip("\r\n")
+
+
+def _ask_password() -> str:
+    if not sys.stdin.isatty():
+        raise InvalidInput(
+            "there is no terminal to ask for the password; give it with --password-stdin", field="password"
+        )
+    return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+
+
+def _edit(email: str, disabled: bool) -> "User":
+    from mainspring.operations.accounts import edit_user
+
+    return ask(lambda desk: edit_user(desk, email, disabled=disabled))
+
+
+def _state(user: "User") -> str:
+    if user.disabled_at is not None:
+        return "disabled"
+    ways = "active" if user.has_password or user.subject else "active, no password yet"
+    return f"{ways}, operator" if user.is_operator else ways
+
+
+def _show(user: "User", what: str, output: Output) -> None:
+    if output is Output.JSON:
+        show_json(user_shape(user))
+    else:
+        say(f"{what} {user.email}")
+
+
+def _show_invitation(made: "Invitation", what: str, output: Output) -> None:
+    if not made.token:
+        _show(made.user, what, output)
+        return
+    if output is not Output.JSON:
+        say(f"{what} {made.user.email}")
+    _show_link(link_of(current_settings(), made.token), {"user": user_shape(made.user)}, output)
+
+
+def _show_link(url: str, rest: dict[str, object], output: Output) -> None:
+    if output is Output.JSON:
+        show_json({**rest, "link": url})
+        return
+    say(url)
+    note("the link opens once, within 24 hours; who has it sets the password")
