@@ -30,7 +30,7 @@ class Limits:
         left = {place: self._left(place) for place in places if self._rates[place[0]]}
         if not left:
             return {}
-        tightest = min(left, key=lambda place: left[place] / self._rates[place[0]])
+        tightest = min(left, key=lambda place: left[place])
         rate = self._rates[tightest[0]]
         if left[tightest] < 1:
             wait_s = math.ceil((1 - left[tightest]) * 60 / rate)

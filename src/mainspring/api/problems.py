@@ -62,6 +62,7 @@ FIELDS = {
     "jitter": "jitter_ms",
     "max_lateness": "max_lateness_ms",
     "ttl": "ttl_ms",
+    "next_run_at": "at",
     "schedule": "",
 }
 
