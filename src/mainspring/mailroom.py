@@ -102,5 +102,8 @@ class OutboxStore(Protocol):
 
 
 class Messenger(Protocol):
+    def check(self, to: str) -> None:
+        """Raises InvalidInput for an address that nothing could ever be sent to."""
+
     async def send(self, to: str, title: str, text: str, message_id: str) -> Outcome:
         """Send a message to a person or a service. Never raises for what happens there: a failure is an Outcome."""

@@ -363,3 +363,27 @@ def audit_shape(entry: "AuditEntry") -> Shape:
         "after_sha256": entry.after or None,
         "seal": entry.seal,
     }
+
+
+def alert_shape(alert: "Subscription") -> Shape:
+    from mainspring.domain.quiet import format_span
+    from mainspring.domain.subscription import Alert
+
+    config = alert.config
+    assert isinstance(config, Alert)
+    quiet = config.quiet
+    return {
+        "id": alert.id,
+        "name": alert.name,
+        "kinds": [kind.value for kind in config.kinds],
+        "to": [channel.shown for channel in config.channels],
+        "failures": config.failures,
+        "endpoint_id": config.endpoint_id or None,
+        "job_id": config.job_id or None,
+        "cooldown_ms": config.cooldown_ms,
+        "quiet": None if quiet is None else format_span(quiet),
+        "timezone": "UTC" if quiet is None else quiet.timezone,
+        "during_quiet": "digest" if quiet is None else quiet.instead.value,
+        "description": config.description,
+        **_subscription(alert),
+    }

@@ -34,6 +34,9 @@ class Mailbox:
         self.received: list[tuple[str, str, str]] = []
         self.fault = ""
 
+    def check(self, to: str) -> None:
+        """Everything is an address here."""
+
     async def send(self, to: str, title: str, text: str, message_id: str) -> Outcome:
         if self.fault:
             return Outcome(RunStatus.FAILURE, 1, None, "mail", self.fault)

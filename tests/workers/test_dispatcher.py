@@ -26,6 +26,9 @@ class ScriptedMailer:
         self.letters: list[tuple[str, str, str, str]] = []
         self.outcome = Outcome(RunStatus.SUCCESS, 1)
 
+    def check(self, to: str) -> None:
+        """Everything is an address here."""
+
     async def send(self, to: str, title: str, text: str, message_id: str) -> Outcome:
         self.letters.append((to, title, text, message_id))
         return self.outcome

@@ -7,6 +7,7 @@ import typer
 
 from mainspring import __version__
 from mainspring.cli import (
+    alert,
     apikey,
     assistant,
     audit,
@@ -70,6 +71,7 @@ app.add_typer(webhook.app, name="webhook")
 app.add_typer(user.app, name="user")
 app.add_typer(member.app, name="member")
 app.add_typer(apikey.app, name="apikey")
+app.add_typer(alert.app, name="alert")
 app.add_typer(keys.app, name="signing-key")
 app.add_typer(tenant.app, name="tenant")
 app.add_typer(audit.app, name="audit")

@@ -6,10 +6,10 @@ Every ending is an Outcome: only a server's own words are in it, never the passw
 """
 
 import asyncio
+import re
 import smtplib
 import ssl
 import time
-from email.headerregistry import Address
 from email.message import EmailMessage
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -23,6 +23,8 @@ TIMEOUT_S = 20
 SUBJECT_MAX = 200
 LOCAL = ("localhost", "127.0.0.1", "::1")
 SETTING = "MAINSPRING_SMTP_URL"
+ADDRESS_MAX = 254  # RFC 5321
+_ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", re.ASCII)
 
 
 class MailServer(Struct, frozen=True):
@@ -55,20 +57,14 @@ def read_server(url: str) -> MailServer:
     )
 
 
-def check_address(text: str, *, field: str = "to") -> str:
+def check_address(address: str, *, field: str = "to") -> None:
     """A mail address as one person writes it; no list, no name, no line break."""
-    address = text.strip()
-    try:
-        checked = Address(addr_spec=address)
-    except (ValueError, IndexError, AttributeError):
-        checked = None
-    if checked is None or not checked.username or "." not in checked.domain or not address.isprintable():
+    if not _ADDRESS.fullmatch(address) or len(address) > ADDRESS_MAX:
         raise InvalidInput(
-            f"{field} '{spelled_out(text)[:80]}' is no mail address; write it as name@example.com",
+            f"{field} '{spelled_out(address)[:80]}' is no mail address and no URL; write name@example.com, or https://...",
             field=field,
-            value=text[:80],
+            value=address[:80],
         )
-    return address
 
 
 class Mailer:
@@ -78,6 +74,9 @@ class Mailer:
         self._server = read_server(url) if url else None
         self._sender = sender
         self._prefix = prefix
+
+    def check(self, to: str) -> None:
+        check_address(to)
 
     async def send(self, to: str, title: str, text: str, message_id: str) -> Outcome:
         if self._server is None:
@@ -122,7 +121,7 @@ def _letter(sender: str, to: str, title: str, text: str, message_id: str) -> Ema
     # The same for every attempt: a mailbox that has seen it shows it once.
     message["Message-ID"] = f"<{message_id}@{sender.rpartition('@')[2] or 'mainspring'}>"
     message["Auto-Submitted"] = "auto-generated"  # so that nobody's holiday answers
-    message.set_content(clean_text(text, 100_000) + "\n")
+    message.set_content(clean_text(text, 100_000) + "\n", cte="quoted-printable")  # not every server takes 8 bits
     return message
 
 

@@ -7,6 +7,7 @@ so an operator must allow it, and whoever may write alerts can then reach what t
 import asyncio
 import logging
 import time
+import warnings
 from types import ModuleType
 
 from mainspring.domain.errors import InvalidInput
@@ -21,6 +22,9 @@ NOT_INSTALLED = "apprise is not installed; install it with `pip install 'mainspr
 class Services:
     def __init__(self, allowed: bool) -> None:
         self._allowed = allowed
+
+    def check(self, to: str) -> None:
+        check_service(to, allowed=self._allowed)
 
     async def send(self, to: str, title: str, text: str, message_id: str) -> Outcome:
         if not self._allowed:
@@ -39,8 +43,8 @@ class Services:
         return _failed(why, duration_ms) if why else Outcome(RunStatus.SUCCESS, duration_ms)
 
 
-def check_service(url: str, *, allowed: bool, field: str = "to") -> str:
-    """The name of the service that an apprise URL names; InvalidInput where it names none or may not be used."""
+def check_service(url: str, *, allowed: bool, field: str = "to") -> None:
+    """Raises InvalidInput where an apprise URL names no service, or may not be used. Its words show no token."""
     scheme = url.partition("://")[0]
     if not allowed:
         raise InvalidInput(f"{field} '{spelled_out(scheme)[:40]}://…' goes through apprise; {NOT_ALLOWED}", field=field)
@@ -56,12 +60,14 @@ def check_service(url: str, *, allowed: bool, field: str = "to") -> str:
             "its documentation lists the form of every service",
             field=field,
         )
-    return scheme
 
 
 def _load() -> ModuleType:
-    import apprise
+    with warnings.catch_warnings():  # of its own parts; nothing a user of ours can mend
+        warnings.simplefilter("ignore")
+        import apprise
 
+        apprise.Apprise.instantiate("json://localhost")  # loads its services
     logging.getLogger("apprise").propagate = False  # it would log addresses, and they hold tokens
     return apprise
 

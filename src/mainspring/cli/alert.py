@@ -1,0 +1,245 @@
+"""`mainspring alert ...`: who is told when something breaks, recovers, is late or runs out."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
+from mainspring.cli.screen import Output, say, show_json
+from mainspring.cli.table import Column, show_fields, show_table
+from mainspring.cli.webhook import show_deliveries, state_of
+from mainspring.domain.duration import format_duration, parse_duration_ms
+from mainspring.shapes import alert_shape, outcome_shape
+
+if TYPE_CHECKING:
+    from mainspring.domain.delivery import Delivery
+    from mainspring.domain.run import Outcome
+    from mainspring.domain.subscription import Channel, Subscription
+    from mainspring.operations.endpoints import Desk
+
+app = Door("Alerts: who is told when something breaks or recovers.")
+
+AlertName = Annotated[str, typer.Argument(metavar="ALERT", help="Name or id of the alert.")]
+To = Annotated[
+    list[str] | None,
+    typer.Option("--to", metavar="WAY", help="Mail address, http(s) URL, or apprise URL; repeatable."),
+]
+On = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--on",
+        metavar="KIND",
+        help="failing, recovered, parked, late, quota, webhook_disabled; repeatable. The first three if none.",
+    ),
+]
+Failures = Annotated[int | None, typer.Option("--failures", help="Failures in a row before an endpoint is failing.")]
+OfEndpoint = Annotated[str | None, typer.Option("--endpoint", help="About this endpoint alone; '' for all.")]
+OfJob = Annotated[str | None, typer.Option("--job", help="About the endpoints of this job alone; '' for all.")]
+Cooldown = Annotated[
+    str | None, typer.Option("--cooldown", metavar="DURATION", help="Least time between two messages about one thing.")
+]
+QuietHours = Annotated[str | None, typer.Option("--quiet", metavar="HH:MM-HH:MM", help="Hours without messages.")]
+Zone = Annotated[str | None, typer.Option("--timezone", help="Whose hours those are; UTC unless given.")]
+During = Annotated[
+    str | None, typer.Option("--during-quiet", metavar="digest|drop", help="Send one digest afterwards, or drop them.")
+]
+Description = Annotated[str | None, typer.Option("--description", help="What it is for.")]
+
+
+@app.command("add")
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What to call it.")],
+    to: To = None,
+    on: On = None,
+    failures: Failures = None,
+    endpoint: OfEndpoint = None,
+    job: OfJob = None,
+    cooldown: Cooldown = None,
+    quiet: QuietHours = None,
+    timezone: Zone = None,
+    during_quiet: During = None,
+    description: Description = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Tell somebody of changes of state, once for each."""
+    from mainspring.operations.alerts import AlertDraft, add_alert
+    from mainspring.wiring import open_messengers
+
+    given = _given(to, on, failures, endpoint, job, cooldown, quiet, timezone, during_quiet, description)
+    draft = AlertDraft(**{"name": name, "to": (), **given})  # type: ignore[arg-type]  # fields of the draft
+    messengers = open_messengers(current_settings())
+    alert = ask(lambda desk: add_alert(desk, messengers, draft))
+    _said(alert, output, f"added alert {alert.name!r}; try it: mainspring alert test {alert.name!r}")
+
+
+@app.command("list")
+def list_alerts(output: OutputOption = Output.TABLE) -> None:
+    """List the alerts."""
+    from mainspring.domain.subscription import SubscriptionKind
+    from mainspring.operations.subscriptions import list_subscriptions
+
+    found = ask(lambda desk: list_subscriptions(desk, SubscriptionKind.ALERT))
+    shapes = [alert_shape(alert) for alert in found]
+    if output is Output.JSON:
+        show_json(shapes)
+        return
+    rows = [
+        (alert.name, state_of(alert), _listed(shape["kinds"]), _listed(shape["to"]))
+        for alert, shape in zip(found, shapes, strict=True)
+    ]
+    columns = (Column("ALERT", can_cut=True), Column("STATE"), Column("TELLS", can_cut=True), Column("TO", tail=True))
+    show_table(columns, rows, "No alert yet. Add one: mainspring alert add ops --to ops@example.com")
+
+
+@app.command("show")
+def show(name: AlertName, output: OutputOption = Output.TABLE) -> None:
+    """Show one alert."""
+    from mainspring.operations.alerts import find_alert
+
+    alert = ask(lambda desk: find_alert(desk, name))
+    shape = alert_shape(alert)
+    if output is Output.JSON:
+        show_json(shape)
+        return
+    about = shape["endpoint_id"] or shape["job_id"] or "everything"
+    pairs = [
+        ("alert", alert.name),
+        ("id", alert.id),
+        ("state", state_of(alert)),
+        ("tells", _listed(shape["kinds"])),
+        ("about", str(about)),
+        ("failing after", f"{shape['failures']} failures in a row"),
+        ("to", _listed(shape["to"])),
+        ("cooldown", format_duration(int(str(shape["cooldown_ms"])))),
+    ]
+    if shape["quiet"]:
+        pairs.append(("quiet hours", f"{shape['quiet']} {shape['timezone']}, {shape['during_quiet']}"))
+    if shape["description"]:
+        pairs.append(("description", str(shape["description"])))
+    show_fields(pairs)
+
+
+@app.command("edit")
+def edit(
+    name: AlertName,
+    to: To = None,
+    on: On = None,
+    failures: Failures = None,
+    endpoint: OfEndpoint = None,
+    job: OfJob = None,
+    cooldown: Cooldown = None,
+    quiet: QuietHours = None,
+    timezone: Zone = None,
+    during_quiet: During = None,
+    description: Description = None,
+    rename: Annotated[str | None, typer.Option("--name", help="Another name.")] = None,
+    enabled: Annotated[bool | None, typer.Option("--enable/--disable", help="Whether it tells anything.")] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Change what is given about an alert; a way given as `alert show` shows it stays as it is."""
+    from msgspec.structs import replace
+
+    from mainspring.operations.alerts import edit_alert
+    from mainspring.wiring import open_messengers
+
+    given = _given(to, on, failures, endpoint, job, cooldown, quiet, timezone, during_quiet, description)
+    if rename is not None:
+        given["name"] = rename
+    if enabled is not None:
+        given["enabled"] = enabled
+    messengers = open_messengers(current_settings())
+    alert = ask(lambda desk: edit_alert(desk, messengers, name, lambda draft: replace(draft, **given)))
+    _said(alert, output, f"changed alert {alert.name!r}")
+
+
+@app.command("delete")
+def delete(name: AlertName, output: OutputOption = Output.TABLE) -> None:
+    """Delete an alert; what was on its way is not sent any more."""
+    from mainspring.domain.subscription import SubscriptionKind
+    from mainspring.operations.subscriptions import delete_subscription
+
+    alert = ask(lambda desk: delete_subscription(desk, SubscriptionKind.ALERT, name))
+    if output is Output.JSON:
+        show_json({"id": alert.id, "name": alert.name, "deleted": True})
+    else:
+        say(f"deleted alert {alert.name!r}")
+
+
+@app.command("test")
+def send_test(name: AlertName, output: OutputOption = Output.TABLE) -> None:
+    """Send a test message every way the alert goes, now, and tell how each went."""
+    from mainspring.operations.alerts import test_alert
+    from mainspring.wiring import open_caller, open_messengers
+
+    settings = current_settings()
+
+    async def work(desk: "Desk") -> list[tuple["Channel", "Outcome"]]:
+        caller = open_caller(settings, desk.vault)
+        try:
+            return await test_alert(desk, caller, open_messengers(settings), name)
+        finally:
+            await caller.aclose()
+
+    outcomes = ask(work)
+    if output is Output.JSON:
+        show_json([{"to": channel.shown, **outcome_shape(outcome)} for channel, outcome in outcomes])
+    else:
+        for channel, outcome in outcomes:
+            went = "delivered" if outcome.status == "success" else f"not delivered: {outcome.error}"
+            say(f"{channel.shown}: {went}")
+    fail_unless(all(outcome.status == "success" for _, outcome in outcomes))
+
+
+@app.command("deliveries")
+def deliveries(
+    name: AlertName,
+    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1_000, help="The newest so many.")] = 20,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List an alert's messages, newest first, and what became of them."""
+    from mainspring.mailroom import DeliveryFilter
+    from mainspring.operations.alerts import find_alert
+    from mainspring.operations.subscriptions import list_deliveries
+
+    async def work(desk: "Desk") -> list["Delivery"]:
+        return await list_deliveries(desk, DeliveryFilter((await find_alert(desk, name)).id, limit=count))
+
+    show_deliveries(ask(work), output)
+
+
+def _given(
+    to: list[str] | None,
+    on: list[str] | None,
+    failures: int | None,
+    endpoint: str | None,
+    job: str | None,
+    cooldown: str | None,
+    quiet: str | None,
+    timezone: str | None,
+    during_quiet: str | None,
+    description: str | None,
+) -> dict[str, object]:
+    values: dict[str, object] = {
+        "to": None if to is None else tuple(to),
+        "kinds": None if on is None else tuple(part.strip() for text in on for part in text.split(",")),
+        "failures": failures,
+        "endpoint": endpoint,
+        "job": job,
+        "cooldown_ms": None if cooldown is None else parse_duration_ms(cooldown, field="cooldown", min_ms=0),
+        "quiet": quiet,
+        "timezone": timezone,
+        "during_quiet": during_quiet,
+        "description": description,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _said(alert: "Subscription", output: Output, sentence: str) -> None:
+    if output is Output.JSON:
+        show_json(alert_shape(alert))
+    else:
+        say(sentence)
+
+
+def _listed(values: object) -> str:
+    return ", ".join(values) if isinstance(values, list) else ""

@@ -1,0 +1,238 @@
+"""What a user may ask for about alerts: who is told when something breaks, recovers, is late or runs out.
+
+Where an alert goes may hold a token, so it is sealed and never shown again: `shown` stands for it, also in an edit.
+"""
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.domain.definition import check_text
+from mainspring.domain.delivery import message_action
+from mainspring.domain.duration import parse_duration_ms
+from mainspring.domain.errors import InvalidInput, did_you_mean
+from mainspring.domain.event import EventType
+from mainspring.domain.message import Message, message_payload, read_message
+from mainspring.domain.name import check_name, shown
+from mainspring.domain.quiet import format_span, parse_span
+from mainspring.domain.run import Outcome, Request
+from mainspring.domain.schedule import check_timezone
+from mainspring.domain.subscription import (
+    CHANNELS_MAX,
+    Alert,
+    AlertKind,
+    Channel,
+    ChannelKind,
+    DuringQuiet,
+    Quiet,
+    Subscription,
+    SubscriptionKind,
+    channel_place,
+)
+from mainspring.domain.target import check_url
+from mainspring.mailroom import Messenger
+from mainspring.operations.endpoints import Desk, find_endpoint
+from mainspring.operations.jobs import find_job
+from mainspring.operations.subscriptions import (
+    DESCRIPTION_MAX,
+    check_room,
+    find_subscription,
+    put_subscription,
+    switched,
+    told,
+)
+from mainspring.ports import Caller
+
+FAILURES_MAX = 1_000
+COOLDOWN_MS_MAX = 7 * 86_400_000
+KINDS_DEFAULT = (AlertKind.FAILING, AlertKind.RECOVERED, AlertKind.PARKED)
+_MASK = "••••"
+
+Messengers = Mapping[ChannelKind, Messenger]
+
+
+class AlertDraft(Struct, frozen=True):
+    """An alert as its owner describes it. `to`: mail addresses, http(s) and apprise URLs; or what is shown of one."""
+
+    name: str
+    to: tuple[str, ...]
+    kinds: tuple[str, ...] = KINDS_DEFAULT
+    failures: int = 3
+    endpoint: str = ""  # name or id; "" for all
+    job: str = ""
+    cooldown_ms: int = 0
+    quiet: str = ""  # `22:00-07:00`
+    timezone: str = "UTC"
+    during_quiet: str = DuringQuiet.DIGEST
+    description: str = ""
+    enabled: bool = True
+
+
+async def add_alert(desk: Desk, messengers: Messengers, draft: AlertDraft) -> Subscription:
+    await check_room(desk, SubscriptionKind.ALERT)
+    now = await desk.stores.schedule.now()
+    alert_id = desk.ids.new("alr", now)
+    name = check_name(draft.name, field="name", kind="alert")
+    config = await _checked(desk, messengers, alert_id, draft, ())
+    alert = Subscription(alert_id, desk.tenant_id, name, config, draft.enabled, 1, now, now, now)
+    await desk.stores.subscriptions.add_subscription(alert, told(desk, EventType.ALERT_CREATED, now, alert))
+    return alert
+
+
+async def find_alert(desk: Desk, name_or_id: str) -> Subscription:
+    return await find_subscription(desk, SubscriptionKind.ALERT, name_or_id)
+
+
+async def edit_alert(
+    desk: Desk, messengers: Messengers, name_or_id: str, edit: Callable[[AlertDraft], AlertDraft]
+) -> Subscription:
+    """Change what `edit` changes; a way that is given as it is shown stays as it is."""
+    found = await find_alert(desk, name_or_id)
+    wanted = edit(draft_of(found))
+    now = await desk.stores.schedule.now()
+    edited = replace(
+        found,
+        name=check_name(wanted.name, field="name", kind="alert"),
+        config=await _checked(desk, messengers, found.id, wanted, _config(found).channels),
+    )
+    edited = switched(edited, wanted.enabled, now)
+    return await put_subscription(desk, edited, told(desk, EventType.ALERT_UPDATED, now, edited), now)
+
+
+async def test_alert(
+    desk: Desk, caller: Caller, messengers: Messengers, name_or_id: str
+) -> list[tuple[Channel, Outcome]]:
+    """Send a test message every way the alert goes, now and whatever the hour; how each of them went."""
+    found = await find_alert(desk, name_or_id)
+    now = await desk.stores.schedule.now()
+    text = f"This is a test of the alert {found.name}. Nothing happened."
+    payload = message_payload(Message("alert.test", now, "a test", text, {"alert": found.name, "alert_id": found.id}))
+    outcomes = []
+    for channel in _config(found).channels:
+        target = desk.vault.open(channel.target, channel_place(desk.tenant_id, found.id, channel.id))
+        message_id = desk.ids.new("msg", now)
+        if channel.kind is ChannelKind.WEBHOOK:
+            tenant = await desk.stores.endpoints.tenant(desk.tenant_id)
+            keys = tenant.signing_keys if tenant else ()
+            action = message_action(target, payload)
+            outcome = await caller.call(Request(desk.tenant_id, found.id, message_id, now, 1, action, keys))
+        else:
+            outcome = await messengers[channel.kind].send(target, *read_message(payload), message_id)
+        outcomes.append((channel, outcome))
+    return outcomes
+
+
+def draft_of(alert: Subscription) -> AlertDraft:
+    config = _config(alert)
+    quiet = config.quiet
+    return AlertDraft(
+        alert.name,
+        tuple(channel.shown for channel in config.channels),
+        config.kinds,
+        config.failures,
+        config.endpoint_id,
+        config.job_id,
+        config.cooldown_ms,
+        format_span(quiet) if quiet else "",
+        quiet.timezone if quiet else "UTC",
+        quiet.instead if quiet else DuringQuiet.DIGEST,
+        config.description,
+        alert.enabled,
+    )
+
+
+async def _checked(
+    desk: Desk, messengers: Messengers, alert_id: str, draft: AlertDraft, there: tuple[Channel, ...]
+) -> Alert:
+    if draft.endpoint and draft.job:
+        raise InvalidInput("both endpoint and job were given; an alert is about one of them, or all", field="endpoint")
+    if not 1 <= draft.failures <= FAILURES_MAX:
+        raise InvalidInput(
+            f"failures {draft.failures} is out of bounds; give 1 to {FAILURES_MAX}",
+            field="failures",
+            value=draft.failures,
+        )
+    return Alert(
+        kinds=_kinds(draft.kinds),
+        channels=_channels(desk, messengers, alert_id, draft.to, there),
+        failures=draft.failures,
+        endpoint_id=(await find_endpoint(desk, draft.endpoint)).id if draft.endpoint else "",
+        job_id=(await find_job(desk, draft.job)).id if draft.job else "",
+        cooldown_ms=parse_duration_ms(draft.cooldown_ms, field="cooldown", min_ms=0, max_ms=COOLDOWN_MS_MAX),
+        quiet=_quiet(draft),
+        description=check_text(draft.description, "description", DESCRIPTION_MAX),
+    )
+
+
+def _kinds(wanted: tuple[str, ...]) -> tuple[AlertKind, ...]:
+    known = tuple(kind.value for kind in AlertKind)
+    for kind in wanted:
+        if kind not in known:
+            near = did_you_mean(kind, known) or f"; it is one of {', '.join(known)}"
+            raise InvalidInput(f"no alert tells '{shown(kind)}'{near}", field="kinds", value=shown(kind))
+    if not wanted:
+        raise InvalidInput(f"an alert that tells nothing is none; name one of {', '.join(known)}", field="kinds")
+    return tuple(dict.fromkeys(AlertKind(kind) for kind in wanted))
+
+
+def _quiet(draft: AlertDraft) -> Quiet | None:
+    if not draft.quiet:
+        return None
+    if draft.during_quiet not in tuple(DuringQuiet):
+        raise InvalidInput(
+            f"during_quiet '{shown(draft.during_quiet)}' is neither digest nor drop; choose one", field="during_quiet"
+        )
+    check_timezone(draft.timezone)
+    return Quiet(*parse_span(draft.quiet), draft.timezone, DuringQuiet(draft.during_quiet))
+
+
+def _channels(
+    desk: Desk, messengers: Messengers, alert_id: str, wanted: tuple[str, ...], there: tuple[Channel, ...]
+) -> tuple[Channel, ...]:
+    if not 1 <= len(wanted) <= CHANNELS_MAX:
+        raise InvalidInput(
+            f"{len(wanted)} ways to go were given; an alert goes 1 to {CHANNELS_MAX} ways: give mail addresses or URLs",
+            field="to",
+        )
+    left, channels = list(there), []
+    used = {channel.id for channel in there}
+    for text in wanted:
+        kept = next((channel for channel in left if text in (channel.shown, channel.id)), None)
+        if kept is not None:
+            left.remove(kept)
+            channels.append(kept)
+            continue
+        channel_id = next(name for name in (f"c{count}" for count in range(1, 1_000)) if name not in used)
+        used.add(channel_id)
+        kind, target, shown_as = _read_way(desk, messengers, text.strip())
+        sealed = desk.vault.seal(target, channel_place(desk.tenant_id, alert_id, channel_id))
+        channels.append(Channel(channel_id, kind, sealed, shown_as))
+    return tuple(channels)
+
+
+def _read_way(desk: Desk, messengers: Messengers, text: str) -> tuple[ChannelKind, str, str]:
+    """What kind of way it is, where it leads, and what is shown of it."""
+    if _MASK in text:
+        raise InvalidInput(
+            f"to '{shown(text)}' is what is shown of a way, and the alert has none like it; give it in full", field="to"
+        )
+    scheme, separator, _ = text.partition("://")
+    if scheme.lower() in ("http", "https") and separator:
+        target = check_url(text, desk.allow_ports)
+        host = target.host_key.rpartition(":")[0]
+        if why := desk.never_called(host):
+            raise InvalidInput(f"to {target.origin!r} is never called: {why}; choose another", field="to")
+        path = target.url.removeprefix(scheme.lower() + "://").partition("/")[2]
+        return ChannelKind.WEBHOOK, target.url, target.origin + (f"/{_MASK}" if path else "/")
+    if separator:
+        messengers[ChannelKind.APPRISE].check(text)
+        return ChannelKind.APPRISE, text, f"{scheme}://{_MASK}"
+    address = text.removeprefix("mailto:")
+    messengers[ChannelKind.MAIL].check(address)
+    return ChannelKind.MAIL, address, address
+
+
+def _config(alert: Subscription) -> Alert:
+    assert isinstance(alert.config, Alert)
+    return alert.config

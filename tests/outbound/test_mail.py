@@ -1,0 +1,132 @@
+"""Mail through a real server on loopback: what arrives, and what is said when it does not."""
+
+import pytest
+
+from mainspring.domain.errors import InvalidInput, Misconfigured
+from mainspring.domain.run import Outcome, RunStatus
+from mainspring.outbound.mail import Mailer, MailServer, read_server
+from mainspring.outbound.services import Services
+from tests.peers.hostile import HostilePeer
+from tests.peers.post_office import PostOffice
+
+
+async def send(
+    office: PostOffice, user: str = "", host: str = "127.0.0.1", title: str = "billing is failing"
+) -> Outcome:
+    mailer = Mailer(f"smtp://{user}{host}:{office.port}", "mainspring@example.com")
+    return await mailer.send("ops@example.com", title, "It failed.\n.\nTwice – truly.", "msg_1")
+
+
+async def test_mail_arrives_as_it_was_written() -> None:
+    async with PostOffice() as office:
+        outcome = await send(office)
+
+    (letter,) = office.letters
+    assert outcome.status is RunStatus.SUCCESS
+    assert office.recipients == ["ops@example.com"]
+    assert (letter["subject"], letter["from"]) == ("[Mainspring] billing is failing", "mainspring@example.com")
+    assert (letter["message-id"], letter["auto-submitted"]) == ("<msg_1@example.com>", "auto-generated")
+    assert letter.get_content().strip() == "It failed.\n.\nTwice – truly."
+
+
+async def test_title_with_line_breaks_cannot_add_headers() -> None:
+    async with PostOffice() as office:
+        await send(office, title="x\r\nBcc: victim@example.com\r\n\r\nspam")
+
+    assert office.recipients == ["ops@example.com"]
+    assert office.letters[0]["bcc"] is None
+
+
+@pytest.mark.parametrize(
+    ("verb", "answer", "words"),
+    [
+        ("RCPT", "550 no such person", "the mail server refused the recipient: 550 no such person"),
+        ("MAIL", "451 try later", "the mail server answered 451 try later"),
+        ("DATA", "554 spam", "the mail server answered 554 spam"),
+    ],
+)
+async def test_refusal_is_told_in_the_servers_words(verb: str, answer: str, words: str) -> None:
+    async with PostOffice() as office:
+        office.answers[verb] = answer
+        outcome = await send(office)
+
+    assert (outcome.status, outcome.error) == (RunStatus.FAILURE, words)
+
+
+async def test_wrong_password_is_told_without_the_password() -> None:
+    async with PostOffice(extensions=("AUTH PLAIN",)) as office:
+        office.answers["AUTH"] = "535 wrong"
+        outcome = await send(office, user="ann:s3cret@")
+
+    assert outcome.error == "the mail server refused user or password: 535 wrong"
+
+
+async def test_server_that_is_away_is_a_failure() -> None:
+    async with PostOffice() as office:
+        pass
+    outcome = await send(office)
+
+    assert outcome.status is RunStatus.FAILURE
+    assert "Connection refused" in (outcome.error or "")
+
+
+async def test_without_a_server_the_setting_is_named() -> None:
+    outcome = await Mailer("", "a@example.com").send("ops@example.com", "x", "y", "msg_1")
+
+    assert "set MAINSPRING_SMTP_URL to smtp://host:port" in (outcome.error or "")
+
+
+@pytest.mark.parametrize(
+    ("url", "server"),
+    [
+        ("smtp://mail.example.com", MailServer("mail.example.com", 25)),
+        ("smtp://ann:p%40ss@mail.example.com", MailServer("mail.example.com", 587, "ann", "p@ss")),
+        ("smtps://mail.example.com", MailServer("mail.example.com", 465, implicit_tls=True)),
+        ("smtp://mail.example.com:2525?tls=never", MailServer("mail.example.com", 2525, never_tls=True)),
+    ],
+)
+def test_server_is_read_from_its_url(url: str, server: MailServer) -> None:
+    assert read_server(url) == server
+
+
+@pytest.mark.parametrize(
+    "url", ["mail.example.com", "http://x/", "smtp://", "smtp://s3cret:x@h:port", "smtp://h?tls=no"]
+)
+def test_what_is_no_mail_server_is_refused_without_showing_it(url: str) -> None:
+    with pytest.raises(Misconfigured, match="MAINSPRING_SMTP_URL is no address of a mail server") as refusal:
+        read_server(url)
+
+    assert "s3cret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["ops", "ops@", "@example.com", "a@b", "a@example.com,b@example.com", "a@x.y\nBcc: c"]
+)
+def test_what_is_no_mail_address_is_refused(address: str) -> None:
+    with pytest.raises(InvalidInput, match="is no mail address and no URL"):
+        Mailer("", "a@example.com").check(address)
+
+
+def test_apprise_must_be_allowed_by_an_operator() -> None:
+    with pytest.raises(InvalidInput, match="MAINSPRING_ALLOW_APPRISE=true") as refusal:
+        Services(allowed=False).check("slack://s3cret/a/b")
+
+    assert "s3cret" not in str(refusal.value)
+
+
+def test_address_that_apprise_does_not_understand_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="is no address that apprise understands"):
+        Services(allowed=True).check("nonsense://s3cret")
+
+
+async def test_message_goes_through_apprise(peer: HostilePeer) -> None:
+    outcome = await Services(allowed=True).send(f"json://127.0.0.1:{peer.port}/ok", "title", "text", "msg_1")
+
+    assert outcome.status is RunStatus.SUCCESS
+    assert b'"title": "title"' in peer.seen[0].body
+
+
+async def test_service_that_does_not_take_a_message_is_a_failure(peer: HostilePeer) -> None:
+    outcome = await Services(allowed=True).send(f"json://127.0.0.1:{peer.port}/unavailable", "title", "text", "msg_1")
+
+    assert outcome.error == "the service did not take the message"

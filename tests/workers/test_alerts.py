@@ -1,0 +1,316 @@
+"""Alerts: one message for one change of state, put off by a cooldown, held back in quiet hours, in plain words."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+from msgspec.structs import replace
+
+from mainspring.domain.endpoint import Endpoint, Tenant
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.run import RunStatus
+from mainspring.domain.subscription import ChannelKind, Subscription
+from mainspring.operations import alerts
+from mainspring.operations.alerts import AlertDraft, add_alert, edit_alert
+from mainspring.ports import EndpointFilter, Stores
+from tests.peers.hostile import HostilePeer
+from tests.stores.world import FixedClock, add, an_endpoint, an_outcome, run_slot, told
+from tests.workers.notices import Newsroom, open_newsroom
+
+FAILED = an_outcome(RunStatus.FAILURE, error="HTTP 500 Internal Server Error; expected 2xx", error_code="http_status")
+OK = an_outcome()
+
+
+@pytest.fixture
+async def room(stores: Stores, clock: FixedClock) -> AsyncIterator[Newsroom]:
+    async with open_newsroom(stores, clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def peer() -> AsyncIterator[HostilePeer]:
+    async with HostilePeer() as running:
+        yield running
+
+
+async def alert(room: Newsroom, *kinds: str, to: str = "ops@example.com", **fields: object) -> Subscription:
+    draft = AlertDraft("ops", (to,), kinds or alerts.KINDS_DEFAULT, **fields)  # type: ignore[arg-type]  # of the draft
+    return await add_alert(room.desk, {ChannelKind.MAIL: room.mailbox}, draft)
+
+
+async def endpoint(room: Newsroom, name: str = "billing", **fields: object) -> Endpoint:
+    made = an_endpoint(name, **fields)
+    await add(room.stores, made)
+    return made
+
+
+async def run_and_tell(room: Newsroom, outcome: object = FAILED) -> None:
+    """The next slot of whatever is due, however far away, and a round of the notifier."""
+    due = [
+        each.next_run_at
+        for each in await room.stores.endpoints.endpoints("default", EndpointFilter())
+        if each.next_run_at
+    ]
+    room.clock.at = max(room.clock.at, min(due))
+    await run_slot(room.stores, room.clock, outcome)  # type: ignore[arg-type]  # an outcome
+    await told(room.stores)
+    await room.round()
+
+
+async def test_failing_is_told_once_after_so_many_failures_and_recovery_once(room: Newsroom) -> None:
+    await endpoint(room)
+    await alert(room, "failing", "recovered", failures=3)
+    for outcome in (FAILED, FAILED):
+        await run_and_tell(room, outcome)
+    before = list(room.mailbox.titles)
+    for outcome in (FAILED, FAILED, FAILED, OK, OK):
+        await run_and_tell(room, outcome)
+
+    assert before == []
+    assert room.mailbox.titles == ["billing is failing", "billing has recovered"]
+
+
+async def test_words_say_what_since_when_last_error_next_run_and_where(room: Newsroom) -> None:
+    made = await endpoint(room)
+    await alert(room, failures=2)
+    await run_and_tell(room)
+    since = room.clock.now()
+    await run_and_tell(room)
+
+    ((to, _, text),) = room.mailbox.received
+    lines = text.splitlines()
+    assert to == "ops@example.com"
+    assert lines[0] == "billing is failing: 2 runs in a row did not succeed."
+    assert lines[2].startswith(f"Since:      {since:%Y-%m-%d %H:%M}")
+    assert lines[3] == "Last error: HTTP 500 Internal Server Error; expected 2xx"
+    assert lines[4].startswith("Next run:   2025-01-01 ")
+    assert lines[-1] == f"https://mainspring.example/endpoints/{made.id}"
+
+
+async def test_alert_is_about_its_endpoint_or_its_job_alone(room: Newsroom) -> None:
+    await endpoint(room, "mine", job_id="job_a")
+    await endpoint(room, "other", job_id="job_b")
+    await add_alert(
+        room.desk,
+        {ChannelKind.MAIL: room.mailbox},
+        AlertDraft("by job", ("job@example.com",), ("failing",), 1, job="job_a"),
+    )
+    await add_alert(
+        room.desk,
+        {ChannelKind.MAIL: room.mailbox},
+        AlertDraft("by endpoint", ("endpoint@example.com",), ("failing",), 1, endpoint="other"),
+    )
+    await run_and_tell(room)
+
+    assert sorted((to, title) for to, title, _ in room.mailbox.received) == [
+        ("endpoint@example.com", "other is failing"),
+        ("job@example.com", "mine is failing"),
+    ]
+
+
+async def test_many_notifiers_tell_a_change_once(room: Newsroom, other_stores: Stores) -> None:
+    await endpoint(room)
+    await alert(room, failures=1)
+    await run_slot(room.stores, room.clock, FAILED)
+    await told(room.stores)
+    notifiers = [room.new_notifier(f"n{place}", each) for place, each in enumerate([room.stores, other_stores] * 2)]
+    for _ in range(3):
+        await asyncio.gather(*[each.run_once(room.clock.now()) for each in notifiers])
+
+    assert room.mailbox.titles == ["billing is failing"]
+
+
+async def test_flapping_is_told_once_in_a_cooldown_and_lasting_trouble_after_it(room: Newsroom) -> None:
+    await endpoint(room)
+    await alert(room, "failing", "recovered", failures=1, cooldown_ms=3_600_000)
+    for outcome in (FAILED, OK, FAILED, OK, FAILED):
+        await run_and_tell(room, outcome)
+    during = list(room.mailbox.titles)
+    room.clock.tick(hours=1)
+    await room.round()
+    await room.round()
+
+    assert during == ["billing is failing", "billing has recovered"]
+    assert room.mailbox.titles == [*during, "billing is failing"]
+
+
+async def test_quiet_hours_hold_messages_back_for_one_digest(room: Newsroom) -> None:
+    await endpoint(room)
+    await alert(room, "failing", "recovered", failures=1, quiet="23:00-07:00", timezone="UTC")
+    for outcome in (FAILED, OK):
+        await run_and_tell(room, outcome)
+    during = list(room.mailbox.titles)
+    statuses = [status for _, status, _ in await room.deliveries()]
+    room.clock.at = room.clock.at.replace(hour=7, minute=0)
+    await room.round()
+    await room.round()
+
+    assert (during, statuses) == ([], ["held", "held"])
+    assert room.mailbox.titles == ["2 alerts during quiet hours"]
+    assert "billing is failing" in room.mailbox.received[0][2]
+    assert [status for _, status, _ in await room.deliveries()] == ["digested", "digested", "delivered"]
+
+
+async def test_quiet_hours_drop_messages_by_choice(room: Newsroom) -> None:
+    await endpoint(room)
+    await alert(room, failures=1, quiet="23:00-07:00", during_quiet="drop")
+    await run_and_tell(room)
+    room.clock.tick(hours=12)
+    await room.round()
+
+    assert room.mailbox.titles == []
+    assert [status for _, status, _ in await room.deliveries()] == ["dropped"]
+
+
+async def test_late_endpoint_is_told_and_told_again_when_it_is_on_time(room: Newsroom) -> None:
+    await endpoint(room)
+    await alert(room, "late", "recovered")
+    room.clock.tick(seconds=6)
+    await room.round()
+    await room.round()
+    await run_slot(room.stores, room.clock, OK)
+    await room.round()
+
+    assert room.mailbox.titles == ["billing is late", "billing is on time again"]
+
+
+async def test_parked_endpoint_is_told_with_its_reason(room: Newsroom) -> None:
+    made = await endpoint(room, parked_reason="its worker was lost 5 times in a row")
+    await alert(room)
+    now = room.clock.now()
+    await room.stores.runs.add_events([Event(EventType.ENDPOINT_PARKED, now, "default", made.id)] * 2)
+    await told(room.stores)
+    await room.round()
+
+    assert room.mailbox.titles == ["billing was parked"]
+    assert "Last error: its worker was lost 5 times in a row" in room.mailbox.received[0][2]
+
+
+async def test_used_up_quota_is_told_once_for_the_tenant(room: Newsroom) -> None:
+    for name in ("one", "two", "three"):
+        await endpoint(room, name)
+    await alert(room, "quota", "recovered")
+    await room.stores.endpoints.put_tenant(Tenant("default", "Acme", runs_per_month=1))
+    await run_and_tell(room, OK)
+    before = list(room.mailbox.titles)
+    room.clock.tick(minutes=1)
+    await room.stores.endpoints.put_tenant(Tenant("default", "Acme", runs_per_month=100))
+    await run_and_tell(room, OK)
+
+    assert before == ["tenant Acme has used up its runs of the month"]
+    assert room.mailbox.titles == [*before, "tenant Acme may run again"]
+
+
+async def test_much_trouble_at_once_is_one_message(room: Newsroom) -> None:
+    for number in range(8):
+        await endpoint(room, f"endpoint {number}")
+    await alert(room, failures=1)
+    await run_and_tell(room)
+
+    assert room.mailbox.titles == ["8 alerts at once"]
+
+
+async def test_disabled_webhook_is_told(room: Newsroom, peer: HostilePeer) -> None:
+    await room.webhook(peer.url("/answer?status=410+Gone"), types=("hint",), name="sink")
+    await alert(room, "webhook_disabled")
+    await room.stores.runs.add_events([Event(EventType.HINT_WRITTEN, room.clock.now(), "default")])
+    await told(room.stores)
+    await room.round()
+    await told(room.stores)
+    await room.round()
+
+    assert room.mailbox.titles == ["webhook sink was disabled"]
+    assert "the receiver answered 410 Gone" in room.mailbox.received[0][2]
+
+
+async def test_alert_goes_to_a_url_as_json(room: Newsroom, peer: HostilePeer) -> None:
+    await endpoint(room)
+    made = await alert(room, failures=1, to=peer.url("/ok?token=s3cret"))
+    await run_and_tell(room)
+
+    body = json.loads(peer.seen[0].body)
+    assert (body["type"], body["data"]["subject"], body["data"]["kind"]) == ("alert.failing", "billing", "failing")
+    assert "s3cret" not in str(made)
+    assert alerts.draft_of(made).to == (peer.url("/••••"),)
+
+
+async def test_reset_archived_and_deleted_things_are_forgotten_without_a_word(room: Newsroom) -> None:
+    made = await endpoint(room)
+    await alert(room, "failing", "recovered", failures=1)
+    await run_and_tell(room)
+    await room.stores.runs.add_events([Event(EventType.FAILURES_RESET, room.clock.now(), "default", made.id)])
+    await told(room.stores)
+    await room.round()
+    await run_and_tell(room, OK)
+    await run_and_tell(room, FAILED)
+
+    assert room.mailbox.titles == ["billing is failing", "billing is failing"]
+
+
+async def test_test_runs_change_no_state(room: Newsroom) -> None:
+    made = await endpoint(room)
+    await alert(room, failures=1)
+    data: dict[str, object] = {"status": "failure", "trigger": "test", "failure_count": 9}
+    await room.stores.runs.add_events([Event(EventType.RUN_FINISHED, room.clock.now(), "default", made.id, data=data)])
+    await told(room.stores)
+    await room.round()
+
+    assert room.mailbox.titles == []
+
+
+async def test_mail_that_is_refused_is_tried_again(room: Newsroom) -> None:
+    await endpoint(room)
+    await alert(room, failures=1)
+    room.mailbox.fault = "the mail server answered 451 try later"
+    await run_and_tell(room)
+    room.mailbox.fault = ""
+    room.clock.tick(seconds=10)
+    await room.round()
+
+    assert room.mailbox.titles == ["billing is failing"]
+    assert await room.deliveries() == [("alert.failing", "delivered", 2)]
+
+
+async def test_way_given_as_it_is_shown_stays(room: Newsroom, peer: HostilePeer) -> None:
+    made = await alert(room, to=peer.url("/ok?token=s3cret"))
+    ways = {ChannelKind.MAIL: room.mailbox}
+    edited = await edit_alert(room.desk, ways, "ops", lambda draft: replace(draft, to=(*draft.to, "b@example.com")))
+
+    assert edited.config.channels[0] == made.config.channels[0]  # type: ignore[union-attr]  # an alert
+    assert alerts.draft_of(edited).to == (peer.url("/••••"), "b@example.com")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"kinds": ("failling",)}, "no alert tells 'failling', did you mean 'failing'?"),
+        ({"to": ()}, "0 ways to go were given"),
+        ({"to": ("http://10.0.0.1:22/",)}, "has the port 22"),
+        ({"to": ("https://h.example/••••",)}, "the alert has none like it"),
+        ({"failures": 0}, "failures 0 is out of bounds; give 1 to 1000"),
+        ({"quiet": "25:00-07:00"}, "is no span of a day; write from and to, such as 22:00-07:00"),
+        ({"quiet": "22:00-22:00"}, "is no span of a day"),
+        ({"quiet": "22:00-07:00", "timezone": "Mars/Base"}, "Mars/Base"),
+        ({"quiet": "22:00-07:00", "during_quiet": "shout"}, "is neither digest nor drop"),
+        ({"cooldown_ms": 10**12}, "is above the maximum"),
+        ({"endpoint": "a", "job": "b"}, "both endpoint and job were given"),
+    ],
+)
+async def test_what_no_alert_can_be_is_refused(room: Newsroom, fields: dict[str, object], words: str) -> None:
+    draft = replace(AlertDraft("ops", ("ops@example.com",)), **fields)
+
+    with pytest.raises(InvalidInput) as refusal:
+        await add_alert(room.desk, {ChannelKind.MAIL: room.mailbox}, draft)
+    assert words in str(refusal.value)
+
+
+async def test_test_button_tells_how_every_way_went(room: Newsroom, peer: HostilePeer) -> None:
+    draft = AlertDraft("ops", ("ops@example.com", peer.url("/unavailable")))
+    await add_alert(room.desk, {ChannelKind.MAIL: room.mailbox}, draft)
+
+    outcomes = await alerts.test_alert(room.desk, room.caller, {ChannelKind.MAIL: room.mailbox}, "ops")
+
+    assert [outcome.status for _, outcome in outcomes] == ["success", "failure"]
+    assert room.mailbox.titles == ["a test"]
