@@ -26,7 +26,7 @@ FORBIDDEN_NAMES = frozenset(
 
 # Room -> rooms it may import. A room is a folder or module directly under `mainspring`; new ones get a row here.
 INNER = frozenset({"domain", "workflow", "ports", "mailroom", "workflow_ports"})
-DOOR = INNER | {"operations", "settings", "observe", "shapes", "words", "feed"}
+DOOR = INNER | {"operations", "settings", "observe", "shapes", "words", "feed", "configuration"}
 ROOMS: dict[str, frozenset[str]] = {
     "domain": frozenset(),
     "workflow": frozenset({"domain"}),
@@ -41,6 +41,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "workers": INNER | {"failpoints", "settings", "observe", "feed"},
     "settings": frozenset({"domain"}),
     "observe": frozenset({"domain", "ports", "settings"}),
+    "configuration": INNER | {"operations"},  # documents: a door whose visitors are files
     "shapes": INNER,  # domain values as the JSON objects that all doors give out
     "words": INNER | {"shapes"},  # instants, hints and decisions as the sentences that all doors give out
     "api": DOOR,
@@ -71,7 +72,13 @@ IMPURE_CALLS = frozenset({"open", "print", "input", "hash", "uuid1", "uuid4", "u
 CLOCK_CALLS = frozenset(
     {"datetime.now", "datetime.utcnow", "datetime.today", "date.today", "time.time", "time.time_ns"}
 )
-PYDANTIC_PLACES = ("mainspring.api", "mainspring.mcp", "mainspring.settings", "mainspring.workflow.document")
+PYDANTIC_PLACES = (
+    "mainspring.api",
+    "mainspring.mcp",
+    "mainspring.settings",
+    "mainspring.configuration",
+    "mainspring.workflow.document",
+)
 
 PUBLIC_PACKAGES = ("src/mainspring/__init__.py", "src/mainspring/client/__init__.py")
 

@@ -193,7 +193,10 @@ class EndpointStore(Protocol):
 
 
 class Changeset(Struct, frozen=True):
-    """What one application of configuration changes; `acts` are by endpoint id, `freed` give up their names."""
+    """What one application of configuration changes; `acts` are by endpoint id, `freed` give up their names.
+
+    `check_jobs` gets the tenant's jobs before anything is written, and raises where they are not as they should be.
+    """
 
     new_jobs: Sequence[Job] = ()
     changed_jobs: Sequence[Job] = ()
@@ -201,6 +204,7 @@ class Changeset(Struct, frozen=True):
     freed: Sequence[str] = ()
     new_endpoints: Sequence[Endpoint] = ()
     events: Sequence[Event] = ()
+    check_jobs: Callable[[Sequence[Job]], None] = lambda jobs: None
 
 
 class ConfigurationStore(Protocol):

@@ -4,6 +4,7 @@ What the code already says is said once: commands, settings, events, errors, log
 own tables, and tests/test_docs.py fails when a page is not what this would write.
 """
 
+import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from inspect import cleandoc
@@ -18,6 +19,8 @@ from mainspring.api.problems import BASE, PROBLEMS
 from mainspring.cli.configuration import setting_rows
 from mainspring.cli.door import EXIT_CODE_OF, EXIT_CODES
 from mainspring.cli.main import app
+from mainspring.configuration.document import json_schema
+from mainspring.configuration.sections import SECTIONS
 from mainspring.domain import errors
 from mainspring.domain.event import MEANING
 from mainspring.mcp.tools import TOOLS
@@ -52,6 +55,8 @@ def pages() -> dict[str, str]:
         "errors.md": _page("Errors", _errors()),
         "problems.md": _page("Problems", _problems()),
         "observability.md": _page("Logs and metrics", _observability()),
+        "configuration.md": _page("Configuration documents", _configuration()),
+        "configuration.schema.json": json.dumps(json_schema(), indent=2) + "\n",
     }
 
 
@@ -183,6 +188,28 @@ def _problems() -> Iterator[str]:
     yield ""
     rows = [(f"`{BASE}{name}`", str(kind.status), kind.meaning) for name, kind in PROBLEMS.items()]
     yield from _table(("type", "status", "meaning"), rows)
+
+
+def _configuration() -> Iterator[str]:
+    yield "What may stand in a document."
+    yield "[configuration.schema.json](configuration.schema.json) says the same to editors."
+    schema = json_schema()
+    yield ""
+    top = [(f"`{key}`", each["description"]) for key, each in schema["properties"].items()]
+    yield from _table(("key", "meaning"), [*top, ("`x-...`", schema["patternProperties"]["^x-"]["description"])])
+    for section in SECTIONS:
+        yield ""
+        yield f"## {section.key}"
+        yield ""
+        yield cleandoc(section.entry.__doc__ or "")
+        yield ""
+        properties = schema["$defs"][section.entry.__name__]["properties"]
+        rows = [(f"`{key}`", _default(each.get("default")), each["description"]) for key, each in properties.items()]
+        yield from _table(("key", "default", "meaning"), rows)
+
+
+def _default(value: object) -> str:
+    return f"`{json.dumps(value)}`" if value not in (None, "", [], {}) else ""
 
 
 def _observability() -> Iterator[str]:

@@ -38,7 +38,7 @@ T = TypeVar("T")
 EXIT_CODES: dict[int, str] = {
     0: "Done.",
     1: "Refused, or it failed: the message says what was wrong and what to do.",
-    2: "Usage: no such command or option, or a value of the wrong kind.",
+    2: "Usage: no such command or option, or a value of the wrong kind; from `diff`: something would change.",
     3: "Not found: the message suggests the nearest name.",
     4: "Conflict: the state must change first.",
     5: "The database or the server is unavailable; try again.",

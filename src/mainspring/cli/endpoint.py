@@ -9,7 +9,15 @@ from mainspring.cli import wishes
 from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_instant, read_span
 from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
 from mainspring.cli.screen import Output, note, say, show_json
-from mainspring.cli.sights import run_sentence, schedule_in_words, see, see_all, show_endpoint, show_outcome
+from mainspring.cli.sights import (
+    note_if_managed,
+    run_sentence,
+    schedule_in_words,
+    see,
+    see_all,
+    show_endpoint,
+    show_outcome,
+)
 from mainspring.cli.table import Column, show_table
 from mainspring.shapes import endpoint_shape, run_in_full, run_shape, state_of
 from mainspring.words import Sight, relative, when
@@ -164,7 +172,8 @@ def edit(
             return f"{sight.endpoint.name!r} is so already; nothing changed"
         return f"edited {sight.endpoint.name!r}: {schedule_in_words(sight.endpoint)}; {_next(sight)}"
 
-    _act(lambda desk: edit_endpoint(desk, name, lambda before: wishes.wished(before, given)), said, output)
+    sight = _act(lambda desk: edit_endpoint(desk, name, lambda before: wishes.wished(before, given)), said, output)
+    note_if_managed(sight.endpoint.name, sight.endpoint.managed_by)
 
 
 @app.command("pause")
@@ -274,7 +283,8 @@ def archive(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
         did = "archived" if changed else "had archived before:"
         return f"{did} {sight.endpoint.name!r}; it never runs again, its runs are kept (id {sight.endpoint.id})"
 
-    _act(lambda desk: archive_endpoint(desk, name), said, output)
+    sight = _act(lambda desk: archive_endpoint(desk, name), said, output)
+    note_if_managed(sight.endpoint.name, sight.endpoint.managed_by)
 
 
 @app.command("delete")
@@ -311,7 +321,7 @@ def reset(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     )
 
 
-def _act(act: Act, said: Callable[[Sight, bool], str], output: Output) -> None:
+def _act(act: Act, said: Callable[[Sight, bool], str], output: Output) -> Sight:
     """Do it, and tell: the endpoint as it now is, or a sentence."""
 
     async def work(desk: "Desk") -> tuple[Sight, bool]:
@@ -320,6 +330,7 @@ def _act(act: Act, said: Callable[[Sight, bool], str], output: Output) -> None:
 
     sight, changed = ask(work)
     _show(sight, output, said(sight, changed))
+    return sight
 
 
 async def _find(desk: "Desk", name: str) -> Sight:

@@ -7,7 +7,7 @@ import typer
 from mainspring.cli.arguments import JobName
 from mainspring.cli.door import Door, OutputOption, ask
 from mainspring.cli.screen import Output, say, show_json
-from mainspring.cli.sights import schedule_in_words, see_all
+from mainspring.cli.sights import note_if_managed, schedule_in_words, see_all
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.shapes import endpoint_shape, job_shape
 from mainspring.words import Sight, relative, when
@@ -71,6 +71,7 @@ def show(name: JobName, output: OutputOption = Output.TABLE) -> None:
             ("id", job.id),
             ("state", job.status.value),
             ("description", job.description or "-"),
+            ("managed by", job.managed_by or "-"),
             ("changed", when(now, job.updated_at)),
         ]
     )
@@ -95,6 +96,7 @@ def edit(
 
     job = ask(lambda desk: edit_job(desk, name, rename, description))
     _show(job, output, f"edited job {job.name!r}")
+    note_if_managed(job.name, job.managed_by)
 
 
 @app.command("pause")

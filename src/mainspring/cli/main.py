@@ -13,6 +13,7 @@ from mainspring.cli import (
     audit,
     configuration,
     doctor,
+    documents,
     endpoint,
     event,
     hint,
@@ -57,6 +58,10 @@ app.command("mcp")(assistant.mcp)
 app.command("migrate")(serving.migrate)
 app.command("settings")(configuration.settings)
 app.command("doctor")(doctor.doctor)
+app.command("apply")(documents.apply)
+app.command("diff")(documents.diff)
+app.command("export")(documents.export)
+app.command("schema")(documents.schema)
 app.add_typer(job.app, name="job")
 app.add_typer(endpoint.app, name="endpoint")
 app.add_typer(hint.app, name="hint")

@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from mainspring.cli.screen import note
 from mainspring.cli.table import show_fields
 from mainspring.domain.duration import format_duration
 from mainspring.shapes import MASK, state_of
@@ -78,6 +79,7 @@ def show_endpoint(sight: Sight) -> None:
             ("id", endpoint.id),
             ("job", sight.job),
             *_if("description", endpoint.description),
+            *_if("managed by", endpoint.managed_by),
             ("state", state_of(endpoint, now)),
             *_stops(endpoint, now),
             *_plan(endpoint, now),
@@ -86,6 +88,15 @@ def show_endpoint(sight: Sight) -> None:
             ("changed", f"{when(now, endpoint.updated_at)}, version {endpoint.version}"),
         ]
     )
+
+
+def note_if_managed(name: str, managed_by: str) -> None:
+    """What a file describes may be changed by hand, but who does so should know what becomes of it."""
+    if managed_by:
+        note(
+            f"{name!r} is managed by the configuration source {managed_by!r}; "
+            "the next `mainspring apply` of it undoes this"
+        )
 
 
 def _stops(endpoint: "Endpoint", now: datetime) -> list[tuple[str, str]]:

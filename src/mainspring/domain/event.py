@@ -46,6 +46,8 @@ class EventType(StrEnum):
     JOB_PAUSED = "job.paused"
     JOB_RESUMED = "job.resumed"
     JOB_ARCHIVED = "job.archived"
+    CONFIGURATION_APPLIED = "configuration.applied"
+    CONFIGURATION_REFUSED = "configuration.refused"
     QUOTA_DEFERRED = "quota.deferred"
     WORKFLOW_PUBLISHED = "workflow.published"
     EXECUTION_STARTED = "execution.started"
@@ -110,6 +112,8 @@ MEANING: dict[EventType, str] = {
     EventType.JOB_PAUSED: "A job was paused; none of its endpoints runs.",
     EventType.JOB_RESUMED: "A job was resumed.",
     EventType.JOB_ARCHIVED: "A job was archived with its endpoints.",
+    EventType.CONFIGURATION_APPLIED: "Documents were applied; carries their sources and how much they changed.",
+    EventType.CONFIGURATION_REFUSED: "A document in the watched folder is broken; what was applied before stays.",
     EventType.QUOTA_DEFERRED: "The tenant used up its runs of the month; the endpoint waits for the next one.",
     EventType.WORKFLOW_PUBLISHED: "A version of a workflow was published.",
     EventType.EXECUTION_STARTED: "An execution of a workflow was started.",

@@ -59,12 +59,12 @@ class Desk(Struct, frozen=True):
 
 async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:
     """Create an endpoint, and its job if that is new. The first run is planned at once; nothing is back-filled."""
-    tenant = await _tenant(desk)
+    tenant = await tenant_of(desk)
     now = await desk.stores.schedule.now()
     endpoint_id = desk.ids.new("ep", now)
-    checked, host = _checked(desk, definition, tenant, endpoint_id)
+    checked, host = checked_definition(desk, definition, tenant, endpoint_id)
     job = await _job(desk, checked.job, now)
-    endpoint = _new_endpoint(desk, endpoint_id, checked, host, job, now)
+    endpoint = new_endpoint(desk, endpoint_id, checked, host, job, now)
     data: dict[str, object] = {"name": endpoint.name, "url": endpoint.action.url}
     event = Event(EventType.ENDPOINT_CREATED, now, desk.tenant_id, endpoint.id, "", desk.actor, data)
 
@@ -83,9 +83,9 @@ async def draft_endpoint(desk: Desk, definition: Definition) -> Endpoint:
     """The endpoint that this definition would make, checked and sealed, but neither stored nor in any stored job."""
     now = await desk.stores.schedule.now()
     endpoint_id = desk.ids.new("ep", now)
-    checked, host = _checked(desk, definition, await _tenant(desk), endpoint_id)
+    checked, host = checked_definition(desk, definition, await tenant_of(desk), endpoint_id)
     job = Job("", desk.tenant_id, checked.job, "", JobStatus.ACTIVE, now, now)
-    return plan_first(_new_endpoint(desk, endpoint_id, checked, host, job, now), now, desk.cron)
+    return plan_first(new_endpoint(desk, endpoint_id, checked, host, job, now), now, desk.cron)
 
 
 async def find_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
@@ -125,21 +125,21 @@ async def edit_endpoint(
 
 
 async def _edit_once(desk: Desk, found: Endpoint, edit: Callable[[Definition], Definition]) -> Change:
-    tenant = await _tenant(desk)
+    tenant = await tenant_of(desk)
     before = await describe_endpoint(desk, found)
     wanted = edit(before)
     check_header_count(len(wanted.headers))
     plain = replace(wanted, headers=tuple(header for header in wanted.headers if header not in before.headers))
-    checked, host = _checked(desk, plain, tenant, found.id)
+    checked, host = checked_definition(desk, plain, tenant, found.id)
     now = await desk.stores.schedule.now()
     job = await _job(desk, checked.job, now)
-    new = iter(_sealed(desk, found.id, checked.headers))
+    new = iter(sealed(desk, found.id, checked.headers))
     headers = tuple(header if header in before.headers else next(new) for header in wanted.headers)
 
     def act(old: Endpoint, at: datetime) -> Change:
         if old.version != found.version:
             raise _EditedMeanwhile
-        return changes.edit(old, _configured(old, checked, headers, host, job), at, desk.actor, desk.cron)
+        return changes.edit(old, configured(old, checked, headers, host, job), at, desk.actor, desk.cron)
 
     return await _change(desk, found, act)
 
@@ -220,7 +220,7 @@ async def delete_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
     return endpoint
 
 
-def _checked(desk: Desk, definition: Definition, tenant: Tenant, endpoint_id: str) -> tuple[Definition, str]:
+def checked_definition(desk: Desk, definition: Definition, tenant: Tenant, endpoint_id: str) -> tuple[Definition, str]:
     checked, host = check_definition(definition, tenant, endpoint_id, desk.allow_ports)
     if why := desk.never_called(host.rpartition(":")[0]):
         raise InvalidInput(
@@ -236,7 +236,7 @@ async def _change(desk: Desk, endpoint: Endpoint, act: changes.Act) -> Change:
     return changed[0]
 
 
-async def _tenant(desk: Desk) -> Tenant:
+async def tenant_of(desk: Desk) -> Tenant:
     tenant = await desk.stores.endpoints.tenant(desk.tenant_id)
     if tenant is None:
         raise NotFound("tenant", desk.tenant_id)
@@ -271,19 +271,21 @@ async def _job(desk: Desk, name: str, now: datetime) -> Job:
     return job
 
 
-def _sealed(desk: Desk, endpoint_id: str, headers: tuple[Header, ...]) -> tuple[Header, ...]:
+def header_context(desk: Desk, endpoint_id: str, name: str) -> str:
+    """What a secret header is sealed for: it opens nowhere else."""
+    return f"{desk.tenant_id}|{endpoint_id}|header:{name.lower()}"
+
+
+def sealed(desk: Desk, endpoint_id: str, headers: tuple[Header, ...]) -> tuple[Header, ...]:
     return tuple(
-        replace(
-            header,
-            value=desk.vault.seal(header.value, f"{desk.tenant_id}|{endpoint_id}|header:{header.name.lower()}"),
-        )
+        replace(header, value=desk.vault.seal(header.value, header_context(desk, endpoint_id, header.name)))
         if header.secret
         else header
         for header in headers
     )
 
 
-def _new_endpoint(desk: Desk, endpoint_id: str, definition: Definition, host: str, job: Job, now: datetime) -> Endpoint:
+def new_endpoint(desk: Desk, endpoint_id: str, definition: Definition, host: str, job: Job, now: datetime) -> Endpoint:
     blank = Endpoint(
         id=endpoint_id, tenant_id=desk.tenant_id, job_id=job.id, name="", description="",
         action=action_of(definition, ()), host=host, cron=None, interval_ms=None, timezone="UTC",
@@ -295,10 +297,10 @@ def _new_endpoint(desk: Desk, endpoint_id: str, definition: Definition, host: st
         trail="[]", manual_at=None, slot_at=None, trigger=Trigger.SCHEDULE, attempt=0, claim_epoch=0,
         lease_until=None, claimed_by="", run_id="", lost_count=0, last_run_at=None, last_status="",
     )  # fmt: skip
-    return _configured(blank, definition, _sealed(desk, endpoint_id, definition.headers), host, job)
+    return configured(blank, definition, sealed(desk, endpoint_id, definition.headers), host, job)
 
 
-def _configured(
+def configured(
     endpoint: Endpoint, definition: Definition, headers: tuple[Header, ...], host: str, job: Job
 ) -> Endpoint:
     """The endpoint with everything its definition says; its state stays."""

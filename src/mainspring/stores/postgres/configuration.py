@@ -9,7 +9,7 @@ from mainspring.ports import Changeset
 from mainspring.stores.postgres.database import Database, Session, columns
 from mainspring.stores.postgres.endpoints import add_events, put_job
 from mainspring.stores.postgres.schedule import lock
-from mainspring.stores.rows import STATE_COLUMNS, config_values, endpoint_from, job_values, state_values
+from mainspring.stores.rows import STATE_COLUMNS, config_values, endpoint_from, job_from, job_values, state_values
 
 
 class PostgresConfiguration:
@@ -31,6 +31,7 @@ class PostgresConfiguration:
 
     async def _apply(self, session: Session, tenant_id: str, changeset: Changeset) -> None:
         acts = changeset.acts
+        changeset.check_jobs([job_from(row) for row in await session.rows("lock_jobs", tenant_id)])
         _, now = await lock(self._db, session, list(acts))
         for job in changeset.changed_jobs:
             await put_job(session, job)

@@ -448,3 +448,7 @@ INSERT INTO schema_migration (number, name, applied_at) VALUES (:number, :name, 
 -- name: free_names
 -- Names that a configuration takes away from their endpoints, so that they can be given to others in any order.
 UPDATE endpoint SET name = id WHERE id = ANY (:ids::text[]);
+
+-- name: lock_jobs
+-- A tenant's jobs, kept as they are until the transaction ends.
+SELECT {{job_columns}} FROM job WHERE tenant_id = :tenant_id ORDER BY id FOR NO KEY UPDATE;

@@ -8,7 +8,7 @@ from mainspring.domain.errors import Conflict, NotFound
 from mainspring.ports import Changeset
 from mainspring.stores.rows import config_values, job_values, state_values
 from mainspring.stores.sqlite.database import Connection, Database, bound
-from mainspring.stores.sqlite.endpoints import add_events, put_job
+from mainspring.stores.sqlite.endpoints import add_events, job_row, put_job
 from mainspring.stores.sqlite.schedule import encoded, endpoint_row
 
 UNIQUE = (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY)
@@ -37,6 +37,7 @@ class SqliteConfiguration:
 
     def _apply(self, db: Connection, tenant_id: str, changeset: Changeset) -> None:
         now = self._db.clock.now()
+        changeset.check_jobs([job_row(row) for row in db.rows("jobs", tenant_id)])
         for job in changeset.changed_jobs:
             put_job(db, job)
         db.run_many("add_job", [bound(job_values(job)) for job in changeset.new_jobs])

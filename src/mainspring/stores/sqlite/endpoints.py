@@ -89,7 +89,7 @@ class SqliteEndpoints:
 
     async def jobs(self, tenant_id: str) -> list[Job]:
         rows = await self._db.read(lambda db: db.rows("jobs", tenant_id))
-        return [job_from((*row[:5], instant(row[5]), instant(row[6]), row[7])) for row in rows]
+        return [job_row(row) for row in rows]
 
     async def put_job(self, job: Job, event: Event) -> None:
         def work(db: Connection) -> None:
@@ -129,6 +129,10 @@ class SqliteEndpoints:
                 raise _taken("endpoint", new.name, fault) from fault
             db.run("write_host", new.host, old.id)
         db.run("write_state", *state_values(new), old.id)
+
+
+def job_row(row: tuple[object, ...]) -> Job:
+    return job_from((*row[:5], instant(row[5]), instant(row[6]), row[7]))
 
 
 def put_job(db: Connection, job: Job) -> None:

@@ -1,0 +1,168 @@
+"""`mainspring apply`, `diff`, `export` and `schema`: jobs and endpoints as code."""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.door import OutputOption, ask
+from mainspring.cli.screen import Output, as_json, note, say, show_json
+
+if TYPE_CHECKING:
+    from mainspring.configuration.applying import Report
+    from mainspring.configuration.faults import InvalidDocument
+    from mainspring.configuration.planning import Step
+    from mainspring.operations.endpoints import Desk
+
+VALUE_CHARS_MAX = 100
+MARKS = {"create": "+", "change": "~", "archive": "-"}
+PAST = {"create": "created", "change": "changed", "archive": "archived"}
+WOULD_CHANGE = 2
+
+Files = Annotated[
+    list[str], typer.Argument(metavar="FILE...", help="YAML documents; a folder is all of its documents, - is stdin.")
+]
+Prune = Annotated[
+    bool, typer.Option("--prune", help="Archive what these documents' sources manage and they no longer describe.")
+]
+TakeOver = Annotated[
+    bool, typer.Option("--take-over", help="Manage also what another source manages, instead of refusing.")
+]
+Source = Annotated[
+    str | None,
+    typer.Option("--source", metavar="NAME", help="Source of documents that name none; else the file's own name."),
+]
+
+
+def apply(
+    files: Files,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
+    prune: Prune = False,
+    take_over: TakeOver = False,
+    source: Source = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Make jobs and endpoints what documents describe.
+
+    All of it or nothing: a fault in any document leaves everything as it was. Applying the same again changes nothing.
+    """
+    report = _apply(files, prune, take_over, source, output, dry_run=dry_run)
+    _show(report, output)
+
+
+def diff(
+    files: Files,
+    prune: Prune = False,
+    take_over: TakeOver = False,
+    source: Source = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show what `apply` would change.
+
+    Ends with 0 when nothing would, and with 2 when something would.
+    """
+    report = _apply(files, prune, take_over, source, output, dry_run=True)
+    _show(report, output)
+    if report.steps:
+        sys.stdout.flush()
+        raise typer.Exit(WOULD_CHANGE)
+
+
+def export(
+    source: Annotated[
+        str | None, typer.Option("--source", metavar="NAME", help="Only what this source manages.")
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Write jobs and endpoints as YAML, without what is so by default.
+
+    One document for each source; `source: null` has what none manages. Secrets are not in it: ${stored} stands in
+    their place, and keeps what the database has when the document is applied to it. With -o json, a list of documents.
+    """
+    from mainspring.configuration.exporting import as_yaml, export_documents
+
+    documents = ask(lambda desk: export_documents(desk, source))
+    if output is Output.JSON:
+        show_json(documents)
+    else:
+        print(as_yaml(documents), end="")
+
+
+def schema() -> None:
+    """Print the JSON Schema of documents, for editors."""
+    from mainspring.configuration.document import json_schema
+
+    show_json(json_schema())
+
+
+def _apply(
+    files: list[str], prune: bool, take_over: bool, source: str | None, output: Output, *, dry_run: bool
+) -> "Report":
+    from mainspring.configuration.applying import apply_files
+    from mainspring.configuration.faults import InvalidDocument
+    from mainspring.configuration.files import read_files
+    from mainspring.configuration.planning import Options
+    from mainspring.configuration.references import local
+
+    options = Options(local(os.environ), prune=prune, take_over=take_over)
+
+    async def work(desk: "Desk") -> "Report":
+        return await apply_files(desk, read_files(files), options, source=source, dry_run=dry_run)
+
+    try:
+        return ask(work)
+    except InvalidDocument as refused:
+        _show_faults(refused, output)
+        raise typer.Exit(1) from None
+
+
+def _show_faults(refused: "InvalidDocument", output: Output) -> None:
+    if output is Output.JSON:
+        faults = [
+            {
+                "file": fault.place.file,
+                "line": fault.place.line,
+                "column": fault.place.column,
+                "message": fault.message,
+            }
+            for fault in refused.faults
+        ]
+        error = {"code": refused.code, "message": str(refused), "field": refused.field, "faults": faults}
+        print(as_json({"error": error}), file=sys.stderr)
+        return
+    count = len(refused.faults)
+    print(refused.in_full(), file=sys.stderr)
+    print(f"error: {count} fault{'' if count == 1 else 's'}; nothing was changed", file=sys.stderr)
+
+
+def _show(report: "Report", output: Output) -> None:
+    if output is Output.JSON:
+        from mainspring.configuration.shape import report_shape
+
+        show_json(report_shape(report))
+        return
+    for step in report.steps:
+        _show_step(step)
+    for text in report.notes:
+        note(text)
+    counts = ", ".join(f"{count:,} {what}" for what, count in report.counts.items() if count)
+    if not report.steps:
+        say(f"nothing to change: {counts or 'no job or endpoint is described'}")
+    else:
+        say(counts if report.written else f"would be: {counts}")
+
+
+def _show_step(step: "Step") -> None:
+    renamed = f" (was {step.renamed_from!r})" if step.renamed_from else ""
+    say(f"{MARKS[step.act]} {step.kind} {step.name}{renamed}")
+    for change in step.fields:
+        if step.act == "create":
+            say(f"    {change.field}: {_in_words(change.after)}")
+        else:
+            say(f"    {change.field}: {_in_words(change.before)} -> {_in_words(change.after)}")
+
+
+def _in_words(value: object) -> str:
+    text = "none" if value is None or value == "" else value if isinstance(value, str) else as_json(value, indent=None)
+    return text if len(text) <= VALUE_CHARS_MAX else f"{text[:VALUE_CHARS_MAX]}…"

@@ -1,0 +1,99 @@
+"""Make it so: plan what documents want, write it in one transaction, and say what was done.
+
+Applying the same documents twice changes nothing the second time. If anything is wrong with any of them, nothing is
+written at all.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from mainspring.configuration.document import Documents, parse_documents
+from mainspring.configuration.faults import InvalidDocument
+from mainspring.configuration.planning import ARCHIVE, CHANGE, CREATE, Options, Plan, Step
+from mainspring.configuration.sections import SECTIONS
+from mainspring.domain.errors import Conflict, NotFound
+from mainspring.operations.configuring import ChangedMeanwhile, live_endpoints, write_configuration
+from mainspring.operations.endpoints import Desk, tenant_of
+
+TRIES_MAX = 5
+
+
+class Report(Struct, frozen=True):
+    """What was done, or would be."""
+
+    steps: tuple[Step, ...]
+    unchanged: int
+    notes: tuple[str, ...]
+    sources: tuple[str, ...]
+    written: bool = False
+
+    @property
+    def counts(self) -> dict[str, int]:
+        acts = Counter(step.act for step in self.steps)
+        return {
+            "created": acts[CREATE],
+            "changed": acts[CHANGE],
+            "archived": acts[ARCHIVE],
+            "unchanged": self.unchanged,
+        }
+
+
+async def apply_files(
+    desk: Desk,
+    files: Sequence[tuple[str, bytes]],
+    options: Options,
+    *,
+    source: str | None = None,
+    dry_run: bool = False,
+) -> Report:
+    """Make the database what these files describe; with `dry_run`, only say what that would take."""
+    documents = parse_documents(files, source)
+    for _ in range(TRIES_MAX):
+        plan = await make_plan(desk, documents, options)
+        if dry_run or not plan.steps:
+            return _report(plan)
+        try:
+            report = _report(plan)
+            await write_configuration(desk, plan.changeset(), {"sources": list(report.sources), **report.counts})
+        except (ChangedMeanwhile, NotFound):
+            continue
+        for step in plan.steps:
+            if step.write is not None:
+                await step.write(desk)
+        return Report(report.steps, report.unchanged, report.notes, report.sources, written=True)
+    raise Conflict(
+        "what the documents describe is being changed by others all the time; try again in a moment",
+        kind="configuration",
+        name="",
+    )
+
+
+async def make_plan(desk: Desk, documents: Documents, options: Options) -> Plan:
+    """What is to be done, from what the database holds now; raises InvalidDocument where that cannot be."""
+    jobs = await desk.stores.endpoints.jobs(desk.tenant_id)
+    endpoints = await live_endpoints(desk)
+    plan = Plan(
+        desk,
+        await desk.stores.schedule.now(),
+        await tenant_of(desk),
+        options,
+        frozenset(documents.sources),
+        jobs={job.name: job for job in jobs},
+        endpoints=endpoints,
+        job_of={endpoint.id: endpoint.job_id for endpoint in endpoints},
+        seen_jobs={job.id: job for job in jobs},
+    )
+    for section in SECTIONS:
+        await section.plan(plan, list(documents.wanted[section.key].values()))
+    for section in reversed(SECTIONS):
+        await section.prune(plan, list(documents.wanted[section.key].values()))
+    if faults := [*documents.faults, *plan.faults]:
+        files = {fault.place.file: number for number, fault in reversed(list(enumerate(faults)))}
+        raise InvalidDocument(sorted(faults, key=lambda each: (files[each.place.file], each.place.line)))
+    return plan
+
+
+def _report(plan: Plan) -> Report:
+    return Report(tuple(plan.steps), plan.unchanged, tuple(plan.notes), tuple(sorted(plan.sources)))

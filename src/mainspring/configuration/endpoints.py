@@ -1,0 +1,254 @@
+"""The section `endpoints`: one thing to call each, and when."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from mainspring.configuration.entries import DEFAULTS, EndpointEntry, Entry
+from mainspring.configuration.headers import HeaderWish, changed_headers, exported_headers, keep_or_seal, wishes_of
+from mainspring.configuration.jobs import add_job
+from mainspring.configuration.planning import ARCHIVE, CHANGE, CREATE, Exported, FieldChange, Plan, Step, Wanted
+from mainspring.domain.definition import Definition, definition_of
+from mainspring.domain.duration import format_duration
+from mainspring.domain.endpoint import Endpoint, Job, JobStatus
+from mainspring.domain.errors import InvalidInput, QuotaExceeded
+from mainspring.domain.run import Header
+from mainspring.operations.configuring import archive_act, edit_act, live_endpoints, plan_endpoint
+from mainspring.operations.endpoints import Desk, checked_definition
+
+FAULTS_MAX = 20  # of one endpoint; more than it has fields
+# A value that is surely good, to go on with after a fault: so that the next one is found too.
+HARMLESS: dict[str, dict[str, object]] = {
+    "name": {"name": "x"},
+    "url": {"url": "https://example.com/"},
+    "job": {"job": "default"},
+    "cron": {"cron": None, "interval_ms": 60_000, "min_interval_ms": None, "max_interval_ms": None},
+    "interval": {"cron": None, "interval_ms": 60_000, "min_interval_ms": None, "max_interval_ms": None},
+    "min_interval": {"min_interval_ms": None},
+    "max_interval": {"max_interval_ms": None},
+}
+
+
+class Key(NamedTuple):
+    """A key of an entry and the field of a definition that it becomes."""
+
+    key: str
+    field: str
+    is_duration: bool = False
+
+
+KEYS = (
+    Key("url", "url"),
+    Key("every", "interval_ms", is_duration=True),
+    Key("cron", "cron"),
+    Key("timezone", "timezone"),
+    Key("job", "job"),
+    Key("description", "description"),
+    Key("method", "method"),
+    Key("body", "body"),
+    Key("timeout", "timeout_ms", is_duration=True),
+    Key("min_interval", "min_interval_ms", is_duration=True),
+    Key("max_interval", "max_interval_ms", is_duration=True),
+    Key("backoff", "backoff"),
+    Key("jitter", "jitter_ms", is_duration=True),
+    Key("spread", "spread"),
+    Key("misfire", "misfire"),
+    Key("catch_up_max", "catch_up_max"),
+    Key("max_lateness", "max_lateness_ms", is_duration=True),
+    Key("on_lost_worker", "on_lost_worker"),
+    Key("body_cap", "body_cap"),
+    Key("redirects_max", "redirects_max"),
+    Key("accept_codes", "accept_codes"),
+    Key("condition", "condition"),
+)
+_KEY_OF = {"interval": "every", "schedule": "every"}  # what the domain calls it, what a document does
+
+
+class EndpointSection:
+    key = "endpoints"
+    entry: type[Entry] = EndpointEntry
+
+    async def plan(self, plan: Plan, wanted: Sequence[Wanted]) -> None:
+        by_name = {endpoint.name: endpoint for endpoint in plan.endpoints}
+        names = {each.name for each in wanted}
+        for each in wanted:
+            before = each.entry.renamed_from
+            old = by_name.get(each.name)
+            if old is None and before is not None and before not in names:
+                old = by_name.get(before)
+            if old is None or plan.may_manage(each, "endpoint", old.managed_by):
+                _plan_one(plan, each, old)
+
+    async def prune(self, plan: Plan, wanted: Sequence[Wanted]) -> None:
+        names = {each.name for each in wanted}
+        for endpoint in plan.endpoints:
+            if endpoint.name not in names and endpoint.id not in plan.acts and plan.is_pruned(endpoint.managed_by):
+                plan.acts[endpoint.id] = archive_act(plan.desk, endpoint)
+                plan.freed.append(endpoint.id)
+                del plan.job_of[endpoint.id]
+                plan.steps.append(Step(ARCHIVE, "endpoint", endpoint.name))
+        _check_count(plan, wanted)
+
+    async def export(self, desk: Desk) -> list[Exported]:
+        jobs = {job.id: job.name for job in await desk.stores.endpoints.jobs(desk.tenant_id)}
+        return [
+            Exported(endpoint.managed_by, endpoint.name, _exported(definition_of(endpoint, jobs[endpoint.job_id])))
+            for endpoint in await live_endpoints(desk)
+        ]
+
+
+def _plan_one(plan: Plan, wanted: Wanted, old: Endpoint | None) -> None:
+    desk = plan.desk
+    endpoint_id = old.id if old is not None else desk.ids.new("ep", plan.now)
+    wishes = wishes_of(plan, wanted)
+    checked = _checked(plan, wanted, endpoint_id, wishes)
+    if checked is None:
+        return
+    definition, host = checked
+    job = plan.jobs.get(definition.job) or add_job(plan, definition.job, "", "")
+    if job.status is JobStatus.ARCHIVED:
+        message = f"job {job.name!r} is archived; list it under `jobs` to bring it back, or choose another"
+        plan.fault(wanted.at("job"), message)
+        return
+    stored = old.action.headers if old is not None else ()
+    headers = keep_or_seal(plan, wanted, endpoint_id, wishes, definition.headers, stored)
+    plan.job_of[endpoint_id] = job.id
+    if headers is None:
+        return
+    if old is None:
+        _create(plan, wanted, endpoint_id, definition, headers, host, job)
+    else:
+        _change(plan, wanted, old, definition, headers, host, job)
+
+
+def _create(
+    plan: Plan,
+    wanted: Wanted,
+    endpoint_id: str,
+    definition: Definition,
+    headers: tuple[Header, ...],
+    host: str,
+    job: Job,
+) -> None:
+    bare = replace(definition, headers=())
+    endpoint, event = plan_endpoint(plan.desk, endpoint_id, bare, host, job, wanted.source or "", plan.now)
+    plan.new_endpoints.append(replace(endpoint, action=replace(endpoint.action, headers=headers)))
+    plan.events.append(event)
+    shown = _exported(replace(definition, headers=headers))
+    fields = tuple(FieldChange(key, None, value) for key, value in shown.items())
+    plan.steps.append(Step(CREATE, "endpoint", endpoint.name, fields))
+
+
+def _change(
+    plan: Plan,
+    wanted: Wanted,
+    old: Endpoint,
+    definition: Definition,
+    headers: tuple[Header, ...],
+    host: str,
+    job: Job,
+) -> None:
+    source = old.managed_by if wanted.source is None else wanted.source
+    jobs = {each.id: each.name for each in plan.jobs.values()}
+    before = definition_of(old, jobs[old.job_id])
+    fields = [
+        FieldChange(key.key, _written(key, getattr(before, key.field)), _written(key, getattr(definition, key.field)))
+        for key in KEYS
+        if getattr(before, key.field) != getattr(definition, key.field)
+    ]
+    fields += changed_headers(old.action.headers, headers)
+    renamed_from = old.name if definition.name != old.name else None
+    if source != old.managed_by:
+        fields.append(FieldChange("managed_by", old.managed_by, source))
+    if not fields and renamed_from is None:
+        plan.unchanged += 1
+        return
+    plan.acts[old.id] = edit_act(plan.desk, old, definition, headers, host, job, source)
+    if renamed_from is not None:
+        plan.freed.append(old.id)
+    plan.steps.append(Step(CHANGE, "endpoint", definition.name, tuple(fields), renamed_from))
+
+
+def _checked(plan: Plan, wanted: Wanted, endpoint_id: str, wishes: list[HeaderWish]) -> tuple[Definition, str] | None:
+    """The definition, checked; every fault in it is noted, not only the first."""
+    entry = wanted.entry
+    assert isinstance(entry, EndpointEntry)
+    values = {key.field: getattr(entry, key.key) for key in KEYS}
+    values["accept_codes"] = tuple(entry.accept_codes)
+    headers = tuple(Header(wish.name, wish.value, wish.secret) for wish in wishes if wish.value is not None)
+    definition = Definition(name=wanted.name, headers=headers, **values)
+    is_good = True
+    if (definition.cron is None) == (definition.interval_ms is None):
+        if definition.cron is None:
+            plan.fault(wanted.place, f"{wanted.name!r} has no schedule; give it `every: 5m` or `cron: '0 3 * * *'`")
+        else:
+            plan.fault(wanted.at("cron"), f"{wanted.name!r} has both `every` and `cron`; keep one of them")
+        is_good = False
+        definition = replace(definition, **HARMLESS["interval"])
+    for _ in range(FAULTS_MAX):
+        try:
+            checked = checked_definition(plan.desk, definition, plan.tenant, endpoint_id)
+            return checked if is_good else None
+        except (InvalidInput, QuotaExceeded) as fault:
+            field = fault.field if isinstance(fault, InvalidInput) else "interval"
+            _note(plan, wanted, field, fault)
+            is_good = False
+            definition = _without(definition, field, getattr(fault, "value", None))
+    return None
+
+
+def _note(plan: Plan, wanted: Wanted, field: str, fault: InvalidInput | QuotaExceeded) -> None:
+    if field == "name":
+        plan.fault(wanted.place, str(fault))
+    elif field == "headers" and isinstance(fault, InvalidInput):
+        plan.fault(wanted.at("headers", str(fault.value)).masked(), str(fault))
+    elif field == "url" and isinstance(fault, InvalidInput) and fault.value is None:  # it may carry a password
+        plan.fault(wanted.at("url").masked(), str(fault))
+    else:
+        plan.fault(wanted.at(_KEY_OF.get(field, field)), str(fault))
+
+
+def _without(definition: Definition, field: str, value: object) -> Definition:
+    """The definition with what was wrong put right, to see what else is."""
+    if field == "headers":
+        left = tuple(header for header in definition.headers if header.name[:60] != value)
+        return replace(definition, headers=left if len(left) < len(definition.headers) else ())
+    if field in HARMLESS:
+        return replace(definition, **HARMLESS[field])
+    name = field if field in DEFAULTS else f"{field}_ms"
+    return replace(definition, **{name: DEFAULTS[name]})
+
+
+def _check_count(plan: Plan, wanted: Sequence[Wanted]) -> None:
+    most = plan.tenant.endpoints_max
+    archived = sum(step.act == ARCHIVE and step.kind == "endpoint" for step in plan.steps)
+    count = len(plan.endpoints) + len(plan.new_endpoints) - archived
+    if most is not None and plan.new_endpoints and count > most:
+        plan.fault(
+            wanted[-1].place,
+            f"there would be {count:,} endpoints, and the tenant's quota endpoints_max is {most:,}; "
+            "describe fewer or raise the quota",
+        )
+
+
+def _exported(definition: Definition) -> dict[str, object]:
+    """A definition as a document writes it; what is so by default is left out."""
+    entry: dict[str, object] = {}
+    for key in KEYS:
+        value = getattr(definition, key.field)
+        if key.field not in DEFAULTS or value != DEFAULTS[key.field]:
+            entry[key.key] = _written(key, value)
+    if definition.headers:
+        entry["headers"] = exported_headers(definition.headers)
+    return entry
+
+
+def _written(key: Key, value: object) -> object:
+    if value is None or isinstance(value, bool):
+        return value
+    if key.is_duration and isinstance(value, int):
+        return format_duration(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return value if isinstance(value, int) else str(value)

@@ -1,0 +1,145 @@
+"""What applying documents would do: steps to show, a changeset to write, faults with their places.
+
+A plan is made from what the database holds now. Each section adds its part; nothing is written before all have.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from msgspec import Struct, field
+
+from mainspring.configuration.entries import Entry
+from mainspring.configuration.faults import Fault, Place
+from mainspring.configuration.reading import Path, Tree
+from mainspring.configuration.references import Resolver
+from mainspring.domain.changes import Act
+from mainspring.domain.endpoint import Endpoint, Job, Tenant
+from mainspring.domain.event import Event
+from mainspring.operations.configuring import same_jobs
+from mainspring.operations.endpoints import Desk
+from mainspring.ports import Changeset
+
+CREATE, CHANGE, ARCHIVE = "create", "change", "archive"
+
+
+class FieldChange(Struct, frozen=True):
+    """One field as it is and as it will be, both as a document writes them; secrets are masked."""
+
+    field: str
+    before: object
+    after: object
+
+
+class Step(Struct, frozen=True):
+    """Something that will be made, changed or archived."""
+
+    act: str
+    kind: str
+    name: str
+    fields: tuple[FieldChange, ...] = ()
+    renamed_from: str | None = None
+    write: Callable[[Desk], Awaitable[None]] | None = None  # for a section that is not written by the changeset
+
+
+class Wanted(Struct, frozen=True):
+    """One entry of a document."""
+
+    name: str
+    entry: Entry
+    source: str | None  # None: the document describes, but does not manage
+    tree: Tree
+    path: Path
+
+    def at(self, *keys: str | int) -> Place:
+        return self.tree.at((*self.path, *keys))
+
+    @property
+    def place(self) -> Place:
+        return self.tree.key(self.path)
+
+
+class Options(Struct, frozen=True):
+    """How documents are applied: who may be asked for secrets, what becomes of what they no longer describe."""
+
+    resolve: Resolver
+    prune: bool = False
+    take_over: bool = False
+
+
+class Plan(Struct):
+    """Filled in by the sections, in their order."""
+
+    desk: Desk
+    now: datetime
+    tenant: Tenant
+    options: Options
+    sources: frozenset[str]
+    jobs: dict[str, Job]  # by name, as they will be
+    endpoints: list[Endpoint]  # as they are, not archived
+    seen_jobs: dict[str, Job]  # by id, as they are
+    job_of: dict[str, str]  # endpoint id to job id, as it will be
+    steps: list[Step] = field(default_factory=list)
+    unchanged: int = 0
+    notes: list[str] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+    new_jobs: list[Job] = field(default_factory=list)
+    changed_jobs: list[Job] = field(default_factory=list)
+    acts: dict[str, Act] = field(default_factory=dict)
+    freed: list[str] = field(default_factory=list)
+    new_endpoints: list[Endpoint] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+    def fault(self, place: Place, message: str) -> None:
+        self.faults.append(Fault(place, message))
+
+    def may_manage(self, wanted: Wanted, kind: str, managed_by: str) -> bool:
+        """Whether a document may describe what is there; another source's things are taken over only when asked to."""
+        if not managed_by or wanted.source is None or managed_by == wanted.source or self.options.take_over:
+            return True
+        self.fault(
+            wanted.place,
+            f"{kind} {wanted.name!r} is managed by the source {managed_by!r}, and this is {wanted.source!r}; "
+            "take it out of one of the two, or apply with --take-over",
+        )
+        return False
+
+    def is_pruned(self, managed_by: str) -> bool:
+        """Whether something that no document describes any more was described by a source of these."""
+        return self.options.prune and managed_by in self.sources
+
+    def changeset(self) -> Changeset:
+        return Changeset(
+            new_jobs=self.new_jobs,
+            changed_jobs=self.changed_jobs,
+            acts=self.acts,
+            freed=self.freed,
+            new_endpoints=self.new_endpoints,
+            events=self.events,
+            check_jobs=same_jobs(self.seen_jobs),
+        )
+
+
+class Exported(Struct, frozen=True):
+    """One thing as a document describes it, without what is so by default."""
+
+    source: str
+    name: str
+    entry: dict[str, object]
+
+
+class Section(Protocol):
+    """One top-level key of a document. To add one: a module with a class like this, and a line in `sections.py`."""
+
+    key: str  # in the document: `endpoints`
+    entry: type[Entry]  # what stands under a name
+
+    async def plan(self, plan: Plan, wanted: Sequence[Wanted]) -> None:
+        """Add steps, and what they write, for everything that is not as wanted; faults are added, not raised."""
+
+    async def prune(self, plan: Plan, wanted: Sequence[Wanted]) -> None:
+        """Archive what is managed and no longer wanted; called in the opposite order: users go before the used."""
+
+    async def export(self, desk: Desk) -> list[Exported]:
+        """Everything there is, by name."""

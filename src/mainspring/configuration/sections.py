@@ -1,0 +1,7 @@
+"""Every section of a document, in the order in which they build on each other. A new kind of thing gets a line here."""
+
+from mainspring.configuration.endpoints import EndpointSection
+from mainspring.configuration.jobs import JobSection
+from mainspring.configuration.planning import Section
+
+SECTIONS: tuple[Section, ...] = (JobSection(), EndpointSection())

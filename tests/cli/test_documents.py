@@ -1,0 +1,133 @@
+"""`apply`, `diff`, `export` and `schema`, as somebody with a file in a folder meets them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.shell import Shell
+
+ONE = "endpoints:\n  health:\n    url: https://example.com/health\n    every: 30s\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.yaml"
+    path.write_text(ONE)
+    return path
+
+
+def test_plan_is_shown_then_done_then_nothing_is_left(any_shell: Shell, file: Path) -> None:
+    planned = any_shell.ok("apply", str(file), "--dry-run")
+    assert planned == (
+        "+ job default\n+ endpoint health\n    url: https://example.com/health\n    every: 30s\nwould be: 2 created\n"
+    )
+
+    assert any_shell.ok("apply", str(file)).endswith("\n2 created\n")
+    assert any_shell.ok("apply", str(file)) == "nothing to change: 1 unchanged\n"
+
+
+def test_diff_ends_with_2_when_something_would_change_and_with_0_when_not(shell: Shell, file: Path) -> None:
+    assert shell("diff", str(file)).exit_code == 2
+    shell.ok("apply", str(file))
+    assert shell("diff", str(file)).exit_code == 0
+    file.write_text(ONE.replace("30s", "1m"))
+
+    changed = shell("diff", str(file))
+
+    assert (changed.exit_code, changed.stdout) == (
+        2,
+        "~ endpoint health\n    every: 30s -> 1m\nwould be: 1 changed\n",
+    )
+
+
+def test_report_as_json(shell: Shell, file: Path) -> None:
+    shell.ok("apply", str(file))
+    file.write_text(ONE.replace("30s", "1m"))
+
+    assert shell.json("apply", str(file)) == {
+        "written": True,
+        "sources": ["shop"],
+        "counts": {"created": 0, "changed": 1, "archived": 0, "unchanged": 0},
+        "steps": [
+            {
+                "act": "change",
+                "kind": "endpoint",
+                "name": "health",
+                "renamed_from": None,
+                "fields": [{"field": "every", "before": "30s", "after": "1m"}],
+            }
+        ],
+        "notes": [],
+    }
+
+
+def test_faults_are_shown_with_their_lines_and_nothing_is_done(shell: Shell, file: Path) -> None:
+    file.write_text(ONE.replace("every", "evry"))
+
+    refused = shell("apply", str(file))
+
+    assert refused.exit_code == 1
+    assert refused.stderr == (
+        f"{file}:4:5: unknown key 'evry', did you mean 'every'?\n"
+        "  4 |     evry: 30s\n    |     ^^^^\nerror: 1 fault; nothing was changed\n"
+    )
+    assert shell.json("endpoint", "list") == []
+
+
+def test_faults_as_json_have_their_places(shell: Shell, file: Path) -> None:
+    file.write_text(ONE.replace("every", "evry"))
+
+    refused = shell("apply", str(file), "-o", "json")
+
+    (fault,) = json.loads(refused.stderr)["error"]["faults"]
+    assert (fault["line"], fault["column"], fault["file"]) == (4, 5, str(file))
+
+
+def test_export_piped_into_apply_changes_nothing(any_shell: Shell, file: Path) -> None:
+    any_shell.ok("apply", str(file))
+    any_shell.add("mine", "--secret-header", "X-Key: s3cret")
+    exported = any_shell.ok("export")
+
+    assert "s3cret" not in exported
+    assert any_shell.ok("apply", "-", "--prune", stdin=exported) == "nothing to change: 2 unchanged\n"
+
+
+def test_folder_is_all_of_its_documents(shell: Shell, tmp_path: Path) -> None:
+    folder = tmp_path / "conf"
+    folder.mkdir()
+    (folder / "a.yaml").write_text(ONE)
+    (folder / "b.yml").write_text(ONE.replace("health", "other"))
+    (folder / "notes.txt").write_text("not: [yaml")
+    (folder / ".hidden.yaml").write_text("not: [yaml")
+
+    shell.ok("apply", str(folder))
+
+    assert [(each["name"], each["managed_by"]) for each in shell.json("endpoint", "list")] == [
+        ("health", "a"),
+        ("other", "b"),
+    ]
+
+
+def test_what_cannot_be_read_is_a_fault(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+
+    assert "cannot be read: No such file or directory" in shell("apply", str(tmp_path / "no.yaml")).stderr
+    assert "the folder has no document; they end in .yaml or .yml" in shell("apply", str(tmp_path / "empty")).stderr
+    assert "not UTF-8 text" in shell("apply", "-", stdin=b"\xff\xfe").stderr
+
+
+def test_edit_by_hand_of_a_managed_endpoint_is_allowed_with_a_warning(shell: Shell, file: Path) -> None:
+    shell.ok("apply", str(file))
+
+    edited = shell("endpoint", "edit", "health", "--every", "1m")
+
+    assert edited.exit_code == 0
+    assert edited.stderr == (
+        "note: 'health' is managed by the configuration source 'shop'; the next `mainspring apply` of it undoes this\n"
+    )
+    assert "managed by" in shell.ok("endpoint", "show", "health")
+
+
+def test_schema_is_json(shell: Shell) -> None:
+    assert json.loads(shell.ok("schema"))["title"] == "Mainspring configuration"
