@@ -42,6 +42,8 @@ LOG_EVENTS = {
     "dispatcher started": "Effects of workflows are sent from now on.",
     "dispatcher stopped": "It ended; what was not answered is sent again, or closed as unknown, by another.",
     "effect failed inside": "Sending an effect raised where it should have returned; recorded as a failure.",
+    "configuration applied": "Documents of the watched folder were applied.",
+    "configuration refused": "A document of the watched folder is broken; what was applied before stays.",
     "loop blocked": "The event loop did not get its turn for a while.",
     "request": "A request was answered: method, path, status, who asked, how long it took.",
     "request failed": "A mistake of ours in a request; its answer names the same request id.",

@@ -193,10 +193,8 @@ class EndpointStore(Protocol):
 
 
 class Changeset(Struct, frozen=True):
-    """What one application of configuration changes; `acts` are by endpoint id, `freed` give up their names.
-
-    `check_jobs` gets the tenant's jobs before anything is written, and raises where they are not as they should be.
-    """
+    """What one application of configuration changes. `acts` are by endpoint id, `freed` give up their names, and
+    `check_jobs` gets the tenant's jobs before anything is written, to raise where they are not as they should be."""
 
     new_jobs: Sequence[Job] = ()
     changed_jobs: Sequence[Job] = ()

@@ -161,6 +161,12 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     allow_apprise: bool = Field(
         default=False, description="Let alerts go through apprise, which the address guard does not hold back."
     )
+    config_dir: Path | None = Field(
+        default=None, description="Folder of documents that `serve` applies at its start and whenever they change."
+    )
+    config_prune: bool = Field(
+        default=False, description="Whether what the documents of config_dir no longer describe is archived."
+    )
     log_format: Literal["auto", "json", "console"] = Field(
         default="auto", description="Log lines as JSON, or for people; auto: JSON unless on a terminal."
     )

@@ -473,12 +473,14 @@ def open_web(
     from mainspring.api.app import make_app
     from mainspring.api.context import Context
     from mainspring.api.server import WebServer
+    from mainspring.configuration.watcher import watch
     from mainspring.mcp.transports import WebDoor
 
     def desk(tenant_id: str, actor: str) -> Desk:
         return replace(running.desk, tenant_id=tenant_id, actor=actor)
 
     checks = {"database": running.check_database}
+    watchers = watch(replace(running.desk, actor="config_dir"), settings.config_dir, prune=settings.config_prune)
     context = Context(
         running.stores,
         desk,
@@ -489,12 +491,13 @@ def open_web(
         notices.feed,
         notices.messengers,
         open_locksmith(),
+        {"config_dir": each.check for each in watchers},  # noqa: B035  # one, or none
     )
     app = make_app(context)
     assistants = WebDoor(admit, desk, running.caller)
     app.router.routes.insert(0, Route("/mcp", assistants))
     web = WebServer(app, settings.host, settings.port, on_ready, notices.feed.stop, settings.trusted_proxies)
     try:
-        yield [web, assistants]
+        yield [web, assistants, *watchers]
     finally:
         web.close()

@@ -27,3 +27,4 @@ class Context(Struct, frozen=True):
     feed: Feed
     messengers: Mapping[ChannelKind, Messenger]
     locksmith: Locksmith
+    remarks: Mapping[str, Check] = {}  # told at /readyz, but no reason not to be ready

@@ -1,5 +1,6 @@
 """The section `endpoints`: one thing to call each, and when."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from mainspring.domain.run import Header
 from mainspring.operations.configuring import archive_act, edit_act, live_endpoints, plan_endpoint
 from mainspring.operations.endpoints import Desk, checked_definition
 
+TURN_EVERY = 50  # so many take some 20 ms; a process that serves and schedules has other things to do too
 FAULTS_MAX = 20  # of one endpoint; more than it has fields
 # A value that is surely good, to go on with after a fault: so that the next one is found too.
 HARMLESS: dict[str, dict[str, object]] = {
@@ -72,7 +74,9 @@ class EndpointSection:
     async def plan(self, plan: Plan, wanted: Sequence[Wanted]) -> None:
         by_name = {endpoint.name: endpoint for endpoint in plan.endpoints}
         names = {each.name for each in wanted}
-        for each in wanted:
+        for number, each in enumerate(wanted):
+            if number % TURN_EVERY == 0:
+                await asyncio.sleep(0)
             before = each.entry.renamed_from
             old = by_name.get(each.name)
             if old is None and before is not None and before not in names:

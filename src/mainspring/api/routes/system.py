@@ -20,6 +20,7 @@ async def readyz(request: Request) -> JSONResponse:
     context: Context = request.app.state.context
     results = {name: await check() for name, check in context.checks.items()}
     ready = all(result is None for result in results.values())
+    results |= {name: await check() for name, check in context.remarks.items()}
     body = {"status": "ready" if ready else "not ready", "checks": {n: r or "ok" for n, r in results.items()}}
     return JSONResponse(body, status_code=200 if ready else 503)
 
