@@ -8,7 +8,6 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from itertools import count
 from random import Random
 from secrets import token_hex
@@ -280,23 +279,16 @@ async def _prepare(stores: Stores, settings: Settings, key_id: str) -> None:
 
 def never_called(host: str) -> str | None:
     """Why this host is never called, whatever an operator allows; None: it may be, or its name must be looked up."""
-    return _verdict(host, (ip_network("0.0.0.0/0"), ip_network("::/0")))
+    from mainspring.outbound.guard import ANYWHERE, judge_name
+
+    return judge_name(host, ANYWHERE)
 
 
 def judge_host(settings: Settings, host: str) -> str | None:
     """Why calls to this host will be blocked, as far as its name tells before it is looked up; None: nothing seen."""
-    return _verdict(host, settings.allow_cidrs)
+    from mainspring.outbound.guard import judge_name
 
-
-def _verdict(host: str, allowed: tuple[IPv4Network | IPv6Network, ...]) -> str | None:
-    from mainspring.outbound.guard import AddressGuard
-
-    address = "127.0.0.1" if host == "localhost" or host.endswith(".localhost") else host.strip("[]")
-    try:
-        ip_address(address)
-    except ValueError:  # a name: only whoever calls it learns where it leads
-        return None
-    return AddressGuard(allowed).verdict(address)
+    return judge_name(host, settings.allow_cidrs)
 
 
 def new_signing_secret() -> str:

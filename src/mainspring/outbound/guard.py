@@ -162,3 +162,16 @@ class AddressGuard:
         if (reason := self._judge_v4(inner, port)) is not None:
             return f"{form}: {reason}"
         return None if is_allowed else f"{form}; such forms are not called ({wrapper.network})"
+
+
+ANYWHERE = (IPv4Network("0.0.0.0/0"), IPv6Network("::/0"))
+
+
+def judge_name(host: str, allowed: tuple[IPv4Network | IPv6Network, ...]) -> str | None:
+    """The verdict on an address or on this machine's own name; None for other names: who calls one learns where to."""
+    address = "127.0.0.1" if host == "localhost" or host.endswith(".localhost") else host.strip("[]")
+    try:
+        ip_address(address)
+    except ValueError:
+        return None
+    return AddressGuard(allowed).verdict(address)
