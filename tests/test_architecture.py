@@ -25,14 +25,15 @@ FORBIDDEN_NAMES = frozenset(
 )
 
 # Room -> rooms it may import. A room is a folder or module directly under `mainspring`; new ones get a row here.
-INNER = frozenset({"domain", "workflow", "ports", "mailroom", "workflow_ports"})
+INNER = frozenset({"domain", "workflow", "ports", "planner_ports", "mailroom", "workflow_ports"})
 DOOR = INNER | {"operations", "settings", "observe", "shapes", "words", "feed", "configuration"}
 ROOMS: dict[str, frozenset[str]] = {
     "domain": frozenset(),
     "workflow": frozenset({"domain"}),
-    "ports": frozenset({"domain", "workflow", "mailroom", "workflow_ports"}),
+    "ports": frozenset({"domain", "workflow", "mailroom", "planner_ports", "workflow_ports"}),
     "mailroom": frozenset({"domain"}),  # the ports of notification, apart because ports.py is full
     "workflow_ports": frozenset({"domain", "workflow"}),  # the ports of workflows, which would be too many for one page
+    "planner_ports": frozenset({"domain", "workflow"}),  # the seams of the planner, a page of their own
     "failpoints": frozenset(),  # where tests may make a process fail
     "stores": INNER | {"failpoints"},
     "outbound": INNER | {"failpoints"},
@@ -46,8 +47,18 @@ ROOMS: dict[str, frozenset[str]] = {
     "words": INNER | {"shapes"},  # instants, hints and decisions as the sentences that all doors give out
     "api": DOOR,
     "mcp": DOOR,
-    "cli": DOOR | {"wiring", "client", "simulation"},
-    "wiring": DOOR | {"flow_wiring", "stores", "outbound", "workers", "api", "mcp"},  # the one place where wires meet
+    "cli": DOOR | {"wiring", "planner_wiring", "client", "simulation"},
+    "wiring": DOOR
+    | {
+        "flow_wiring",
+        "stores",
+        "outbound",
+        "workers",
+        "api",
+        "mcp",
+        "planner_wiring",
+    },  # the one place where wires meet
+    "planner_wiring": DOOR | {"wiring", "outbound", "workers"},  # its page for the planner
     "flow_wiring": DOOR | {"outbound", "workers"},  # the wires of workflows
     "simulation": DOOR | {"workers", "wiring"},
     "reference": DOOR | {"api", "mcp", "cli", "wiring", "bindings"},  # writes docs/reference from what doors declare

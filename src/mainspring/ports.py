@@ -19,13 +19,12 @@ from mainspring.domain.changes import Act, Change
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus, Tenant
 from mainspring.domain.event import Event, StoredEvent
-from mainspring.domain.firing import RuleState
 from mainspring.domain.health import Result
 from mainspring.domain.looking import EndpointLook, RunLook, RunPage, StateCount
-from mainspring.domain.rulebook import Decisions, Facts, Page, StoredRule, Want
 from mainspring.domain.run import Body, Outcome, Request, Run, RunStatus
 from mainspring.domain.settling import Finished
 from mainspring.mailroom import OutboxStore, SubscriptionStore
+from mainspring.planner_ports import PlannerStore, SessionStore
 from mainspring.workflow_ports import FlowStores
 
 # The address that the request in hand came from, for the audit trail; a door sets it, a store reads it.
@@ -436,50 +435,6 @@ class AuditStore(Protocol):
         """Follow a chain from its first entry to its head: how far it goes, or the first entry that does not fit."""
 
 
-class KnownRule(Struct, frozen=True):
-    """A rule, the endpoint it belongs to ("" for the whole job), and what it remembers, by endpoint."""
-
-    stored: StoredRule
-    owner: str
-    states: dict[str, RuleState]
-
-
-class PlannerStore(Protocol):
-    """Rules, and the finished runs they have not judged yet. Each finished run is judged once, by whomever."""
-
-    async def next_page(self, limit: int) -> Page | None:
-        """Finished runs of up to `limit` transactions after the cursor; None where there is no rule or no new one.
-
-        A page without runs only moves the cursor on.
-        """
-
-    async def facts(self, wants: Sequence[Want]) -> Facts:
-        """The newest results, newest first, and the health of endpoints; test runs do not count."""
-
-    async def commit_page(self, page: Page, decisions: Decisions) -> bool:
-        """Move the cursor past the page, apply the firings to locked rows, write what rules remember: all or nothing.
-
-        False: another planner moved the cursor first, and nothing was written.
-        """
-
-    async def wait_for_runs(self, timeout_s: float) -> None:
-        """Return soon after something was recorded, or after `timeout_s`. It may also return for nothing."""
-
-    async def add_rules(self, rules: Sequence[StoredRule], event: Event) -> None:
-        """Raises Conflict where the owner has a rule of that name. They judge runs that finish from now on."""
-
-    async def remove_rules(self, tenant_id: str, ids: Sequence[str], event: Event) -> int:
-        """How many were there."""
-
-    async def rules(self, tenant_id: str, job_id: str | None = None) -> list[KnownRule]:
-        """In the order in which they were written."""
-
-    async def modes(self) -> dict[str, str]:
-        """Where the planner is in shadow mode or off: `all`, `tenant:ID` or `endpoint:ID`."""
-
-    async def set_mode(self, scope: str, mode: str, event: Event) -> None: ...
-
-
 class Stores(Struct, frozen=True):
     """The ports of one opened database, and how to close it."""
 
@@ -497,3 +452,4 @@ class Stores(Struct, frozen=True):
     subscriptions: SubscriptionStore
     outbox: OutboxStore
     flows: FlowStores
+    sessions: SessionStore

@@ -132,6 +132,18 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     keep_executions: Duration = Field(
         default=timedelta(days=365), description="How long executions are kept after they ended."
     )
+    model: str = Field(
+        default="",
+        description="Language model that advises: `openai:NAME`, `anthropic:NAME`, `google:NAME`; empty: rules alone.",
+    )
+    model_url: str = Field(
+        default="", description="Base URL of its server, e.g. `http://127.0.0.1:11434/v1`; default: the provider's."
+    )
+    model_key: str = Field(default="", description="Key of its server.")
+    model_session_tokens: int = Field(default=50_000, ge=1_000, description="Tokens that one session may use.")
+    model_session_timeout: Duration = Field(default=timedelta(seconds=60), description="How long one session may take.")
+    model_price_in: float = Field(default=0.0, ge=0, description="Dollars per million input tokens, for estimates.")
+    model_price_out: float = Field(default=0.0, ge=0, description="Dollars per million output tokens, for estimates.")
     host: str = Field(default="127.0.0.1", description="Address that `serve` listens on.")
     port: int = Field(default=8080, ge=0, le=65_535, description="Port that `serve` listens on; 0 picks a free one.")
     public_url: str = Field(

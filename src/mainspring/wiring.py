@@ -124,6 +124,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
     from mainspring.stores.sqlite.planner import SqlitePlanner
     from mainspring.stores.sqlite.runs import SqliteRuns
     from mainspring.stores.sqlite.schedule import SqliteSchedule
+    from mainspring.stores.sqlite.sessions import SqliteSessions
     from mainspring.stores.sqlite.ticks import SqliteEffects, SqliteTicks
     from mainspring.stores.sqlite.upkeep import SqliteUpkeep
     from mainspring.stores.sqlite.workflows import SqliteLogs, SqliteWorkflows
@@ -144,6 +145,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
         SqliteSubscriptions(database),
         SqliteOutbox(database),
         FlowStores(SqliteWorkflows(database), SqliteTicks(database), SqliteLogs(database), SqliteEffects(database)),
+        SqliteSessions(database),
     )
 
 
@@ -157,6 +159,7 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
     from mainspring.stores.postgres.planner import PostgresPlanner
     from mainspring.stores.postgres.runs import PostgresRuns
     from mainspring.stores.postgres.schedule import PostgresSchedule
+    from mainspring.stores.postgres.sessions import PostgresSessions
     from mainspring.stores.postgres.ticks import PostgresEffects, PostgresTicks
     from mainspring.stores.postgres.upkeep import PostgresUpkeep
     from mainspring.stores.postgres.workflows import PostgresLogs, PostgresWorkflows
@@ -179,6 +182,7 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
         FlowStores(
             PostgresWorkflows(database), PostgresTicks(database), PostgresLogs(database), PostgresEffects(database)
         ),
+        PostgresSessions(database),
     )
 
 
@@ -349,6 +353,7 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
     """The scheduler, the planner and the janitor of one process, ready to be supervised."""
     from mainspring.flow_wiring import open_flows
     from mainspring.observe import Metrics
+    from mainspring.planner_wiring import open_analysts
     from mainspring.workers.janitor import Janitor, JanitorOptions
     from mainspring.workers.planner import Planner
     from mainspring.workers.scheduler import Scheduler, SchedulerOptions
@@ -377,20 +382,10 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
         try:
             janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics)
             planner = Planner(stores.planner, metrics, options.worker)
-            yield Running((scheduler, planner, janitor, *flows), desk, caller, metrics)
+            analysts = open_analysts(settings, desk)
+            yield Running((scheduler, planner, *analysts, janitor, *flows), desk, caller, metrics)
         finally:
             await caller.aclose()
-
-
-async def run_planner(settings: Settings, on_ready: Callable[[], None]) -> None:
-    """A planner alone, as a process of its own, until a signal comes."""
-    from mainspring.observe import Metrics
-    from mainspring.workers.planner import Planner
-    from mainspring.workers.supervisor import supervise
-
-    async with open_desk(settings, actor="planner") as desk:
-        on_ready()
-        await supervise([Planner(desk.stores.planner, Metrics(), worker_name())])
 
 
 class Notices(Struct, frozen=True):

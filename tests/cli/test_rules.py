@@ -67,3 +67,14 @@ def test_mode_is_shown_and_set(shell: Shell) -> None:
 
     assert shell.ok("planner", "mode", "health", "shadow").endswith(": shadow\n")
     assert shell.ok("planner", "mode", "all", "off").startswith("all: off\n")
+
+
+def test_without_a_model_everything_else_works_and_says_how_to_add_one(shell: Shell) -> None:
+    shell.add("health")
+
+    assert "set MAINSPRING_MODEL to" in shell.refused("planner", "look", "health", code=78)
+    assert shell.ok("sessions", "list") == "No session yet.\n"
+    assert "no session 'ses_1'" in shell.refused("sessions", "show", "ses_1", code=3)
+    assert "rules alone, which need no key" in shell("doctor").stdout
+    shell.env["MAINSPRING_MODEL"] = "small"
+    assert "names no model" in shell("doctor").stdout

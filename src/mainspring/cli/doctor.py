@@ -43,7 +43,7 @@ def doctor(output: OutputOption = Output.TABLE) -> None:
     the networks that may be called. Ends with 1 when something is wrong.
     """
     settings = current_settings()
-    findings = [*_program(), *_data_dir(settings), *complete(_database(settings))]
+    findings = [*_program(), *_model(settings), *_data_dir(settings), *complete(_database(settings))]
     if output is Output.JSON:
         show_json([finding._asdict() for finding in findings])
     else:
@@ -64,6 +64,22 @@ def _show(findings: list[Finding]) -> None:
         say(f"{errors} error{'' if errors == 1 else 's'}, {warnings} warning{'' if warnings == 1 else 's'}.")
     else:
         say("All is well.")
+
+
+def _model(settings: "Settings") -> Iterator[Finding]:
+    if not settings.model:
+        how = "for a model too, set MAINSPRING_MODEL=openai:NAME and MAINSPRING_MODEL_KEY, or MAINSPRING_MODEL_URL"
+        yield Finding("planner", OK, f"rules alone, which need no key; {how}")
+        return
+    from mainspring.domain.errors import Misconfigured
+    from mainspring.planner_wiring import configured_model
+
+    try:
+        configured_model(settings)
+    except Misconfigured as fault:
+        yield Finding("planner", ERROR, str(fault), "correct the setting, or unset MAINSPRING_MODEL for rules alone")
+    else:
+        yield Finding("planner", OK, f"rules, and the model {settings.model}")
 
 
 def _program() -> Iterator[Finding]:

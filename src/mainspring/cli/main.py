@@ -24,6 +24,7 @@ from mainspring.cli import (
     rules,
     run,
     serving,
+    sessions,
     simulating,
     tenant,
     user,
@@ -66,6 +67,7 @@ app.add_typer(job.app, name="job")
 app.add_typer(endpoint.app, name="endpoint")
 app.add_typer(hint.app, name="hint")
 app.add_typer(rules.app, name="rules")
+app.add_typer(sessions.app, name="sessions")
 app.command("runs")(run.runs)
 app.add_typer(run.app, name="run")
 app.command("simulate")(simulating.simulate)

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring import __version__
+from mainspring.cli.arguments import EndpointName
 from mainspring.cli.configuration import masked
 from mainspring.cli.door import Door, OutputOption, ask, complete, current_settings
 from mainspring.cli.screen import Output, say, show_json
+from mainspring.cli.sessions import session_shape, show_session
+from mainspring.domain.errors import Conflict, Misconfigured
 
 if TYPE_CHECKING:
+    from mainspring.domain.session import Session
     from mainspring.operations.endpoints import Desk
     from mainspring.settings import Settings
 
@@ -32,6 +36,36 @@ def run() -> None:
     `serve` and `scheduler` have one already; any number of them may share one PostgreSQL.
     """
     complete(_plan(current_settings()))
+
+
+@app.command("look")
+def look(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
+    """Let the model look at an endpoint now, whether it is due or not."""
+    from mainspring.operations.endpoints import find_endpoint
+    from mainspring.planner_wiring import open_analyst
+
+    settings = current_settings()
+    if not settings.model:
+        raise Misconfigured(
+            "no model is configured; set MAINSPRING_MODEL to openai:NAME, anthropic:NAME or google:NAME, and "
+            "MAINSPRING_MODEL_KEY or MAINSPRING_MODEL_URL; rules work without one",
+            setting="MAINSPRING_MODEL",
+        )
+
+    async def work(desk: "Desk") -> "Session | None":
+        return await open_analyst(settings, desk).look(await find_endpoint(desk, name))
+
+    session = ask(work)
+    if session is None:
+        raise Conflict(
+            f"endpoint {name!r} is being looked at right now, or its job is not active; try again in a moment",
+            kind="endpoint",
+            name=name,
+        )
+    if output is Output.JSON:
+        show_json(session_shape(session, name))
+    else:
+        show_session(session, name)
 
 
 @app.command("mode")
@@ -66,7 +100,7 @@ def mode(
 
 async def _plan(settings: "Settings") -> None:
     from mainspring.observe import set_up_logging
-    from mainspring.wiring import run_planner
+    from mainspring.planner_wiring import run_planner
 
     def greet() -> None:
         say(f"Mainspring {__version__} planner")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mainspring.operations.endpoints import Desk
     from mainspring.operations.rules import Owner, Tested
-    from mainspring.ports import KnownRule
+    from mainspring.planner_ports import KnownRule
 
 app = Door("Rules: what happens when responses say something.")
 
@@ -103,7 +103,7 @@ def add(
     _one_owner(endpoint, job)
 
     async def work(desk: "Desk") -> list["KnownRule"]:
-        from mainspring.ports import KnownRule
+        from mainspring.planner_ports import KnownRule
 
         owner = await find_owner(desk, endpoint, job)
         return [KnownRule(each, owner.name or "", {}) for each in await add_rules(desk, owner, documents)]

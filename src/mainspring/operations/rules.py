@@ -22,7 +22,8 @@ from mainspring.domain.rulebook import (
 )
 from mainspring.domain.rules import HISTORY_MAX, RULES_MAX, Rule, check_rule, read_rule
 from mainspring.operations.endpoints import Desk, find_endpoint
-from mainspring.ports import EndpointFilter, KnownRule
+from mainspring.planner_ports import KnownRule
+from mainspring.ports import EndpointFilter
 
 MEMBERS_MAX = 10_000
 TEST_RUNS_MAX = 1_000

@@ -18,7 +18,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.rulebook import Decisions, Page, decide, want
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
-from mainspring.ports import PlannerStore
+from mainspring.planner_ports import PlannerStore
 
 PAGE_MAX = 20  # transactions, of up to some hundred finished runs each
 TICK_S = 5.0

@@ -33,6 +33,7 @@ from mainspring.stores.rows import (
     STATE_IN_SQL,
     qualified,
 )
+from mainspring.stores.sessions import ANALYSIS_COLUMNS
 
 PACKAGE = "mainspring.stores.postgres"
 CHANNEL = "mainspring"
@@ -132,6 +133,8 @@ _QUERIES = load_queries(
         "event_arrays": _arrays("event", EVENT_COLUMNS),
         "job_columns": ", ".join(JOB_COLUMNS),
         "job_parameters": _parameters(JOB_COLUMNS),
+        "analysis_columns": ", ".join(ANALYSIS_COLUMNS),
+        "analysis_parameters": _parameters(ANALYSIS_COLUMNS),
         **ACCOUNT_FRAGMENTS,
     },
 )

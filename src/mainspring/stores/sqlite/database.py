@@ -40,6 +40,7 @@ from mainspring.stores.rows import (
     STATE_IN_SQL,
     qualified,
 )
+from mainspring.stores.sessions import ANALYSIS_COLUMNS
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -93,6 +94,8 @@ QUERIES = load_queries(
         "event_parameters": _parameters(EVENT_COLUMNS),
         "job_columns": ", ".join(JOB_COLUMNS),
         "job_parameters": _parameters(JOB_COLUMNS),
+        "analysis_columns": ", ".join(ANALYSIS_COLUMNS),
+        "analysis_parameters": _parameters(ANALYSIS_COLUMNS),
         **ACCOUNT_FRAGMENTS,
     },
 )

@@ -1,0 +1,137 @@
+"""`mainspring sessions ...`: what a language model saw, said and did."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.door import Door, OutputOption, ask
+from mainspring.cli.screen import Output, say, show_json
+from mainspring.cli.sights import names_of
+from mainspring.cli.table import Column, show_fields, show_table
+from mainspring.domain.errors import NotFound
+from mainspring.shapes import instant
+from mainspring.words import clock, took
+
+if TYPE_CHECKING:
+    from mainspring.domain.session import Session, TokenUsage
+    from mainspring.operations.endpoints import Desk
+
+app = Door("Sessions: what a language model saw, said and did.")
+
+
+@app.command("list")
+def list_sessions(
+    endpoint: Annotated[str | None, typer.Argument(metavar="[ENDPOINT]", help="Of this endpoint alone.")] = None,
+    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1000, help="The newest so many.")] = 20,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List sessions, newest first, and what was spent this month."""
+    from mainspring.operations.endpoints import find_endpoint
+
+    async def work(desk: "Desk") -> tuple[list["Session"], dict[str, str], "TokenUsage"]:
+        only = None if endpoint is None else (await find_endpoint(desk, endpoint)).id
+        found = await desk.stores.sessions.sessions(desk.tenant_id, only, None, count)
+        names = await names_of(desk, {session.endpoint_id for session in found})
+        return found, names, await desk.stores.sessions.token_usage(desk.tenant_id)
+
+    found, names, usage = ask(work)
+    if output is Output.JSON:
+        sessions = [session_shape(session, names.get(session.endpoint_id, "")) for session in found]
+        show_json(
+            {"sessions": sessions, "month": usage.month, "tokens": usage.tokens, "cost_usd": usage.cost_micros / 1e6}
+        )
+        return
+    rows = [
+        (
+            clock(session.started_at),
+            session.id,
+            names.get(session.endpoint_id, "-"),
+            session.status if session.mode == "live" else f"{session.status} (shadow)",
+            str(session.tokens_in + session.tokens_out),
+            ", ".join(call.tool for call in session.detail.tool_calls) or "-",
+            session.detail.reasoning or session.detail.note,
+        )
+        for session in found
+    ]
+    columns = (
+        Column("AT"), Column("SESSION"), Column("ENDPOINT", can_cut=True), Column("STATUS"), Column("TOKENS"),
+        Column("TOOLS", can_cut=True, spare=True), Column("REASONING", tail=True),
+    )  # fmt: skip
+    show_table(columns, rows, "No session yet.")
+    if usage.sessions:
+        say(f"{usage.month}: {usage.sessions} sessions, {usage.tokens} tokens, about ${usage.cost_micros / 1e6:.4f}")
+
+
+@app.command("show")
+def show(
+    session_id: Annotated[str, typer.Argument(metavar="SESSION", help="Id of the session.")],
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show one session: every tool call, the reasoning, the cost."""
+
+    async def work(desk: "Desk") -> tuple["Session", str]:
+        session = await desk.stores.sessions.session(desk.tenant_id, session_id)
+        if session is None:
+            raise NotFound("session", session_id)
+        names = await names_of(desk, {session.endpoint_id})
+        return session, names.get(session.endpoint_id, "")
+
+    session, name = ask(work)
+    if output is Output.JSON:
+        show_json(session_shape(session, name))
+    else:
+        show_session(session, name)
+
+
+def show_session(session: "Session", endpoint: str) -> None:
+    detail = session.detail
+    spent = f"{session.tokens_in} in, {session.tokens_out} out, about ${session.cost_micros / 1e6:.4f}"
+    fields = [
+        ("session", session.id),
+        ("endpoint", endpoint),
+        ("at", clock(session.started_at)),
+        ("status", session.status),
+        ("mode", session.mode),
+        ("model", session.model),
+        ("took", took(session.duration_ms)),
+        ("tokens", spent),
+        ("next analysis", clock(session.next_analysis_at)),
+    ]
+    optional = [
+        ("confidence", detail.confidence),
+        ("reasoning", detail.reasoning),
+        ("actions", detail.actions_taken),
+        ("note", detail.note),
+        ("warnings", ", ".join(detail.warnings)),
+    ]
+    show_fields([*fields, *((name, value) for name, value in optional if value)])
+    for call in detail.tool_calls:
+        arguments = ", ".join(f"{name}={value}" for name, value in call.arguments.items())
+        say(f"  {call.tool}({arguments})")
+        say(f"    {call.result[:500]}")
+
+
+def session_shape(session: "Session", endpoint: str) -> dict[str, object]:
+    detail = session.detail
+    return {
+        "id": session.id,
+        "endpoint": endpoint,
+        "at": instant(session.started_at),
+        "status": session.status,
+        "mode": session.mode,
+        "model": session.model,
+        "tokens_in": session.tokens_in,
+        "tokens_out": session.tokens_out,
+        "cost_usd": session.cost_micros / 1e6,
+        "duration_ms": session.duration_ms,
+        "next_analysis_at": instant(session.next_analysis_at),
+        "failures": session.failure_count,
+        "reasoning": detail.reasoning,
+        "actions_taken": detail.actions_taken,
+        "confidence": detail.confidence,
+        "warnings": list(detail.warnings),
+        "note": detail.note,
+        "tool_calls": [
+            {"tool": call.tool, "arguments": call.arguments, "result": call.result} for call in detail.tool_calls
+        ],
+    }

@@ -1,0 +1,135 @@
+"""Language models by way of pydantic-ai: OpenAI and whatever speaks like it, Anthropic, Google. One session at a time.
+
+Whatever a model or its server does wrong (errors, garbage, silence, endless talk) becomes a value. It is imported when
+a model is configured, and not before: the libraries below cost half a second and forty megabytes.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mainspring.domain.errors import Misconfigured
+from mainspring.domain.text import clean_text
+from mainspring.domain.toolbox import ToolSpec
+from mainspring.planner_ports import Budget, Conversation
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+FAULT_CHARS_MAX = 500
+OUTPUT_TOKENS_MAX = 4_000  # of one answer
+PROVIDERS = ("openai", "anthropic", "google")
+
+
+class PydanticAiModel:
+    def __init__(self, name: str, model: "Model[Any]", key: str = "") -> None:
+        self.name = name
+        self._model = model
+        self._key = key
+
+    async def converse(
+        self,
+        instructions: str,
+        prompt: str,
+        tools: Sequence[ToolSpec],
+        final: ToolSpec,
+        call: Callable[[str, dict[str, object]], Awaitable[str]],
+        budget: Budget,
+    ) -> Conversation:
+        from pydantic_ai import Agent, StructuredDict, Tool, ToolOutput, UsageLimits
+        from pydantic_ai.exceptions import IncompleteToolCall, UsageLimitExceeded
+        from pydantic_ai.usage import RunUsage
+
+        def tool(spec: ToolSpec) -> Tool[None]:
+            async def execute(**arguments: object) -> str:
+                return await call(spec.name, arguments)
+
+            return Tool.from_schema(execute, spec.name, spec.description, spec.schema, sequential=True)
+
+        answer = ToolOutput(StructuredDict(final.schema), name=final.name, description=final.description)
+        agent = Agent(
+            self._model,
+            instructions=instructions,
+            tools=[tool(spec) for spec in tools],
+            output_type=[answer, str],
+            retries=1,
+            model_settings={"max_tokens": OUTPUT_TOKENS_MAX, "timeout": budget.seconds},
+        )
+        limits = UsageLimits(
+            request_limit=budget.tool_calls + 2,
+            tool_calls_limit=budget.tool_calls,
+            total_tokens_limit=budget.tokens,
+        )
+        usage = RunUsage()
+        fault, spent, truncated, output = "", False, False, None
+        try:
+            async with self._model, asyncio.timeout(budget.seconds):  # its connections end with the session
+                result = await agent.run(prompt, usage_limits=limits, usage=usage)
+            output = result.output
+            truncated = result.response.finish_reason == "length"
+        except UsageLimitExceeded as limit:
+            fault, spent = self._words(limit), True
+        except TimeoutError:
+            fault, spent = f"no end within {budget.seconds:g} s", True
+        except IncompleteToolCall as cut:
+            fault, truncated = self._words(cut), True
+        except Exception as wrong:  # whatever a strange reply makes the library below raise is that reply's fault
+            fault = self._words(wrong)
+        return Conversation(
+            usage.input_tokens,
+            usage.output_tokens,
+            dict(output) if isinstance(output, dict) else None,
+            output if isinstance(output, str) else "",
+            truncated,
+            spent,
+            fault,
+        )
+
+    def _words(self, fault: BaseException) -> str:
+        """The fault in one line, without the key, should a server have sent it back."""
+        text = f"{type(fault).__name__}: {fault}"
+        return clean_text(text.replace(self._key, "[key]") if self._key else text, FAULT_CHARS_MAX)
+
+
+def open_model(name: str, url: str, key: str) -> PydanticAiModel:
+    """`openai:NAME`, `anthropic:NAME` or `google:NAME`; with a URL, any server that speaks like that provider."""
+    provider, _, model_name = name.partition(":")
+    if provider not in PROVIDERS or not model_name:
+        raise Misconfigured(
+            f"MAINSPRING_MODEL={name!r} names no model; write PROVIDER:MODEL with one of {', '.join(PROVIDERS)}, "
+            "for a local server openai:MODEL with MAINSPRING_MODEL_URL",
+            setting="MAINSPRING_MODEL",
+        )
+    if not key and not url:
+        raise Misconfigured(
+            f"MAINSPRING_MODEL={name!r} needs a key; set MAINSPRING_MODEL_KEY, or MAINSPRING_MODEL_URL for a server "
+            "of your own that wants none",
+            setting="MAINSPRING_MODEL_KEY",
+        )
+    try:
+        model = _model(provider, model_name, url or None, key or "none")
+    except ImportError as fault:
+        extra = {"openai": "ai"}.get(provider, provider)
+        raise Misconfigured(
+            f"MAINSPRING_MODEL={name!r} needs a library that is not installed ({fault.name}); "
+            f"install it with: pip install 'mainspring[{extra}]'",
+            setting="MAINSPRING_MODEL",
+        ) from None
+    return PydanticAiModel(name, model, key)
+
+
+def _model(provider: str, name: str, url: str | None, key: str) -> "Model[Any]":
+    if provider == "anthropic":
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+
+        return AnthropicModel(name, provider=AnthropicProvider(api_key=key, base_url=url))
+    if provider == "google":
+        from pydantic_ai.models.google import GoogleModel
+        from pydantic_ai.providers.google import GoogleProvider
+
+        return GoogleModel(name, provider=GoogleProvider(api_key=key, base_url=url))
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    return OpenAIChatModel(name, provider=OpenAIProvider(base_url=url, api_key=key))

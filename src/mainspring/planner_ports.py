@@ -1,0 +1,125 @@
+"""The planner's seams: rules and the runs they judge, a model's sessions, and the model itself.
+
+As in `ports`, each method is a written promise, and the behaviour suite in `tests/stores` runs on both databases.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.event import Event
+from mainspring.domain.firing import RuleState
+from mainspring.domain.rulebook import Decisions, Facts, Page, StoredRule, Want
+from mainspring.domain.session import Session, TokenUsage
+from mainspring.domain.toolbox import ToolSpec
+
+
+class KnownRule(Struct, frozen=True):
+    """A rule, the endpoint it belongs to ("" for the whole job), and what it remembers, by endpoint."""
+
+    stored: StoredRule
+    owner: str
+    states: dict[str, RuleState]
+
+
+class PlannerStore(Protocol):
+    """Rules, and the finished runs they have not judged yet. Each finished run is judged once, by whomever."""
+
+    async def next_page(self, limit: int) -> Page | None:
+        """Finished runs of up to `limit` transactions after the cursor; None where there is no rule or no new one.
+
+        A page without runs only moves the cursor on.
+        """
+
+    async def facts(self, wants: Sequence[Want]) -> Facts:
+        """The newest results, newest first, and the health of endpoints; test runs do not count."""
+
+    async def commit_page(self, page: Page, decisions: Decisions) -> bool:
+        """Move the cursor past the page, apply the firings to locked rows, write what rules remember: all or nothing.
+
+        False: another planner moved the cursor first, and nothing was written.
+        """
+
+    async def wait_for_runs(self, timeout_s: float) -> None:
+        """Return soon after something was recorded, or after `timeout_s`. It may also return for nothing."""
+
+    async def add_rules(self, rules: Sequence[StoredRule], event: Event) -> None:
+        """Raises Conflict where the owner has a rule of that name. They judge runs that finish from now on."""
+
+    async def remove_rules(self, tenant_id: str, ids: Sequence[str], event: Event) -> int:
+        """How many were there."""
+
+    async def rules(self, tenant_id: str, job_id: str | None = None) -> list[KnownRule]:
+        """In the order in which they were written."""
+
+    async def modes(self) -> dict[str, str]:
+        """Where the planner is in shadow mode or off: `all`, `tenant:ID` or `endpoint:ID`."""
+
+    async def set_mode(self, scope: str, mode: str, event: Event) -> None: ...
+
+
+class SessionStore(Protocol):
+    """A model's sessions: who may be looked at now, what was found, what was spent."""
+
+    async def claim_analyses(
+        self, worker: str, lease_ms: int, lookback_ms: int, limit: int, endpoint_id: str | None = None
+    ) -> list[str]:
+        """Lease endpoints that are due for analysis to `worker`; no endpoint is ever leased to two at once.
+
+        Due is who ran within the look-back or has been looked at before, and: was never looked at, or its next analysis
+        has come, or fails more often in a row than then, or recovered since. Only what has a description, itself or its
+        job, in active jobs. With `endpoint_id`, that one, due or not.
+        """
+
+    async def record_session(self, session: Session, worker: str, event: Event) -> None:
+        """Keep a session, end the lease, say when the next one is due, and count its tokens for the month."""
+
+    async def sessions(
+        self, tenant_id: str, endpoint_id: str | None = None, before_id: str | None = None, limit: int = 50
+    ) -> list[Session]:
+        """Newest first."""
+
+    async def session(self, tenant_id: str, session_id: str) -> Session | None: ...
+
+    async def token_usage(self, tenant_id: str) -> TokenUsage:
+        """Of this month, by the store's clock."""
+
+    async def owner_of(self, endpoint_id: str) -> Endpoint | None:
+        """An endpoint by its id alone: its tenant is not known yet."""
+
+
+class Budget(Struct, frozen=True):
+    """What one session may spend."""
+
+    tool_calls: int
+    tokens: int
+    seconds: float
+
+
+class Conversation(Struct, frozen=True):
+    """How a session with a model went. `final` are the arguments of its last tool, None if it never came to that."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    final: dict[str, object] | None = None
+    text: str = ""
+    is_truncated: bool = False
+    is_spent: bool = False  # a budget ended it
+    fault: str = ""  # what the model or its server did wrong
+
+
+class LanguageModel(Protocol):
+    name: str
+
+    async def converse(
+        self,
+        instructions: str,
+        prompt: str,
+        tools: Sequence[ToolSpec],
+        final: ToolSpec,
+        call: Callable[[str, dict[str, object]], Awaitable[str]],
+        budget: Budget,
+    ) -> Conversation:
+        """Hold one session within its budget; `call` executes a tool. Never raises for what a model or server does."""

@@ -1,0 +1,44 @@
+"""Where the planner's wires meet: a planner as a process of its own, and the language model that is configured."""
+
+from collections.abc import Callable
+
+from mainspring.operations.endpoints import Desk
+from mainspring.planner_ports import LanguageModel
+from mainspring.settings import Settings
+from mainspring.wiring import open_desk, worker_name
+from mainspring.workers.analyst import Analyst, AnalystOptions
+
+
+async def run_planner(settings: Settings, on_ready: Callable[[], None]) -> None:
+    """A planner alone, as a process of its own, until a signal comes."""
+    from mainspring.observe import Metrics
+    from mainspring.workers.planner import Planner
+    from mainspring.workers.supervisor import supervise
+
+    async with open_desk(settings, actor="planner") as desk:
+        on_ready()
+        await supervise([Planner(desk.stores.planner, Metrics(), worker_name()), *open_analysts(settings, desk)])
+
+
+def configured_model(settings: Settings) -> LanguageModel:
+    """Raises Misconfigured where none is configured, or it cannot be used as it is."""
+    from mainspring.outbound.language_model import open_model
+
+    return open_model(settings.model, settings.model_url, settings.model_key)
+
+
+def open_analyst(settings: Settings, desk: Desk) -> Analyst:
+    """Who lets the configured model look at endpoints."""
+    options = AnalystOptions(
+        worker_name(),
+        settings.model_session_tokens,
+        settings.model_session_timeout.total_seconds(),
+        settings.model_price_in,
+        settings.model_price_out,
+    )
+    return Analyst(desk.stores, configured_model(settings), desk.vault, desk.ids, desk.cron, options)
+
+
+def open_analysts(settings: Settings, desk: Desk) -> list[Analyst]:
+    """One where a model is configured, else none."""
+    return [open_analyst(settings, desk)] if settings.model else []

@@ -1,0 +1,52 @@
+-- name: lease_analyses
+-- Lease endpoints that are due for a model's look. What another one has leased, or looked at meanwhile, is left out.
+INSERT INTO analysis (endpoint_id, tenant_id, next_analysis_at, failure_count, lease_until, worker)
+SELECT endpoint.id, endpoint.tenant_id, :now::timestamptz, schedule.failure_count, :lease_until::timestamptz, :worker::text
+FROM endpoint JOIN schedule ON schedule.id = endpoint.id JOIN job ON job.id = endpoint.job_id
+LEFT JOIN analysis AS seen ON seen.endpoint_id = endpoint.id
+WHERE endpoint.archived_at IS NULL AND job.status = 'active'
+  AND (seen.lease_until IS NULL OR seen.lease_until <= :now)
+  AND CASE WHEN :only::text IS NOT NULL THEN endpoint.id = :only
+      ELSE (endpoint.description <> '' OR job.description <> '')
+       AND (schedule.last_run_at >= :since OR seen.endpoint_id IS NOT NULL)
+       AND (seen.endpoint_id IS NULL OR seen.next_analysis_at <= :now OR schedule.failure_count > seen.failure_count
+            OR (seen.failure_count > 0 AND schedule.failure_count = 0)) END
+ORDER BY seen.next_analysis_at NULLS FIRST, endpoint.id LIMIT :limit
+ON CONFLICT (endpoint_id) DO UPDATE SET lease_until = excluded.lease_until, worker = excluded.worker
+WHERE (analysis.lease_until IS NULL OR analysis.lease_until <= :now)
+  AND (:only::text IS NOT NULL OR analysis.next_analysis_at <= :now OR excluded.failure_count > analysis.failure_count
+       OR (analysis.failure_count > 0 AND excluded.failure_count = 0))
+RETURNING endpoint_id;
+
+-- name: add_planner_session
+-- What a session found.
+INSERT INTO planner_session ({{analysis_columns}}) VALUES ({{analysis_parameters}});
+
+-- name: end_analysis
+-- The lease is over; look again then.
+UPDATE analysis SET lease_until = NULL, next_analysis_at = :next_analysis_at, failure_count = :failure_count
+WHERE endpoint_id = :endpoint_id AND worker = :worker;
+
+-- name: count_tokens
+-- What a tenant spent this month.
+INSERT INTO token_usage (tenant_id, month, tokens_in, tokens_out, cost_micros, sessions)
+VALUES (:tenant_id, :month, :tokens_in, :tokens_out, :cost_micros, 1)
+ON CONFLICT (tenant_id, month) DO UPDATE SET tokens_in = token_usage.tokens_in + excluded.tokens_in,
+    tokens_out = token_usage.tokens_out + excluded.tokens_out,
+    cost_micros = token_usage.cost_micros + excluded.cost_micros, sessions = token_usage.sessions + 1;
+
+-- name: token_usage
+-- What a tenant spent in a month.
+SELECT month, tokens_in, tokens_out, cost_micros, sessions FROM token_usage
+WHERE tenant_id = :tenant_id AND month = :month;
+
+-- name: planner_sessions
+-- A tenant's sessions, newest first, of one endpoint or of all.
+SELECT {{analysis_columns}} FROM planner_session
+WHERE tenant_id = :tenant_id AND (:endpoint_id::text IS NULL OR endpoint_id = :endpoint_id)
+  AND (:before::text IS NULL OR id < :before)
+ORDER BY id DESC LIMIT :limit;
+
+-- name: planner_session
+-- One session.
+SELECT {{analysis_columns}} FROM planner_session WHERE tenant_id = :tenant_id AND id = :id;

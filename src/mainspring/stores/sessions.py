@@ -1,0 +1,20 @@
+"""How a model's sessions lie in rows: the column list both databases share, and the way there and back."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from mainspring.domain.session import Session, SessionDetail
+
+ANALYSIS_COLUMNS = Session.__struct_fields__
+_DETAIL = msgspec.json.Decoder(SessionDetail)
+
+
+def session_values(session: Session) -> tuple[object, ...]:
+    values = [getattr(session, name) for name in ANALYSIS_COLUMNS]
+    return (*values[:-1], msgspec.json.encode(session.detail).decode())
+
+
+def session_from(row: Sequence[Any]) -> Session:
+    return Session(*row[:-1], _DETAIL.decode(row[-1]))  # type: ignore[call-arg]  # columns
