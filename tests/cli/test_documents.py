@@ -131,3 +131,37 @@ def test_edit_by_hand_of_a_managed_endpoint_is_allowed_with_a_warning(shell: She
 
 def test_schema_is_json(shell: Shell) -> None:
     assert json.loads(shell.ok("schema"))["title"] == "Mainspring configuration"
+
+
+CRONTAB = "MAILTO=me\n*/5 * * * * curl -fsS -H 'X-Token: s3cret' https://example.com/ping\n@reboot /bin/x\n"
+
+
+def test_crontab_is_shown_first_and_nothing_is_written(shell: Shell) -> None:
+    shown = shell("import", "crontab", "-", stdin=CRONTAB)
+
+    assert shown.exit_code == 0
+    assert shown.stdout == (
+        "source: crontab\nendpoints:\n  example.com/ping:\n    url: https://example.com/ping\n    cron: '*/5 * * * *'\n"
+        "    headers:\n      X-Token: ${env:EXAMPLE_COM_PING_X_TOKEN}\n"
+    )
+    assert "line 3: not taken over: @reboot is no time" in shown.stderr
+    assert shell.json("endpoint", "list") == []
+
+
+def test_crontab_is_taken_over_with_its_secrets_when_asked_to(any_shell: Shell) -> None:
+    any_shell.ok("import", "crontab", "-", "--apply", stdin=CRONTAB)
+
+    (endpoint,) = any_shell.json("endpoint", "list")
+    assert (endpoint["name"], endpoint["managed_by"], endpoint["cron"]) == (
+        "example.com/ping",
+        "crontab",
+        "*/5 * * * *",
+    )
+    assert endpoint["headers"][0]["secret"] is True
+
+
+def test_crontab_without_a_call_is_told_and_ends_with_1(shell: Shell) -> None:
+    refused = shell("import", "crontab", "-", stdin="0 3 * * * /bin/backup\n")
+
+    assert refused.exit_code == 1
+    assert "nothing in it could be taken over" in refused.stderr

@@ -48,7 +48,7 @@ def apply(
     All of it or nothing: a fault in any document leaves everything as it was. Applying the same again changes nothing.
     """
     report = _apply(files, prune, take_over, source, output, dry_run=dry_run)
-    _show(report, output)
+    show_report(report, output)
 
 
 def diff(
@@ -63,7 +63,7 @@ def diff(
     Ends with 0 when nothing would, and with 2 when something would.
     """
     report = _apply(files, prune, take_over, source, output, dry_run=True)
-    _show(report, output)
+    show_report(report, output)
     if report.steps:
         sys.stdout.flush()
         raise typer.Exit(WOULD_CHANGE)
@@ -113,11 +113,11 @@ def _apply(
     try:
         return ask(work)
     except InvalidDocument as refused:
-        _show_faults(refused, output)
+        show_faults(refused, output)
         raise typer.Exit(1) from None
 
 
-def _show_faults(refused: "InvalidDocument", output: Output) -> None:
+def show_faults(refused: "InvalidDocument", output: Output) -> None:
     if output is Output.JSON:
         faults = [
             {
@@ -136,7 +136,7 @@ def _show_faults(refused: "InvalidDocument", output: Output) -> None:
     print(f"error: {count} fault{'' if count == 1 else 's'}; nothing was changed", file=sys.stderr)
 
 
-def _show(report: "Report", output: Output) -> None:
+def show_report(report: "Report", output: Output) -> None:
     if output is Output.JSON:
         from mainspring.configuration.shape import report_shape
 

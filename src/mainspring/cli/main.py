@@ -17,6 +17,7 @@ from mainspring.cli import (
     endpoint,
     event,
     hint,
+    importing,
     job,
     keys,
     member,
@@ -63,6 +64,7 @@ app.command("apply")(documents.apply)
 app.command("diff")(documents.diff)
 app.command("export")(documents.export)
 app.command("schema")(documents.schema)
+app.add_typer(importing.app, name="import")
 app.add_typer(job.app, name="job")
 app.add_typer(endpoint.app, name="endpoint")
 app.add_typer(hint.app, name="hint")

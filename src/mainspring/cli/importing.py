@@ -1,0 +1,77 @@
+"""`mainspring import crontab`: what cron and curl did, as a document."""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.documents import show_faults, show_report
+from mainspring.cli.door import Door, OutputOption, ask, fail_unless
+from mainspring.cli.screen import Output, note, show_json
+
+if TYPE_CHECKING:
+    from mainspring.configuration.applying import Report
+    from mainspring.operations.endpoints import Desk
+
+app = Door("Take over what other schedulers did.")
+
+
+@app.callback()
+def importing() -> None:
+    """Take over what other schedulers did."""
+
+
+@app.command("crontab")
+def crontab(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A crontab; - is standard input: crontab -l | ... -")],
+    system: Annotated[bool, typer.Option("--system", help="It has a column of users, as /etc/crontab has.")] = False,
+    tz: Annotated[str, typer.Option("--tz", metavar="ZONE", help="The zone cron ran in: Europe/Berlin.")] = "UTC",
+    source: Annotated[str, typer.Option("--source", metavar="NAME", help="Who manages the endpoints.")] = "crontab",
+    apply: Annotated[bool, typer.Option("--apply", help="Also make the endpoints, instead of only showing.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Turn a crontab's calls of curl and wget into a document.
+
+    Nothing is written unless --apply is given. What could not be taken over is told line by line on standard error.
+    """
+    from mainspring.configuration.crontab import read_crontab
+    from mainspring.configuration.exporting import as_yaml
+
+    taken = read_crontab(_text(file), has_users=system, timezone=tz)
+    document = taken.document(source)
+    text = as_yaml([document]) if taken.endpoints else ""
+    if output is Output.JSON and not apply:
+        show_json({"document": document, "remarks": taken.remarks})
+    elif output is Output.TABLE:
+        print(text, end="")
+    for remark in taken.remarks:
+        note(remark)
+    if not taken.endpoints:
+        note("nothing in it could be taken over")
+        fail_unless(False)
+    if apply:
+        _apply(text, taken.secrets, output)
+
+
+def _apply(text: str, secrets: dict[str, str], output: Output) -> None:
+    from mainspring.configuration.applying import apply_files
+    from mainspring.configuration.faults import InvalidDocument
+    from mainspring.configuration.planning import Options
+    from mainspring.configuration.references import local
+
+    async def work(desk: "Desk") -> "Report":
+        return await apply_files(desk, [("crontab", text.encode())], Options(local({**os.environ, **secrets})))
+
+    try:
+        show_report(ask(work), output)
+    except InvalidDocument as refused:
+        show_faults(refused, output)
+        raise typer.Exit(1) from None
+
+
+def _text(file: str) -> str:
+    if file == "-":
+        return sys.stdin.read()
+    with open(file, encoding="utf-8", errors="replace") as opened:
+        return opened.read()
