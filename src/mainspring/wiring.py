@@ -256,16 +256,13 @@ async def open_desk(settings: Settings, actor: str = "cli") -> AsyncIterator[Des
         audit_keys=keys.audit_keys,
     ) as stores:
         await _prepare(stores, settings, keys.primary_id)
-        yield Desk(
-            stores,
-            settings.tenant,
-            actor,
-            TimeOrderedIds(),
-            SealingVault(keys),
-            CRON,
-            settings.allow_ports,
-            never_called,
-            CheckpointSigner(keys),
+        desk = Desk(stores, settings.tenant, actor, TimeOrderedIds(), SealingVault(keys), CRON)
+        yield replace(
+            desk,
+            allow_ports=settings.allow_ports,
+            never_called=never_called,
+            signer=CheckpointSigner(keys),
+            partitions=settings.workflow_partitions,
         )
 
 

@@ -16,6 +16,7 @@ from mainspring.cli import (
     documents,
     endpoint,
     event,
+    execution,
     hint,
     importing,
     job,
@@ -31,6 +32,7 @@ from mainspring.cli import (
     user,
     webhook,
     why,
+    workflow,
 )
 from mainspring.cli.door import Door
 
@@ -76,6 +78,8 @@ app.command("simulate")(simulating.simulate)
 app.command("why")(why.why)
 app.command("next")(why.next_runs)
 app.command("events")(event.events)
+app.add_typer(workflow.app, name="workflow")
+app.add_typer(execution.app, name="execution")
 app.add_typer(webhook.app, name="webhook")
 app.add_typer(user.app, name="user")
 app.add_typer(member.app, name="member")

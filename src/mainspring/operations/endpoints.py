@@ -55,6 +55,7 @@ class Desk(Struct, frozen=True):
     allow_ports: frozenset[int] = frozenset()
     never_called: Callable[[str], str | None] = lambda host: None  # why no setting could ever allow this host
     signer: Signer | None = None  # of checkpoints
+    partitions: int = 1  # that new executions are spread over
 
 
 async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:

@@ -21,7 +21,7 @@ from mainspring.stores.flows import (
 )
 from mainspring.stores.postgres.database import Database
 from mainspring.stores.postgres.endpoints import add_events
-from mainspring.workflow.audit import Anchor, TickHead
+from mainspring.workflow.audit import GENESIS, Anchor, TickHead
 from mainspring.workflow.model import Entry, Workflow
 from mainspring.workflow_ports import Checkpoint, Execution, ExecutionFilter, Published, Sending
 
@@ -114,7 +114,7 @@ class PostgresLogs:
     async def partition_end(self, partition: int) -> Anchor | None:
         async with self._db.statement() as session:
             rows = await session.rows("partition", partition)
-        return Anchor(int(str(rows[0][2])), str(rows[0][3])) if rows else None
+        return Anchor(int(str(rows[0][2])), str(rows[0][3]) or GENESIS) if rows else None
 
     async def checkpoints(self, partition: int) -> list[Checkpoint]:
         async with self._db.statement() as session:

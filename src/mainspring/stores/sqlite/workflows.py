@@ -21,7 +21,7 @@ from mainspring.stores.flows import (
 )
 from mainspring.stores.sqlite.database import Connection, Database
 from mainspring.stores.sqlite.endpoints import add_events
-from mainspring.workflow.audit import Anchor, TickHead
+from mainspring.workflow.audit import GENESIS, Anchor, TickHead
 from mainspring.workflow.model import Entry, Workflow
 from mainspring.workflow_ports import Checkpoint, Execution, ExecutionFilter, Published, Sending
 
@@ -110,7 +110,7 @@ class SqliteLogs:
 
     async def partition_end(self, partition: int) -> Anchor | None:
         rows = await self._db.read(lambda db: db.rows("partition", partition))
-        return Anchor(int(str(rows[0][2])), str(rows[0][3])) if rows else None
+        return Anchor(int(str(rows[0][2])), str(rows[0][3]) or GENESIS) if rows else None
 
     async def checkpoints(self, partition: int) -> list[Checkpoint]:
         return [checkpoint_from(row) for row in await self._db.read(lambda db: db.rows("checkpoints", partition))]

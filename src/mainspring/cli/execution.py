@@ -1,0 +1,259 @@
+"""`mainspring execution ...`: look at executions, order them about, send them events, prove their logs."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.arguments import Reason
+from mainspring.cli.door import Door, OutputOption, ask, fail_unless
+from mainspring.cli.flow_arguments import read_data
+from mainspring.cli.flow_sights import entry_lines, entry_shape, execution_shape
+from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli.table import Column, show_fields, show_table
+from mainspring.words import when
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mainspring.operations.endpoints import Desk
+    from mainspring.workflow.model import Entry
+    from mainspring.workflow_ports import Execution
+
+app = Door("Executions: single runs through a workflow, with their logs.")
+
+Id = Annotated[str, typer.Argument(metavar="EXECUTION", help="Id of the execution.")]
+STATUSES = "pending, active, waiting, paused, completed, failed, cancelled"
+
+
+@app.command("list")
+def list_executions(
+    workflow: Annotated[str | None, typer.Option("--workflow", help="Only those of this workflow.")] = None,
+    status: Annotated[str | None, typer.Option("--status", help=f"Only those that are {STATUSES}.")] = None,
+    correlation: Annotated[str | None, typer.Option("--correlation", help="Only those under this key.")] = None,
+    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1_000, help="At most this many.")] = 50,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List executions, newest first."""
+    from mainspring.domain.errors import InvalidInput, did_you_mean
+    from mainspring.workflow.model import Status
+    from mainspring.workflow_ports import ExecutionFilter
+
+    known = tuple(each.value for each in Status)
+    if status is not None and status not in known:
+        raise InvalidInput(
+            f"unknown status {status!r}{did_you_mean(status, known) or ';'} choose one of {STATUSES}", field="status"
+        )
+    wanted = ExecutionFilter(workflow, Status(status) if status else None, correlation, None, count)
+
+    async def work(desk: "Desk") -> list["Execution"]:
+        return await desk.stores.flows.workflows.executions(desk.tenant_id, wanted)
+
+    found = ask(work)
+    if output is Output.JSON:
+        show_json([execution_shape(each) for each in found])
+        return
+    rows = [
+        (each.id, each.state.workflow, each.status.value, each.state.step, each.state.outcome or each.state.error)
+        for each in found
+    ]
+    columns = (
+        Column("ID"),
+        Column("WORKFLOW", can_cut=True),
+        Column("STATUS"),
+        Column("STEP"),
+        Column("OUTCOME", tail=True),
+    )
+    show_table(columns, rows, "No execution. Start one: mainspring workflow start WORKFLOW")
+
+
+@app.command("show")
+def show(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
+    """Show where an execution stands, and what may be done about it."""
+    from mainspring.operations.executions import find_execution
+    from mainspring.workflow.engine import ALLOWED
+
+    async def work(desk: "Desk") -> tuple["Execution", "datetime"]:
+        return await find_execution(desk, execution_id), await desk.stores.flows.workflows.now()
+
+    execution, now = ask(work)
+    if output is Output.JSON:
+        show_json(execution_shape(execution))
+        return
+    state = execution.state
+    fields = [
+        ("id", state.id),
+        ("workflow", f"{state.workflow} version {state.version}"),
+        ("status", state.status.value),
+        ("step", state.step or "-"),
+        ("outcome", state.outcome or "-"),
+        ("error", state.error or "-"),
+        ("correlation", execution.correlation or "-"),
+        ("started", f"{when(now, execution.created_at)} by {execution.actor}"),
+        ("last moved", when(now, execution.moved_at)),
+        ("log", f"{state.number} entries, head {state.head[:16] or '-'}"),
+        ("allows", ", ".join(ALLOWED[state.status]) or "nothing more"),
+    ]
+    show_fields(fields)
+
+
+@app.command("log")
+def log(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
+    """Show everything that happened to an execution, in order."""
+    from mainspring.operations.executions import find_execution, read_log
+
+    async def work(desk: "Desk") -> list["Entry"]:
+        return await read_log(desk, await find_execution(desk, execution_id))
+
+    entries = ask(work)
+    if output is Output.JSON:
+        show_json([entry_shape(each) for each in entries])
+        return
+    columns = (Column("TICK"), Column("STEP"), Column("ACTION"), Column("WHAT", tail=True))
+    show_table(columns, entry_lines(entries), "Nothing happened yet; a ticker (serve or scheduler) moves executions.")
+
+
+@app.command("verify")
+def verify(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
+    """Prove that a log is what was written; ends with 1 where it is not, and names the entry."""
+    from mainspring.operations.executions import verify_execution
+
+    found = ask(lambda desk: verify_execution(desk, execution_id))
+    verdict, breach = found.verdict, found.verdict.breach or found.chain
+    if output is Output.JSON:
+        fault = None if breach is None else {f: getattr(breach, f) for f in breach.__struct_fields__}
+        show_json(
+            {
+                "valid": found.valid,
+                "entries": verdict.entries,
+                "first_tick": verdict.first_tick,
+                "last_tick": verdict.last_tick,
+                "erased": verdict.erased,
+                "ticks": found.ticks,
+                "checkpoints": found.checkpoints,
+                "breach": fault,
+            }
+        )
+    elif breach is None:
+        span = f"ticks {verdict.first_tick} to {verdict.last_tick}" if verdict.entries else "no tick yet"
+        say(f"valid: {verdict.entries} entries, {span}; {found.ticks} ticks, {found.checkpoints} signed checkpoints")
+    else:
+        say(f"NOT VALID: {breach.execution_id}, entry {breach.number}, {breach.field}:")
+        say(f"  expected {breach.expected}")
+        say(f"  found    {breach.found}")
+    fail_unless(found.valid)
+
+
+@app.command("replay")
+def replay(
+    execution_id: Id,
+    version: Annotated[
+        int | None, typer.Option("--version", min=1, help="With this version instead: what would it change?")
+    ] = None,
+    turns: Annotated[bool, typer.Option("--turns", help="Step through it turn by turn instead.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Run an execution again from its log, without calls or clock; ends with 1 where anything differs."""
+    from mainspring.operations.executions import replay_execution, step_through
+
+    if turns:
+        for frame in ask(lambda desk: step_through(desk, execution_id)):
+            state = frame.after
+            arrived = ", ".join(f"{each.kind.value} {each.type}" for each in frame.arrivals) or "nothing arrived"
+            say(f"tick {frame.tick}: {arrived}; then {state.status.value} at {state.step!r}, vars {state.vars}")
+        return
+    found = ask(lambda desk: replay_execution(desk, execution_id, version))
+    if output is Output.JSON:
+        show_json(
+            {
+                "identical": found.identical,
+                "steps": [{f: getattr(each, f) for f in each.__struct_fields__} for each in found.steps],
+                "diffs": [{f: getattr(each, f) for f in each.__struct_fields__} for each in found.differences],
+            }
+        )
+    elif found.identical:
+        say(f"identical: {len(found.steps)} entries")
+    else:
+        say(f"{len(found.differences)} differences")
+        rows = [(str(d.number), d.step, d.field, d.expected, d.actual) for d in found.differences]
+        columns = (
+            Column("ENTRY"),
+            Column("STEP"),
+            Column("FIELD"),
+            Column("LOG", can_cut=True),
+            Column("REPLAY", tail=True),
+        )
+        show_table(columns, rows, "None.")
+    fail_unless(found.identical)
+
+
+@app.command("pause")
+def pause(execution_id: Id, reason: Reason = "", output: OutputOption = Output.TABLE) -> None:
+    """Stop an execution before its next step, until it is resumed."""
+    _order(execution_id, "pause", reason, output)
+
+
+@app.command("resume")
+def resume(execution_id: Id, reason: Reason = "", output: OutputOption = Output.TABLE) -> None:
+    """Let a paused execution go on."""
+    _order(execution_id, "resume", reason, output)
+
+
+@app.command("cancel")
+def cancel(execution_id: Id, reason: Reason = "", output: OutputOption = Output.TABLE) -> None:
+    """End an execution for good; what was not sent yet is withdrawn."""
+    _order(execution_id, "cancel", reason, output)
+
+
+@app.command("retry")
+def retry(execution_id: Id, reason: Reason = "", output: OutputOption = Output.TABLE) -> None:
+    """Run the step that failed once more; an effect keeps its key."""
+    _order(execution_id, "retry", reason, output)
+
+
+@app.command("skip")
+def skip(execution_id: Id, reason: Reason = "", output: OutputOption = Output.TABLE) -> None:
+    """Go on after the step that failed or waits, with the reason as its result."""
+    _order(execution_id, "skip", reason, output)
+
+
+@app.command("send")
+def send(
+    to: Annotated[str, typer.Argument(metavar="TO", help="An execution's id, or the correlation key of running ones.")],
+    type_: Annotated[str, typer.Argument(metavar="TYPE", help="Type of the event, such as reply.")],
+    data: Annotated[str, typer.Option("--data", metavar="JSON", help="What it carries.")] = "{}",
+    event_id: Annotated[str, typer.Option("--id", help="Its id; a second event with the same id is ignored.")] = "",
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Send an event; it is taken in the next tick."""
+    from mainspring.operations.executions import send_event
+
+    ids, new = ask(lambda desk: send_event(desk, to, type_, read_data(data, "data"), event_id=event_id))
+    if output is Output.JSON:
+        show_json({"executions": ids, "new": new})
+    elif new:
+        say(f"sent {type_!r} to {new} execution{'s' if new > 1 else ''}")
+    else:
+        say(f"an event with the id {event_id!r} was sent before; nothing changed")
+
+
+@app.command("erase")
+def erase(execution_id: Id, reason: Reason = "", output: OutputOption = Output.TABLE) -> None:
+    """Erase the data of an execution that is over; its log still verifies, but cannot be replayed."""
+    from mainspring.operations.executions import erase_execution
+
+    entries = ask(lambda desk: erase_execution(desk, execution_id, reason))
+    if output is Output.JSON:
+        show_json({"id": execution_id, "entries": entries})
+    else:
+        say(f"erased the values of {entries} entries; their commitments stay")
+
+
+def _order(execution_id: str, verb: str, reason: str, output: Output) -> None:
+    from mainspring.operations.executions import order_execution
+
+    execution = ask(lambda desk: order_execution(desk, execution_id, verb, reason))
+    if output is Output.JSON:
+        show_json(execution_shape(execution) | {"ordered": verb})
+        return
+    say(f"ordered {verb} of {execution_id}, which is {execution.status} at {execution.state.step or 'its start'!r}")
+    note("it happens in the next tick of a running ticker, and stands in the log with its reason")

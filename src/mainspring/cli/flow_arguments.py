@@ -1,0 +1,77 @@
+"""What people type about workflows: documents, JSON, events and answers for a simulation."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mainspring.domain.errors import InvalidInput, did_you_mean
+from mainspring.domain.name import shown
+
+if TYPE_CHECKING:
+    from mainspring.workflow.replay import Answer, Happening
+
+OUTCOMES = ("success", "failure", "unknown")
+
+
+def read_document(file: Path) -> str:
+    if str(file) == "-":
+        return sys.stdin.read()
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as fault:
+        why = fault.strerror if isinstance(fault, OSError) else "it is not UTF-8"
+        raise InvalidInput(
+            f"cannot read {shown(str(file))}: {why}; name a file, or - for standard input", field="file"
+        ) from None
+
+
+def read_data(text: str, field: str) -> dict[str, object]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise InvalidInput(
+            f"--{field} '{shown(text)}' is not a JSON object; write it as --{field} '{{\"order\": 7}}'", field=field
+        )
+    return value
+
+
+def read_happenings(texts: list[str]) -> list["Happening"]:
+    from mainspring.domain.duration import parse_duration_ms
+    from mainspring.workflow.reader import is_event_type
+    from mainspring.workflow.replay import Happening
+
+    found = []
+    for text in texts:
+        after, _, rest = text.partition(":")
+        type_, _, data = rest.partition(":")
+        if not is_event_type(type_):
+            raise InvalidInput(
+                f"--event '{shown(text)}' is not understood; write it as --event 4d:reply:'{{\"rating\": 1}}'",
+                field="event",
+            )
+        found.append(Happening(parse_duration_ms(after, field="event"), type_, read_data(data or "{}", "event")))
+    return found
+
+
+def read_answers(texts: list[str], steps: tuple[str, ...]) -> dict[str, list["Answer"]]:
+    from mainspring.workflow.replay import Answer
+
+    found: dict[str, list[Answer]] = {}
+    for text in texts:
+        step, _, rest = text.partition(":")
+        outcome, _, data = rest.partition(":")
+        if step not in steps or outcome not in OUTCOMES:
+            near = did_you_mean(step, steps) if step not in steps else did_you_mean(outcome, OUTCOMES)
+            raise InvalidInput(
+                f"--answer '{shown(text)}' is not understood{near or ';'} write STEP:OUTCOME, where the outcome is "
+                f"one of {', '.join(OUTCOMES)}",
+                field="answer",
+            )
+        made = (
+            Answer(outcome, read_data(data or "{}", "answer")) if outcome == "success" else Answer(outcome, None, data)
+        )
+        found.setdefault(step, []).append(made)
+    return found

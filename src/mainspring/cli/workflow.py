@@ -1,0 +1,202 @@
+"""`mainspring workflow ...`: check, publish, compare, start and simulate workflows."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.door import Door, OutputOption, ask
+from mainspring.cli.flow_arguments import read_answers, read_data, read_document, read_happenings
+from mainspring.cli.flow_sights import entry_lines, execution_shape, workflow_shape
+from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli.table import Column, show_fields, show_table
+
+if TYPE_CHECKING:
+    from mainspring.operations.endpoints import Desk
+    from mainspring.workflow_ports import Published
+
+app = Door("Workflows: steps over days, proven by their log.")
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The document, YAML or JSON; - reads standard input.")]
+Name = Annotated[str, typer.Argument(metavar="WORKFLOW", help="Name of the workflow.")]
+Version = Annotated[
+    int | None, typer.Option("--version", min=1, help="This version of it; the newest without this option.")
+]
+Input = Annotated[str, typer.Option("--input", metavar="JSON", help="What it starts with: '{\"order\": 7}'.")]
+
+
+@app.command("check")
+def check(file: File, output: OutputOption = Output.TABLE) -> None:
+    """Check a document without publishing it; every fault is told with its path and line."""
+    from mainspring.settings import load_settings
+    from mainspring.workflow.document import parse_text
+
+    workflow = parse_text(read_document(file), load_settings().allow_ports)
+    if output is Output.JSON:
+        show_json(workflow_shape(workflow))
+    else:
+        say(f"{workflow.name!r} is sound: {len(workflow.steps)} steps, starts with {workflow.start!r}")
+
+
+@app.command("publish")
+def publish(file: File, output: OutputOption = Output.TABLE) -> None:
+    """Publish a document as the next version of its workflow; executions under way keep theirs."""
+    from mainspring.operations.workflows import publish_workflow
+
+    text = read_document(file)
+    published, is_new = ask(lambda desk: publish_workflow(desk, text))
+    workflow = published.workflow
+    if output is Output.JSON:
+        show_json(workflow_shape(workflow) | {"new": is_new})
+    elif is_new:
+        say(f"published {workflow.name!r} version {workflow.version}")
+    else:
+        say(f"{workflow.name!r} version {workflow.version} does the same already; nothing published")
+
+
+@app.command("list")
+def list_workflows(output: OutputOption = Output.TABLE) -> None:
+    """List workflows by name, with their newest version."""
+    found = ask(lambda desk: _versions(desk, None))
+    if output is Output.JSON:
+        show_json([workflow_shape(each.workflow) for each in found])
+        return
+    rows = [
+        (each.workflow.name, str(each.workflow.version), str(len(each.workflow.steps)), each.workflow.description)
+        for each in found
+    ]
+    columns = (Column("NAME", can_cut=True), Column("VERSION"), Column("STEPS"), Column("DESCRIPTION", tail=True))
+    show_table(columns, rows, "No workflow yet. Publish one: mainspring workflow publish FILE")
+
+
+@app.command("show")
+def show(name: Name, version: Version = None, output: OutputOption = Output.TABLE) -> None:
+    """Show a version as it was written."""
+    from mainspring.operations.workflows import find_workflow
+
+    found = ask(lambda desk: find_workflow(desk, name, version))
+    if output is Output.JSON:
+        show_json(workflow_shape(found.workflow) | {"document": found.document, "actor": found.actor})
+        return
+    show_fields(
+        [
+            ("name", found.workflow.name),
+            ("version", str(found.workflow.version)),
+            ("published", f"{found.created_at:%Y-%m-%d %H:%M:%S} UTC by {found.actor}"),
+        ]
+    )
+    print()
+    for line in found.document.splitlines():
+        say(line)
+
+
+@app.command("versions")
+def versions(name: Name, output: OutputOption = Output.TABLE) -> None:
+    """List the versions of a workflow, newest first."""
+    from mainspring.operations.workflows import find_workflow
+
+    async def work(desk: "Desk") -> list["Published"]:
+        await find_workflow(desk, name)
+        return await _versions(desk, name)
+
+    found = ask(work)
+    if output is Output.JSON:
+        show_json([workflow_shape(each.workflow) | {"actor": each.actor} for each in found])
+        return
+    rows = [(str(each.workflow.version), f"{each.created_at:%Y-%m-%d %H:%M:%S} UTC", each.actor) for each in found]
+    show_table((Column("VERSION"), Column("PUBLISHED"), Column("BY")), rows, "None.")
+
+
+@app.command("diff")
+def diff(
+    name: Name,
+    old: Annotated[
+        int | None, typer.Option("--from", min=1, help="The older version; default: the one before.")
+    ] = None,
+    new: Annotated[int | None, typer.Option("--to", min=1, help="The newer version; default: the newest.")] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Say in words what changed between two versions."""
+    from mainspring.operations.workflows import compare_versions
+
+    before, after, said = ask(lambda desk: compare_versions(desk, name, old, new))
+    if output is Output.JSON:
+        show_json({"from": before, "to": after, "differences": said})
+        return
+    for sentence in said or [f"versions {before} and {after} of {name!r} do the same"]:
+        say(sentence)
+
+
+@app.command("start")
+def start(
+    name: Name,
+    given: Input = "{}",
+    version: Version = None,
+    correlation: Annotated[
+        str, typer.Option("--correlation", help="What events may be addressed to, such as order-7.")
+    ] = "",
+    key: Annotated[
+        str | None, typer.Option("--key", help="Idempotency key: a second start with it is the first one.")
+    ] = None,
+    at: Annotated[str | None, typer.Option("--at", metavar="RFC3339", help="Start at this instant, not now.")] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Start an execution; a running ticker (serve or scheduler) moves it."""
+    from mainspring.cli.arguments import read_instant
+    from mainspring.operations.workflows import start_execution
+
+    data = read_data(given, "input")
+    when = read_instant(at, "at") if at is not None else None
+    execution = ask(
+        lambda desk: start_execution(desk, name, data, version=version, correlation=correlation, key=key, at=when)
+    )
+    if output is Output.JSON:
+        show_json(execution_shape(execution))
+    else:
+        say(f"started {execution.id} of {name!r} version {execution.state.version}")
+
+
+@app.command("simulate")
+def simulate(
+    file: File,
+    given: Input = "{}",
+    event: Annotated[
+        list[str] | None,
+        typer.Option("--event", metavar="AFTER:TYPE[:JSON]", help='Something that happens: 4d:reply:{"rating": 1}.'),
+    ] = None,
+    answer: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--answer",
+            metavar="STEP:OUTCOME[:JSON]",
+            help="How an effect ends: escalate:failure:503; success if unsaid.",
+        ),
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Run a document that was never published, with given events, in no time and without sending anything."""
+    from datetime import UTC, datetime
+
+    from mainspring.workflow.document import check_input, parse_text
+    from mainspring.workflow.replay import simulate as play
+
+    workflow = parse_text(read_document(file))
+    values = check_input(workflow, read_data(given, "input"))
+    happenings, answers = read_happenings(event or []), read_answers(answer or [], tuple(workflow.steps))
+    played = play(workflow, values, happenings, answers, epoch=datetime(2026, 1, 1, tzinfo=UTC))
+    state = played.state
+    if output is Output.JSON:
+        shown = [{"tick": e.tick, "step": e.step, "action": e.action} for e in played.entries]
+        show_json({"status": state.status, "outcome": state.outcome, "error": state.error, "entries": shown})
+        return
+    show_table(
+        (Column("TICK"), Column("STEP"), Column("ACTION"), Column("WHAT", tail=True)),
+        entry_lines(played.entries),
+        "Nothing happened.",
+    )
+    how = state.outcome or state.error or f"waits at {state.step!r}"
+    note(f"{state.status} ({how}) at tick {played.frames[-1].tick}, with {len(played.effects)} effects")
+
+
+async def _versions(desk: "Desk", name: str | None) -> list["Published"]:
+    return await desk.stores.flows.workflows.versions(desk.tenant_id, name)

@@ -1,0 +1,182 @@
+"""What a user may ask for about executions: look, order, send events, verify, replay.
+
+Orders and events go into the inbox; the writer of the partition takes them in its next tick. So nothing here changes a
+state, and everything that was asked stands in the execution's log with its reason and its actor.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from msgspec import Struct
+
+from mainspring.domain.errors import Conflict, InvalidInput, NotFound
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.instant import rfc3339
+from mainspring.domain.name import shown
+from mainspring.operations.endpoints import REASON_MAX, Desk
+from mainspring.operations.workflows import KEY_LENGTH_MAX, check_data, find_workflow
+from mainspring.workflow.audit import Anchor, Breach, TickHead, Verdict, verify, verify_ticks
+from mainspring.workflow.engine import ALLOWED
+from mainspring.workflow.model import RESOLUTION_MS, Arrival, Entry, Kind
+from mainspring.workflow.reader import is_event_type
+from mainspring.workflow.replay import Frame, Replay, frames, replay
+from mainspring.workflow_ports import Execution, ExecutionFilter, Sending
+
+PAGE = 1_000
+NEED_REASON = ("skip", "cancel")
+RECEIVERS_MAX = 1_000
+
+
+async def find_execution(desk: Desk, execution_id: str) -> Execution:
+    found = await desk.stores.flows.workflows.execution(desk.tenant_id, execution_id)
+    if found is None:
+        raise NotFound("execution", execution_id)
+    return found
+
+
+async def order_execution(desk: Desk, execution_id: str, verb: str, reason: str = "") -> Execution:
+    """Pause, resume, cancel, retry or skip; refused at once where the present status does not allow it."""
+    if len(reason) > REASON_MAX or "\0" in reason:
+        raise InvalidInput(f"the reason is longer than {REASON_MAX} characters; shorten it", field="reason")
+    if verb in NEED_REASON and not reason.strip():
+        raise InvalidInput(f"{verb} needs a reason, which stands in the log; say why", field="reason")
+    execution = await find_execution(desk, execution_id)
+    allowed = ALLOWED[execution.status]
+    if verb not in allowed:
+        may = f"it allows {', '.join(allowed)}" if allowed else "nothing can be ordered any more"
+        raise Conflict(
+            f"execution {execution_id} is {execution.status}, so {verb} does nothing; {may}",
+            kind="execution",
+            name=execution_id,
+        )
+    now = await desk.stores.flows.workflows.now()
+    arrival = Arrival(Kind.COMMAND, desk.ids.new("ord", now), verb, {"reason": reason}, desk.actor, rfc3339(now))
+    data: dict[str, object] = {"execution": execution_id, "verb": verb, "reason": reason}
+    event = Event(EventType.EXECUTION_ORDERED, now, desk.tenant_id, actor=desk.actor, data=data)
+    await desk.stores.flows.workflows.send([Sending(execution_id, execution.partition, arrival)], [event])
+    return execution
+
+
+async def send_event(
+    desk: Desk,
+    to: str,
+    type_: str,
+    data: Mapping[str, object],
+    *,
+    event_id: str = "",
+    occurred_at: datetime | None = None,
+) -> tuple[list[str], int]:
+    """Send an event to an execution, or to all that run under a correlation key.
+
+    Answers with the executions it was for, and how many had not seen its id before.
+    """
+    if not is_event_type(type_):
+        raise InvalidInput(
+            f"event type '{shown(type_)}' is not one; use letters, digits and . _ : -, up to 100, a letter first",
+            field="type",
+        )
+    if len(event_id) > KEY_LENGTH_MAX or not event_id.isprintable():
+        raise InvalidInput(f"the event's id is longer than {KEY_LENGTH_MAX} characters; shorten it", field="id")
+    kept = check_data(data, "data")
+    store = desk.stores.flows.workflows
+    one = await store.execution(desk.tenant_id, to)
+    receivers = [one] if one is not None else await _running_under(desk, to)
+    if not receivers:
+        raise NotFound("execution or correlation key of a running one", to)
+    now = await store.now()
+    arrival = Arrival(
+        Kind.EVENT, event_id or desk.ids.new("evt", now), type_, kept, desk.actor, rfc3339(occurred_at or now)
+    )
+    new = await store.send([Sending(each.id, each.partition, arrival) for each in receivers], [])
+    return [each.id for each in receivers], new
+
+
+async def read_log(desk: Desk, execution: Execution) -> list[Entry]:
+    entries: list[Entry] = []
+    while page := await desk.stores.flows.logs.entries(execution.id, len(entries), PAGE):
+        entries.extend(page)
+    return entries
+
+
+class Verified(Struct, frozen=True):
+    """What verification found: the log's verdict, the chain of its partition, and how many checkpoints held."""
+
+    verdict: Verdict
+    chain: Breach | None
+    ticks: int
+    checkpoints: int
+
+    @property
+    def valid(self) -> bool:
+        return self.verdict.valid and self.chain is None
+
+
+async def verify_execution(desk: Desk, execution_id: str) -> Verified:
+    """Walk the execution's log, the chain of ticks it is anchored in, and the signed checkpoints of that chain."""
+    execution = await find_execution(desk, execution_id)
+    logs = desk.stores.flows.logs
+    ticks: list[TickHead] = []
+    while page := await logs.ticks(execution.partition, len(ticks), PAGE):
+        ticks.extend(page)
+    chain, _ = verify_ticks(execution.partition, ticks, await logs.partition_end(execution.partition))
+    held = 0
+    for checkpoint in await logs.checkpoints(execution.partition):
+        at = checkpoint.sequence - 1
+        found = ticks[at].hash if at < len(ticks) else "cut off"
+        is_genuine = desk.signer is None or desk.signer.is_genuine(checkpoint)
+        if found != checkpoint.head or not is_genuine:
+            what = "checkpoint" if is_genuine else "signature of the checkpoint"
+            place = f"partition {execution.partition}"
+            chain = chain or Breach(place, checkpoint.sequence, what, checkpoint.head, found)
+            break
+        held += 1
+    anchors = [
+        Anchor(number, head)
+        for tick in ticks
+        for each, number, head in tick.heads
+        if each == execution_id and number >= 0
+    ]
+    own = Anchor(execution.state.number, execution.state.head)
+    if own.number and own not in anchors:
+        anchors.append(own)
+    entries = await read_log(desk, execution)
+    verdict = verify(execution_id, execution.state.salt, entries, sorted(anchors, key=lambda each: each.number))
+    return Verified(verdict, chain, len(ticks), held)
+
+
+async def replay_execution(desk: Desk, execution_id: str, version: int | None = None) -> Replay:
+    """Run it again from its log: with its own version, or with another one, to see what that would change."""
+    execution = await find_execution(desk, execution_id)
+    workflow = (await find_workflow(desk, execution.state.workflow, version or execution.state.version)).workflow
+    zero, resolution_ms = await desk.stores.flows.workflows.clock(execution.partition, RESOLUTION_MS)
+    return replay(workflow, await read_log(desk, execution), execution.state.salt, zero, resolution_ms)
+
+
+async def step_through(desk: Desk, execution_id: str) -> list[Frame]:
+    """The debugger: every turn of an execution with the states around it; nothing is sent."""
+    execution = await find_execution(desk, execution_id)
+    workflow = (await find_workflow(desk, execution.state.workflow, execution.state.version)).workflow
+    zero, resolution_ms = await desk.stores.flows.workflows.clock(execution.partition, RESOLUTION_MS)
+    log = await read_log(desk, execution)
+    return list(frames(workflow, log, execution.state.salt, zero, resolution_ms))
+
+
+async def erase_execution(desk: Desk, execution_id: str, reason: str) -> int:
+    """Remove the values from the log of an execution that is over; its commitments stay, so it still verifies."""
+    execution = await find_execution(desk, execution_id)
+    if not execution.state.is_over:
+        raise Conflict(
+            f"execution {execution_id} is {execution.status}; its data are needed until it has ended: cancel it first",
+            kind="execution",
+            name=execution_id,
+        )
+    now = await desk.stores.flows.workflows.now()
+    data: dict[str, object] = {"execution": execution_id, "reason": reason}
+    event = Event(EventType.EXECUTION_ERASED, now, desk.tenant_id, actor=desk.actor, data=data)
+    return await desk.stores.flows.logs.erase(desk.tenant_id, execution_id, event)
+
+
+async def _running_under(desk: Desk, correlation: str) -> list[Execution]:
+    wanted = ExecutionFilter(correlation=correlation, limit=RECEIVERS_MAX)
+    found = await desk.stores.flows.workflows.executions(desk.tenant_id, wanted) if correlation else []
+    return [each for each in found if not each.state.is_over]

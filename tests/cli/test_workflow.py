@@ -1,0 +1,85 @@
+"""`mainspring workflow` and `mainspring execution`, as a stranger types them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.shell import Shell
+
+DOCUMENT = Path(__file__).parents[1] / "workflow" / "documents" / "order_follow_up.yaml"
+INPUT = '{"email": "ann@example.com", "order": 7}'
+
+
+def test_document_is_checked_published_listed_and_compared(any_shell: Shell, tmp_path: Path) -> None:
+    shell = any_shell
+    changed = tmp_path / "changed.yaml"
+    changed.write_text(DOCUMENT.read_text().replace("wait: 3d", "wait: 5d"))
+
+    assert shell.ok("workflow", "check", str(DOCUMENT)) == "'order-follow-up' is sound: 13 steps, starts with 'thank'\n"
+    assert shell.ok("workflow", "publish", str(DOCUMENT)) == "published 'order-follow-up' version 1\n"
+    assert "does the same already" in shell.ok("workflow", "publish", str(DOCUMENT))
+    shell.ok("workflow", "publish", str(changed))
+    assert shell.ok("workflow", "diff", "order-follow-up") == "duration of step 'rest' changed from 3d to 5d\n"
+    assert [each["version"] for each in shell.json("workflow", "versions", "order-follow-up")] == [2, 1]
+    assert shell.json("workflow", "list")[0]["version"] == 2
+    assert "wait: 3d" in shell.ok("workflow", "show", "order-follow-up", "--version", "1")
+    for command in (["versions", "order-follow-up"], ["list"], ["show", "order-follow-up"]):
+        assert shell.ok("workflow", *command)
+
+
+def test_execution_is_started_looked_at_and_ordered_about(any_shell: Shell) -> None:
+    shell = any_shell
+    shell.ok("workflow", "publish", str(DOCUMENT))
+    started = shell.json("workflow", "start", "order-follow-up", "--input", INPUT, "--correlation", "order-7")
+    execution_id = started["id"]
+
+    assert shell.json("execution", "list", "--status", "pending")[0]["id"] == execution_id
+    assert shell.json("execution", "show", execution_id)["status"] == "pending"
+    assert "allows" in shell.ok("execution", "show", execution_id)
+    assert "sent 'reply' to 1 execution" in shell.ok("execution", "send", "order-7", "reply", "--data", '{"rating": 1}')
+    assert "ordered pause" in shell.ok("execution", "pause", execution_id, "--reason", "holiday")
+    assert "Nothing happened yet" in shell.ok("execution", "log", execution_id)
+    assert "valid: 0 entries" in shell.ok("execution", "verify", execution_id)
+    assert execution_id in shell.ok("execution", "list")
+
+
+def test_simulation_shows_what_would_happen(shell: Shell) -> None:
+    said = shell.ok(
+        "workflow", "simulate", str(DOCUMENT), "--input", INPUT, "--event", '4d:reply:{"rating": 1}',
+        "--answer", "escalate:failure:400",
+    )  # fmt: skip
+
+    assert "call_for_help" in said
+    assert shell.json("workflow", "simulate", str(DOCUMENT), "--input", INPUT)["outcome"] == "silent"
+
+
+def test_document_from_standard_input(shell: Shell) -> None:
+    assert "is sound" in shell.ok("workflow", "check", "-", stdin=DOCUMENT.read_text())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["workflow", "check", "nowhere.yaml"], 1, "cannot read nowhere.yaml: No such file"),
+        (["workflow", "show", "nothing"], 3, "no workflow 'nothing'"),
+        (["workflow", "start", "nothing"], 3, "no workflow 'nothing'"),
+        (["workflow", "start", "x", "--input", "[]"], 1, "--input '[]' is not a JSON object"),
+        (
+            ["workflow", "simulate", str(DOCUMENT), "--input", INPUT, "--event", "reply"],
+            1,
+            "write it as --event 4d:reply",
+        ),
+        (
+            ["workflow", "simulate", str(DOCUMENT), "--input", INPUT, "--answer", "thnk:success"],
+            1,
+            "did you mean 'thank'?",
+        ),
+        (["workflow", "simulate", str(DOCUMENT)], 1, "the input 'email' (text) is missing"),
+        (["execution", "show", "exe_0"], 3, "no execution 'exe_0'"),
+        (["execution", "cancel", "exe_0"], 1, "cancel needs a reason"),
+        (["execution", "send", "exe_0", "go"], 3, "no execution or correlation key"),
+        (["execution", "list", "--status", "wating"], 1, "did you mean 'waiting'?"),
+    ],
+)
+def test_nonsense_is_refused_with_a_way_out(shell: Shell, arguments: list[str], code: int, said: str) -> None:
+    assert said in shell.refused(*arguments, code=code)

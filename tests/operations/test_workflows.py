@@ -1,0 +1,256 @@
+"""What a user may ask for about workflows and executions, and how nonsense is refused."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from tests.stores.databases import query
+from tests.stores.flow_world import a_ticker, tick
+from tests.stores.world import START, FixedClock, told
+
+from mainspring.domain.errors import Conflict, InvalidInput, NotFound
+from mainspring.domain.event import EventType
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.executions import (
+    erase_execution,
+    find_execution,
+    order_execution,
+    read_log,
+    replay_execution,
+    send_event,
+    step_through,
+    verify_execution,
+)
+from mainspring.operations.workflows import (
+    check_data,
+    compare_versions,
+    find_workflow,
+    publish_workflow,
+    start_execution,
+)
+from mainspring.outbound.checkpoints import CheckpointSigner
+from mainspring.outbound.vault import KeyRing
+from mainspring.workflow.audit import Anchor
+from mainspring.workflow.model import Status
+
+DOCUMENT = (Path(__file__).parents[1] / "workflow" / "documents" / "order_follow_up.yaml").read_text()
+WAITS = (
+    "name: waits\nreentry: refuse\nsteps:\n  - {id: a, wait_for: {event: go, timeout: 5d}}\n  - {id: b, end: went}\n"
+)
+
+
+async def test_versions_are_numbered_and_the_same_document_is_not_published_twice(desk: Desk) -> None:
+    first, is_new = await publish_workflow(desk, WAITS)
+    again, is_new_again = await publish_workflow(desk, WAITS + "# a comment\n")
+    second, _ = await publish_workflow(desk, WAITS.replace("5d", "6d"))
+
+    assert (first.workflow.version, is_new, again.workflow.version, is_new_again) == (1, True, 1, False)
+    assert second.workflow.version == 2
+    assert (await find_workflow(desk, "waits", 1)).document == WAITS
+    assert await compare_versions(desk, "waits", None, None) == (1, 2, ["timeout of step 'a' changed from 5d to 6d"])
+    assert [each.workflow.version for each in await desk.stores.flows.workflows.versions("default", "waits")] == [2, 1]
+    published = [each for each in await told(desk.stores) if each.type is EventType.WORKFLOW_PUBLISHED]
+    assert [(each.actor, each.data["version"]) for each in published] == [("ada", 1), ("ada", 2)]
+
+
+async def test_unknown_workflow_and_version_are_refused_with_the_nearest(desk: Desk) -> None:
+    await publish_workflow(desk, WAITS)
+
+    with pytest.raises(NotFound, match="no workflow 'wait', did you mean 'waits'"):
+        await find_workflow(desk, "wait")
+    with pytest.raises(NotFound, match="there are 1 to 1"):
+        await find_workflow(desk, "waits", 7)
+    with pytest.raises(NotFound, match="no execution 'exe_1'"):
+        await find_execution(desk, "exe_1")
+
+
+async def test_second_start_under_a_key_is_the_first_one(desk: Desk) -> None:
+    await publish_workflow(desk, WAITS)
+
+    first = await start_execution(desk, "waits", {}, key="k1", correlation="order-7")
+    second = await start_execution(desk, "waits", {}, key="k1", correlation="order-7")
+
+    assert second.id == first.id
+
+
+async def test_reentry_is_refused_while_one_runs_and_allowed_after(desk: Desk, clock: FixedClock) -> None:
+    await publish_workflow(desk, WAITS)
+    first = await start_execution(desk, "waits", {}, correlation="order-7")
+    ticker = a_ticker(desk.stores)
+    await tick(ticker, clock)
+
+    with pytest.raises(Conflict, match=f"already runs for 'order-7' as {first.id}"):
+        await start_execution(desk, "waits", {}, correlation="order-7")
+    await send_event(desk, "order-7", "go", {})
+    await tick(ticker, clock, 2)
+    assert (await start_execution(desk, "waits", {}, correlation="order-7")).id != first.id
+
+
+async def test_start_may_lie_ahead(desk: Desk, clock: FixedClock) -> None:
+    await publish_workflow(desk, WAITS)
+    later = await start_execution(desk, "waits", {}, at=START + timedelta(seconds=90))
+    ticker = a_ticker(desk.stores)
+
+    assert await tick(ticker, clock, 89) == 0
+    assert await tick(ticker, clock) == 1
+    assert (await find_execution(desk, later.id)).status is Status.WAITING
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"text": "x" * 70_000}, "at most 65536 are allowed"),
+        ({"list": [{"$double": "x"}]}, "which the log uses itself"),
+        ({"half": "\ud800"}, "send plain JSON"),
+    ],
+)
+def test_data_that_no_log_could_keep_is_refused(given: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        check_data(given, "input")
+
+
+async def test_keys_that_nobody_could_read_are_refused(desk: Desk) -> None:
+    await publish_workflow(desk, WAITS)
+
+    with pytest.raises(InvalidInput, match="correlation"):
+        await start_execution(desk, "waits", {}, correlation="x" * 201)
+    with pytest.raises(InvalidInput, match="idempotency_key"):
+        await start_execution(desk, "waits", {}, key="a\nb")
+
+
+async def test_event_goes_to_all_that_run_under_a_key_once(desk: Desk, clock: FixedClock) -> None:
+    await publish_workflow(desk, WAITS.replace("reentry: refuse\n", ""))
+    ids = [(await start_execution(desk, "waits", {}, correlation="c")).id for _ in range(2)]
+
+    assert await send_event(desk, "c", "go", {}, event_id="e1") == (ids[::-1], 2)
+    assert (await send_event(desk, ids[0], "go", {}, event_id="e1"))[1] == 0
+    await tick(a_ticker(desk.stores), clock, 2)
+    assert [(await find_execution(desk, each)).state.outcome for each in ids] == ["went", "went"]
+
+
+@pytest.mark.parametrize(
+    ("to", "type_", "event_id", "said"),
+    [
+        ("x", "a b", "", "event type 'a b' is not one"),
+        ("x", "go", "e" * 201, "longer than 200"),
+        ("", "go", "", "no execution or"),
+    ],
+)
+async def test_event_that_makes_no_sense_is_refused(desk: Desk, to: str, type_: str, event_id: str, said: str) -> None:
+    with pytest.raises((InvalidInput, NotFound), match=said):
+        await send_event(desk, to, type_, {}, event_id=event_id)
+
+
+async def test_order_that_the_status_does_not_allow_says_what_it_allows(desk: Desk, clock: FixedClock) -> None:
+    await publish_workflow(desk, WAITS)
+    execution = await start_execution(desk, "waits", {})
+    await tick(a_ticker(desk.stores), clock)
+
+    with pytest.raises(Conflict, match="is waiting, so retry does nothing; it allows pause, cancel, skip"):
+        await order_execution(desk, execution.id, "retry")
+    with pytest.raises(InvalidInput, match="cancel needs a reason"):
+        await order_execution(desk, execution.id, "cancel")
+    with pytest.raises(InvalidInput, match="longer than"):
+        await order_execution(desk, execution.id, "pause", "x" * 2_000)
+
+
+async def test_orders_stand_in_the_log_with_reason_and_actor(desk: Desk, clock: FixedClock) -> None:
+    await publish_workflow(desk, WAITS)
+    execution = await start_execution(desk, "waits", {})
+    ticker = a_ticker(desk.stores)
+    await tick(ticker, clock)
+    await order_execution(desk, execution.id, "cancel", "customer left")
+    await tick(ticker, clock, 2)
+
+    with pytest.raises(Conflict, match="nothing can be ordered any more"):
+        await order_execution(desk, execution.id, "cancel", "again")
+    ordered = [entry for entry in await read_log(desk, execution) if entry.action == "command"]
+    assert b'"actor":"ada"' in (ordered[0].input or b"")
+    assert b'"reason":"customer left"' in (ordered[0].input or b"")
+
+
+async def test_execution_is_verified_replayed_and_stepped_through(desk: Desk, clock: FixedClock) -> None:
+    await publish_workflow(desk, WAITS)
+    execution = await start_execution(desk, "waits", {})
+    ticker = a_ticker(desk.stores)
+    await tick(ticker, clock)
+    await send_event(desk, execution.id, "go", {"n": 1.5})
+    await tick(ticker, clock, 2)
+    await publish_workflow(desk, WAITS.replace("end: went", "end: flew"))
+
+    assert (await verify_execution(desk, execution.id)).valid
+    assert (await replay_execution(desk, execution.id)).identical
+    compared = await replay_execution(desk, execution.id, 2)
+    assert [each.field for each in compared.differences] == ["output"]
+    assert [frame.after.status for frame in await step_through(desk, execution.id)] == [
+        Status.WAITING,
+        Status.COMPLETED,
+    ]
+
+
+async def test_changed_log_is_found_by_verification(desk: Desk, clock: FixedClock, store_url: str) -> None:
+    await publish_workflow(desk, WAITS)
+    execution = await start_execution(desk, "waits", {})
+    await tick(a_ticker(desk.stores), clock)
+
+    await query(store_url, "UPDATE execution_entry SET output = '{}' WHERE number = 2")
+
+    found = await verify_execution(desk, execution.id)
+    assert not found.valid
+    assert found.verdict.breach is not None
+    assert (found.verdict.breach.number, found.verdict.breach.field) == (2, "output")
+
+
+async def test_cut_chain_does_not_fit_its_signed_checkpoint(desk: Desk, clock: FixedClock, store_url: str) -> None:
+    signer = CheckpointSigner(KeyRing(bytes(32)))
+    signing = replace(desk, signer=signer)
+    await publish_workflow(desk, WAITS)
+    execution = await start_execution(desk, "waits", {})
+    ticker = a_ticker(desk.stores)
+    ticker._signer = signer
+    await tick(ticker, clock)
+    assert (await verify_execution(signing, execution.id)).checkpoints == 1
+
+    await query(store_url, "UPDATE workflow_checkpoint SET signature = replace(signature, 'a', 'b')")
+    forged = await verify_execution(signing, execution.id)
+    await query(store_url, "DELETE FROM workflow_tick")
+    await query(store_url, "UPDATE workflow_partition SET sequence = 0, head = ''")
+    cut = await verify_execution(signing, execution.id)
+
+    assert forged.chain is not None
+    assert "signature" in forged.chain.field
+    assert cut.chain is not None
+    assert not cut.valid
+
+
+def test_checkpoint_of_another_installation_is_not_genuine() -> None:
+    ours, theirs = CheckpointSigner(KeyRing(bytes(32))), CheckpointSigner(KeyRing(b"x" * 32))
+    public_key, signature = theirs.sign(0, Anchor(1, "h"), 5, START)
+    from mainspring.workflow_ports import Checkpoint
+
+    checkpoint = Checkpoint(0, 1, 5, "h", START, public_key, signature)
+
+    assert theirs.is_genuine(checkpoint)
+    assert not ours.is_genuine(checkpoint)
+
+
+async def test_erased_execution_still_verifies_and_says_that_it_cannot_be_replayed(
+    desk: Desk, clock: FixedClock, store_url: str
+) -> None:
+    await publish_workflow(desk, DOCUMENT)
+    execution = await start_execution(desk, "order-follow-up", {"email": "ann@example.com", "order": 7})
+    ticker = a_ticker(desk.stores)
+    await tick(ticker, clock)
+    with pytest.raises(Conflict, match="cancel it first"):
+        await erase_execution(desk, execution.id, "asked for")
+    await order_execution(desk, execution.id, "cancel", "left")
+    await tick(ticker, clock, 2)
+
+    assert await erase_execution(desk, execution.id, "asked for") > 0
+
+    assert (await verify_execution(desk, execution.id)).valid
+    with pytest.raises(InvalidInput, match="cannot be replayed"):
+        await replay_execution(desk, execution.id)
+    for table in ("execution", "execution_entry", "execution_arrival", "execution_effect"):
+        assert "ann@example.com" not in str(await query(store_url, f"SELECT * FROM {table}"))
