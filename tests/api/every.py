@@ -40,5 +40,7 @@ class Operation:
 
 
 def every_operation(app: FastAPI) -> list[Operation]:
+    """But streams, which do not end by themselves."""
     paths: Json = app.openapi()["paths"]
-    return [Operation(method, path, found) for path, item in paths.items() for method, found in item.items()]
+    found = [Operation(method, path, each) for path, item in paths.items() for method, each in item.items()]
+    return [operation for operation in found if not operation.is_stream]

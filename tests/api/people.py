@@ -22,6 +22,7 @@ from mainspring.ports import Clock, Stores
 from mainspring.settings import Settings
 from mainspring.wiring import TimeOrderedIds
 from tests.api.door import open_app
+from tests.api.every import Operation, every_operation
 
 PASSWORD = "correct horse battery staple"
 SITE = "http://127.0.0.1"
@@ -79,19 +80,16 @@ def program(app: FastAPI, key: str, address: str = "192.0.2.1") -> AsyncClient:
 
 def scope_rows(app: FastAPI) -> Iterator[tuple[str, str, Scope]]:
     """Method, path and scope of every operation that names one; path parameters are filled with an id of nothing."""
-    for path, item in app.openapi()["paths"].items():
-        for method, operation in item.items():
-            if "x-scope" in operation:
-                yield method.upper(), filled(path), Scope(operation["x-scope"])
+    for operation in every_operation(app):
+        if "x-scope" in operation.described:
+            yield operation.method.upper(), filled(operation), Scope(operation.described["x-scope"])
 
 
 def operator_rows(app: FastAPI) -> Iterator[tuple[str, str]]:
-    for path, item in app.openapi()["paths"].items():
-        for method, operation in item.items():
-            if operation.get("x-operator"):
-                yield method.upper(), filled(path)
+    for operation in every_operation(app):
+        if operation.described.get("x-operator"):
+            yield operation.method.upper(), filled(operation)
 
 
-def filled(path: str) -> str:
-    parts = path.split("/")
-    return "/".join("nothing" if part.startswith("{") else part for part in parts)
+def filled(operation: Operation) -> str:
+    return operation.path.format(**dict.fromkeys(operation.in_path, "nothing"))

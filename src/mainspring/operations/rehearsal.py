@@ -100,7 +100,7 @@ class RehearsedEndpoints:
     async def tenant(self, tenant_id: str) -> Tenant | None:
         return self._tenants.get(tenant_id) or await self._real.tenant(tenant_id)
 
-    async def put_tenant(self, tenant: Tenant) -> None:
+    async def put_tenant(self, tenant: Tenant, event: Event | None = None) -> None:
         self._tenants[tenant.id] = tenant
 
     async def _refuse_taken(self, wanted: Endpoint) -> None:
