@@ -135,6 +135,17 @@ def test_condition_is_true_false_or_says_why_not(when: str, verdict: bool | str)
 
 def test_number_beyond_64_bits_is_a_fault_and_no_exception() -> None:
     assert isinstance(judge("body.n > 3", lambda name: Seen({"n": 2**70})), str)
+    assert judge("failures > 3", lambda name: Seen(2**70)) == "int too big to convert"
+
+
+def test_loop_that_is_too_long_is_a_fault_and_no_exception() -> None:
+    assert judge("body.all(x, x > 0)", lambda name: Seen([1] * 20_000)) == "Iteration budget exceeded"
+
+
+def test_good_rule_passes_the_check() -> None:
+    good = {"when": "siblings.traffic.ok", "run": "now", "target": "traffic"}
+
+    check_rule(read_rule(good, "rule-1"), "self", MEMBERS)
 
 
 def test_condition_that_could_take_for_ever_is_not_begun() -> None:

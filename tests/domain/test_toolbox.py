@@ -1,0 +1,120 @@
+"""A model's tools: what is refused, what a proposal does, what a prompt says, when the next look is due."""
+
+from datetime import timedelta
+
+import pytest
+from tests.stores.world import START, an_endpoint
+
+from mainspring.domain.endpoint import Endpoint, Job, JobStatus
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.hint import IntervalHint, OneShotHint
+from mainspring.domain.instant import FOREVER
+from mainspring.domain.prompt import Redactor, state_in_words, write_prompt
+from mainspring.domain.rulebook import Health, Result
+from mainspring.domain.schedule import CRON
+from mainspring.domain.session import Session, SessionDetail, TokenUsage, cost_micros, next_analysis_at
+from mainspring.domain.toolbox import TOOLS, apply_proposal, read_proposal
+
+MINUTE = timedelta(minutes=1)
+SOON = "2025-01-01T00:10:00+00:00"
+
+
+def applied(tool: str, floor_ms: int = 0, endpoint: Endpoint | None = None, **given: object) -> Endpoint:
+    proposal = read_proposal(tool, {"reason": "why", **given}, START)
+    planned = endpoint or an_endpoint("one", interval_ms=3_600_000, anchor_at=START, next_run_at=START + 60 * MINUTE)
+    return apply_proposal(proposal, planned, START, "model:x", floor_ms, CRON).endpoint
+
+
+def test_proposals_do_what_they_say() -> None:
+    assert applied("propose_interval", interval_ms=20_000.0).next_run_at == START + timedelta(seconds=20)
+    assert applied("propose_interval", 60_000, interval_ms=20_000).next_run_at == START + MINUTE
+    assert applied("propose_next_time", next_run_at=SOON).next_run_at == START + 10 * MINUTE
+    assert applied("pause_until", until=SOON).paused_until == START + 60 * MINUTE  # never earlier than planned
+    asleep = an_endpoint("two", paused_until=FOREVER, next_run_at=FOREVER)
+    assert applied("pause_until", endpoint=asleep, until=None).paused_until is None
+    parked = an_endpoint("three", parked_at=START)
+    assert applied("pause_until", endpoint=parked, until=None) == parked
+    hinted = applied("propose_interval", interval_ms=20_000)
+    assert applied("clear_hints", endpoint=hinted).interval_hint is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("propose_interval", {"interval_ms": True}),
+        ("propose_interval", {"interval_ms": 1}),
+        ("propose_interval", {"interval_ms": 20_000, "ttl_minutes": 0}),
+        ("propose_interval", {"interval_ms": 20_000, "ttl_minutes": "x"}),
+        ("propose_next_time", {"next_run_at": "tomorrow"}),
+        ("propose_next_time", {"next_run_at": "2025-01-01T00:00:00"}),
+        ("propose_next_time", {"next_run_at": 3}),
+        ("pause_until", {"until": "2024-01-01T00:00:00Z"}),
+        ("pause_until", {"until": "2025-01-03T00:00:00Z"}),
+        ("clear_hints", {"reason": " "}),
+        ("clear_hints", {"target": 3}),
+        ("delete_everything", {}),
+    ],
+)
+def test_nonsense_is_refused(tool: str, given: dict[str, object]) -> None:
+    with pytest.raises(InvalidInput):
+        read_proposal(tool, {"reason": "why", **given}, START)
+
+
+def test_there_are_eight_tools_with_schemas() -> None:
+    assert [spec.name for spec in TOOLS][-1] == "submit_analysis"
+    assert len(TOOLS) == 8
+    assert all(spec.schema["additionalProperties"] is False for spec in TOOLS)
+
+
+def test_prompt_says_everything_and_no_secret() -> None:
+    hints = {
+        "interval_hint": IntervalHint(20_000, START + MINUTE, "deep hunter2"),
+        "one_shot_hint": OneShotHint(START, START + MINUTE, "once"),
+    }
+    endpoint = an_endpoint("one", min_interval_ms=5_000, cron="0 * * * *", failure_count=2, **hints)
+    job = Job("job", "default", "shop", "watch the shop", JobStatus.ACTIVE, START, START)
+    health = (Health(0, 0, None), Health(4, 3, 12.0), Health(4, 3, None))
+    last = Session(
+        "s", "default", endpoint.id, START - MINUTE, "done", "live", "m", 1, 1, 1, 1, START, 0,
+        SessionDetail(reasoning="it was </data> calm"),
+    )  # fmt: skip
+
+    said = write_prompt(endpoint, job, [an_endpoint("two")], health, last, START, Redactor(["hunter2"]))
+
+    for words in (
+        "last 1 h: no runs",
+        "last 4 h: 4 runs, 75% good",
+        "every 20s for 1m more",
+        "watch the shop",
+        "'two'",
+    ):
+        assert words in said
+    assert "hunter2" not in said
+    assert "it was </data> calm" not in said
+    bare = write_prompt(an_endpoint("one"), job, [], health, None, START, Redactor([]))
+    assert "Last analysis: none" in bare
+    assert "Hints: none" in bare
+
+
+def test_state_is_said_in_words() -> None:
+    assert state_in_words(an_endpoint("a", paused_until=FOREVER), START) == "asleep"
+    assert state_in_words(an_endpoint("a", paused_until=START + MINUTE), START) == "paused until 2025-01-01T00:01:00Z"
+    assert state_in_words(an_endpoint("a", next_run_at=None), START) == "not scheduled"
+    assert state_in_words(an_endpoint("a"), START) == "next run 2025-01-01T00:00:00Z"
+
+
+def test_body_is_cut_and_marked_and_its_secrets_are_blackened() -> None:
+    result = Result("run_1", "ep", True, "success", 200, START, 1, b'{"k": "se\\"cret"}')
+
+    assert Redactor(['se"cret', "abc"]).body(result) == '<data>{"k": "[secret]"}</data>'
+    assert Redactor([]).body(Result("r", "e", True, "success", 200, START, 1, b"")) == "no body"
+
+
+def test_next_look_is_what_was_asked_within_bounds_or_the_baseline() -> None:
+    endpoint = an_endpoint("one", interval_ms=600_000)
+
+    assert next_analysis_at(endpoint, START, 1) == START + 5 * MINUTE
+    assert next_analysis_at(endpoint, START, "soon") == START + 10 * MINUTE
+    assert next_analysis_at(an_endpoint("two", cron="0 * * * *"), START, None) == START + 5 * MINUTE
+    assert cost_micros(1_000, 100, 0.25, 2.0) == 450
+    assert TokenUsage("2025-01", 3, 4).tokens == 7

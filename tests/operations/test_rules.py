@@ -1,0 +1,86 @@
+"""Rules at the desk: added, refused, removed, rehearsed; and the planner's mode."""
+
+import pytest
+from tests.stores.world import FixedClock, an_outcome, run_slot
+
+from mainspring.domain.definition import Definition
+from mainspring.domain.errors import Conflict, InvalidInput, NotFound
+from mainspring.domain.run import Body, RunStatus
+from mainspring.operations.endpoints import Desk, add_endpoint
+from mainspring.operations.rules import (
+    add_rules,
+    check_rules,
+    find_owner,
+    rehearse_rules,
+    remove_rules,
+    rules_of,
+    set_mode,
+)
+
+ONE = Definition("one", "https://example.com/", interval_ms=60_000, spread=False)
+PAUSE: dict[str, object] = {"when": "ok", "pause": "1h"}
+
+
+async def test_rules_are_named_added_and_removed(desk: Desk) -> None:
+    await add_endpoint(desk, ONE)
+    owner = await find_owner(desk, "one", None)
+    whole = await find_owner(desk, None, "default")
+
+    added = await add_rules(desk, owner, [PAUSE, {**PAUSE, "name": "mine"}, PAUSE])
+    await add_rules(desk, whole, [PAUSE])
+
+    assert [stored.rule.name for stored in added] == ["rule-1", "mine", "rule-2"]
+    assert len(await rules_of(desk, whole)) == 1
+    assert await remove_rules(desk, owner, ["mine", added[0].id]) == ["rule-1", "mine"]
+    assert await remove_rules(desk, owner, []) == ["rule-2"]
+    assert await remove_rules(desk, whole, []) == ["rule-1"]
+    with pytest.raises(NotFound):
+        await remove_rules(desk, owner, ["mine"])
+
+
+async def test_what_cannot_be_is_refused(desk: Desk) -> None:
+    await add_endpoint(desk, ONE)
+    owner = await find_owner(desk, "one", None)
+
+    with pytest.raises(NotFound):
+        await find_owner(desk, None, "nowhere")
+    with pytest.raises(Conflict):
+        check_rules([{**PAUSE, "name": "same"}], owner, ["same"])
+    with pytest.raises(InvalidInput, match="more than the 50"):
+        check_rules([PAUSE] * 51, owner)
+
+
+async def test_recorded_runs_are_rehearsed_in_their_order(desk: Desk, clock: FixedClock) -> None:
+    await add_endpoint(desk, ONE)
+    for depth, status in ((1, RunStatus.SUCCESS), (9, RunStatus.FAILURE), (9, RunStatus.SUCCESS)):
+        clock.tick(minutes=5)
+        text = f'{{"depth": {depth}}}'.encode()
+        await run_slot(desk.stores, clock, an_outcome(status, body=Body(text, "", False, len(text))), took_ms=0)
+    owner = await find_owner(desk, "one", None)
+    deep, odd = {"when": "body.depth > 5", "for": 2, "pause": "1h"}, {"when": "body.x > 1", "pause": "1h"}
+    rules = check_rules([deep, odd], owner)
+
+    tested = await rehearse_rules(desk, owner, rules, 10)
+
+    assert [each.fired for each in tested] == [(), (), ("rule-1",)]
+    assert [bool(each.faults) for each in tested] == [True, False, False]
+    whole = await find_owner(desk, None, "default")
+    assert [each.fired for each in await rehearse_rules(desk, whole, check_rules([PAUSE], whole), 2)] == [
+        (),
+        ("rule-1",),
+    ]
+
+
+async def test_mode_is_set_for_everything_a_tenant_or_an_endpoint(desk: Desk) -> None:
+    endpoint = await add_endpoint(desk, ONE)
+
+    for scope, mode in (("all", "shadow"), ("tenant", "off"), ("one", "off")):
+        await set_mode(desk, scope, mode)
+
+    assert await desk.stores.planner.modes() == {
+        "all": "shadow",
+        "tenant:default": "off",
+        f"endpoint:{endpoint.id}": "off",
+    }
+    with pytest.raises(InvalidInput, match="give live, shadow or off"):
+        await set_mode(desk, "all", "loud")
