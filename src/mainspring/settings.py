@@ -151,6 +151,13 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
         pattern=r"^(https?://[^/?#\s]+/?)?$",
         description="Where people reach this server, e.g. `https://mainspring.example.com`; for links and cookies.",
     )
+    oidc_issuer: str = Field(default="", description="OIDC issuer for single sign-on, e.g. `https://id.example.com`.")
+    oidc_client_id: str = Field(default="", description="Our client id there.")
+    oidc_client_secret: str = Field(default="", description="Our client secret there.")
+    oidc_role: Literal["", "viewer", "operator", "owner"] = Field(
+        default="",
+        description="Role in the tenant of who comes from the issuer and is no user yet; none: refused.",
+    )
     trusted_proxies: Names = Field(
         default=("127.0.0.1", "::1"),
         description="Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mainspring.mailroom import Messenger
     from mainspring.observe import Metrics
     from mainspring.outbound.http import HttpCaller
+    from mainspring.outbound.oidc import OidcIssuer
     from mainspring.outbound.vault import KeyRing
     from mainspring.stores.postgres.database import Database as PostgresDatabase
     from mainspring.stores.sqlite.database import Database as SqliteDatabase
@@ -208,6 +209,13 @@ def open_locksmith() -> Locksmith:
     from mainspring.outbound.locksmith import Argon2Locksmith
 
     return Argon2Locksmith()
+
+
+def open_issuer(settings: Settings) -> "OidcIssuer | None":
+    from mainspring.outbound.oidc import OidcIssuer
+
+    given = (settings.oidc_issuer, settings.oidc_client_id, settings.oidc_client_secret)
+    return OidcIssuer(*given) if settings.oidc_issuer else None
 
 
 def open_caller(settings: Settings, vault: Vault) -> "HttpCaller":
@@ -476,6 +484,7 @@ def open_web(
         notices.messengers,
         open_locksmith(),
         {"config_dir": each.check for each in watchers},  # noqa: B035  # one, or none
+        open_issuer(settings),
     )
     app = make_app(context)
     assistants = WebDoor(admit, desk, running.caller)

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from httpx2 import ASGITransport, AsyncClient, Response
+from msgspec.structs import replace
 
 from mainspring.api.access import recognise
 from mainspring.domain.access import Role, Scope
@@ -16,6 +17,7 @@ from mainspring.domain.schedule import CRON
 from mainspring.operations.accounts import add_user
 from mainspring.operations.apikeys import KeyWish, add_api_key
 from mainspring.operations.endpoints import Desk
+from mainspring.operations.single_sign_on import Issuer
 from mainspring.outbound.locksmith import Argon2Locksmith
 from mainspring.outbound.vault import KeyRing, Vault
 from mainspring.ports import Clock, Stores
@@ -30,9 +32,12 @@ LOCKSMITH = Argon2Locksmith(memory_kib=8, passes=1)
 
 
 @asynccontextmanager
-async def open_door(stores: Stores, clock: Clock, settings: Settings | None = None) -> AsyncIterator[FastAPI]:
+async def open_door(
+    stores: Stores, clock: Clock, settings: Settings | None = None, issuer: Issuer | None = None
+) -> AsyncIterator[FastAPI]:
     """The app as it is served: who asks is recognised by key or cookie."""
     async with open_app(stores, clock, settings) as app:
+        app.state.context = replace(app.state.context, issuer=issuer)
         app.dependency_overrides.pop(recognise)
         yield app
 

@@ -9,6 +9,7 @@ from mainspring.domain.subscription import ChannelKind
 from mainspring.feed import Feed
 from mainspring.mailroom import Messenger
 from mainspring.operations.endpoints import Desk
+from mainspring.operations.single_sign_on import Issuer
 from mainspring.ports import Caller, Locksmith, Stores
 from mainspring.settings import Settings
 
@@ -28,3 +29,4 @@ class Context(Struct, frozen=True):
     messengers: Mapping[ChannelKind, Messenger]
     locksmith: Locksmith
     remarks: Mapping[str, Check] = {}  # told at /readyz, but no reason not to be ready
+    issuer: Issuer | None = None  # of single sign-on, where it is set up

@@ -14,7 +14,7 @@ from mainspring.shapes import MASK
 if TYPE_CHECKING:
     from mainspring.settings import Settings
 
-SECRETS = ("secret_key", "model_key")
+SECRETS = ("secret_key", "model_key", "oidc_client_secret")
 _PASSWORD = re.compile(r"([a-z][a-z0-9+]*://[^:@/]*):.*@", re.IGNORECASE | re.DOTALL)
 _PASSWORD_PARAMETER = re.compile(r"((?:password|passwd|sslpassword|passfile)=)[^&\s]*", re.IGNORECASE)
 

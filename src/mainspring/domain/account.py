@@ -100,6 +100,16 @@ class Link(Struct, frozen=True):
     expires_at: datetime
 
 
+class Claims(Struct, frozen=True):
+    """What an OIDC issuer vouches for."""
+
+    issuer: str
+    subject: str
+    email: str = ""
+    email_verified: bool = False
+    name: str = ""
+
+
 class Bucket(Struct, frozen=True):
     """How often something may be tried: `burst` times at once, then once every `every`."""
 

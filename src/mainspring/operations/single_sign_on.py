@@ -1,0 +1,102 @@
+"""Log in through an OIDC issuer: the code flow with PKCE, state and nonce.
+
+What one attempt must remember (state, nonce, verifier) is sealed into a cookie of the browser that began it: a
+callback that another browser is lured into has none, and is refused.
+"""
+
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.domain.access import Role
+from mainspring.domain.account import Claims, User, check_email
+from mainspring.domain.audit import INSTALLATION
+from mainspring.domain.errors import Misconfigured, NotAuthenticated
+from mainspring.domain.event import Event, EventType
+from mainspring.operations.accounts import add_user, new_token
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.login import Entry, start_session
+from mainspring.ports import Locksmith
+
+_CONTEXT = "oidc"
+
+
+class Issuer(Protocol):
+    async def authorization_url(self, state: str, nonce: str, challenge: str, redirect_uri: str) -> str:
+        """Where the browser is sent to log in. Raises NotAuthenticated where the issuer does not answer."""
+
+    async def redeem(self, code: str, verifier: str, nonce: str, redirect_uri: str) -> Claims:
+        """What the verified ID token says. Raises NotAuthenticated for anything that does not fit."""
+
+
+class Attempt(Struct, frozen=True):
+    state: str
+    nonce: str
+    verifier: str
+
+
+async def begin_login(desk: Desk, locksmith: Locksmith, issuer: Issuer, redirect_uri: str) -> tuple[str, str]:
+    """The issuer's address, and what the browser keeps until it comes back."""
+    attempt = Attempt(new_token(locksmith), new_token(locksmith), new_token(locksmith))
+    challenge = urlsafe_b64encode(sha256(attempt.verifier.encode()).digest()).decode().rstrip("=")
+    url = await issuer.authorization_url(attempt.state, attempt.nonce, challenge, redirect_uri)
+    return url, desk.vault.seal(msgspec.json.encode(attempt).decode(), _CONTEXT)
+
+
+async def finish_login(
+    desk: Desk,
+    locksmith: Locksmith,
+    issuer: Issuer,
+    *,
+    kept: str,
+    state: str,
+    code: str,
+    redirect_uri: str,
+    role: Role | None,
+    agent: str,
+) -> Entry:
+    """`role` is what somebody who is no user yet gets in the desk's tenant; None: nobody becomes one."""
+    attempt = _attempt(desk, kept)
+    if attempt is None or not compare_digest(attempt.state.encode(), state.encode()):
+        raise NotAuthenticated("this login was not begun in this browser, or too long ago; begin again")
+    claims = await issuer.redeem(code, attempt.verifier, attempt.nonce, redirect_uri)
+    user = await _user_of(desk, locksmith, claims, role)
+    if user.disabled_at is not None:
+        raise NotAuthenticated("this account is disabled; ask an operator of the installation")
+    return await start_session(desk, locksmith, user, agent, "oidc")
+
+
+async def _user_of(desk: Desk, locksmith: Locksmith, claims: Claims, role: Role | None) -> User:
+    """By the issuer's subject; else by an address that the issuer has verified, which is then tied to the subject."""
+    subject = f"{claims.issuer}|{claims.subject}"
+    if known := await desk.stores.accounts.user(subject):
+        return known[0]
+    if not claims.email or not claims.email_verified:
+        raise NotAuthenticated("the issuer vouches for no e-mail address of this account; verify it there, try again")
+    email = check_email(claims.email)
+    found = await desk.stores.accounts.user(email)
+    if found is None:
+        if role is None:
+            raise NotAuthenticated(f"nobody here has the e-mail address {email}; ask an owner to add it as a member")
+        made = await add_user(desk, locksmith, email, claims.name[:100], place=(desk.tenant_id, role))
+        found = (made.user, "")
+    elif found[0].subject:
+        raise NotAuthenticated(f"{email} is tied to another account of the issuer; ask an operator of the installation")
+    tied = replace(found[0], subject=subject)
+    now = await desk.stores.schedule.now()
+    data: dict[str, object] = {"subject": email, "before": {"oidc": ""}, "after": {"oidc": subject}}
+    event = Event(EventType.USER_UPDATED, now, INSTALLATION, actor=f"user:{email}", data=data)
+    await desk.stores.accounts.put_user(tied, event)
+    return tied
+
+
+def _attempt(desk: Desk, kept: str) -> Attempt | None:
+    try:
+        return msgspec.json.decode(desk.vault.open(kept, _CONTEXT), type=Attempt) if kept else None
+    except Misconfigured:  # made up, or from before the key was changed
+        return None

@@ -1,0 +1,156 @@
+"""Log in through an issuer that really answers, and through one that lies in every way."""
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+
+from mainspring.domain.access import Role
+from mainspring.operations.accounts import edit_user
+from mainspring.outbound.oidc import OidcIssuer
+from mainspring.ports import Stores
+from mainspring.settings import Settings
+from tests.api.issuer import CLIENT_ID, CLIENT_SECRET, OTHER_KEY, LittleIssuer
+from tests.api.people import Browser, a_user, at_the_desk, open_door
+from tests.stores.world import FixedClock
+
+LOGIN = "/api/v1/auth/oidc/login"
+SESSION = "/api/v1/auth/session"
+
+
+@pytest.fixture
+def issuer() -> Iterator[LittleIssuer]:
+    with LittleIssuer() as running:
+        yield running
+
+
+@pytest.fixture
+async def app(stores: Stores, clock: FixedClock, issuer: LittleIssuer) -> AsyncIterator[FastAPI]:
+    adapter = OidcIssuer(issuer.url, CLIENT_ID, CLIENT_SECRET)
+    async with open_door(stores, clock, issuer=adapter) as made:
+        yield made
+
+
+async def come_back(browser: Browser, issuer: LittleIssuer) -> int:
+    begun = await browser.get(LOGIN)
+    assert begun.status_code == 302
+    return (await browser.get(issuer.log_in(begun.headers["location"]))).status_code
+
+
+async def test_user_of_a_verified_address_logs_in(app: FastAPI, issuer: LittleIssuer, stores: Stores) -> None:
+    await a_user(stores)
+    async with Browser(app) as browser:
+        assert await come_back(browser, issuer) == 303
+        said = (await browser.get(SESSION)).json()
+    entries = await stores.audit.audit_entries("", None, 2)
+
+    assert (said["actor"], said["user"]["oidc"]) == ("user:ann@example.com", True)
+    assert [entry.act for entry in entries] == ["login.succeeded", "user.updated"]
+
+
+async def test_user_is_known_by_subject_when_the_address_has_changed(
+    app: FastAPI, issuer: LittleIssuer, stores: Stores
+) -> None:
+    await a_user(stores)
+    async with Browser(app) as browser:
+        await come_back(browser, issuer)
+        issuer.claims |= {"email": "ann.new@example.com", "email_verified": False}
+        assert await come_back(browser, issuer) == 303
+        assert (await browser.get(SESSION)).json()["actor"] == "user:ann@example.com"
+
+
+async def test_stranger_is_refused_unless_a_role_is_set_for_strangers(
+    app: FastAPI, issuer: LittleIssuer, stores: Stores, clock: FixedClock
+) -> None:
+    async with Browser(app) as browser:
+        assert await come_back(browser, issuer) == 401
+    adapter = OidcIssuer(issuer.url, CLIENT_ID, CLIENT_SECRET)
+    settings = Settings(oidc_role="viewer")
+    async with open_door(stores, clock, settings, issuer=adapter) as open_to_all, Browser(open_to_all) as browser:
+        assert await come_back(browser, issuer) == 303
+        assert (await browser.get(SESSION)).json()["scopes"] == ["read"]
+
+
+async def test_disabled_user_is_refused(app: FastAPI, issuer: LittleIssuer, stores: Stores) -> None:
+    await a_user(stores, role=Role.VIEWER)
+    await edit_user(at_the_desk(stores, ""), "ann@example.com", disabled=True)
+    async with Browser(app) as browser:
+        assert await come_back(browser, issuer) == 401
+
+
+def _says(**claims: Any) -> Callable[[LittleIssuer], None]:
+    return lambda issuer: issuer.overrides.update(claims)
+
+
+def _signs(key: Any, algorithm: str) -> Callable[[LittleIssuer], None]:
+    def lie(issuer: LittleIssuer) -> None:
+        issuer.signing_key, issuer.algorithm = key, algorithm
+
+    return lie
+
+
+LIES: dict[str, Callable[[LittleIssuer], None]] = {
+    "for another client": _says(aud="another"),
+    "of another issuer": _says(iss="https://evil.example"),
+    "that has expired": _says(exp=int(time.time()) - 3_600),
+    "of another login": _says(nonce="another"),
+    "without a nonce": _says(nonce=None),
+    "for an address that is not verified": _says(email_verified=False),
+    "that calls it verified in words": _says(email_verified="true"),
+    "signed by another key": _signs(OTHER_KEY, "RS256"),
+    "not signed at all": _signs(None, "none"),
+    "signed with the client's secret": _signs(CLIENT_SECRET.ljust(64), "HS256"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+async def test_token_is_refused(app: FastAPI, issuer: LittleIssuer, stores: Stores, lie: str) -> None:
+    await a_user(stores)
+    LIES[lie](issuer)
+    async with Browser(app) as browser:
+        assert await come_back(browser, issuer) == 401
+        assert (await browser.get(SESSION)).status_code == 401
+
+
+async def test_callback_of_a_login_begun_elsewhere_is_refused(
+    app: FastAPI, issuer: LittleIssuer, stores: Stores
+) -> None:
+    await a_user(stores)
+    async with Browser(app) as attacker, Browser(app) as victim:
+        lure = issuer.log_in((await attacker.get(LOGIN)).headers["location"])
+        without_any = await victim.get(lure)
+        await victim.get(LOGIN)
+        with_another = await victim.get(lure)
+
+    assert (without_any.status_code, with_another.status_code) == (401, 401)
+    assert "not begun in this browser" in with_another.json()["detail"]
+
+
+async def test_code_is_redeemed_once(app: FastAPI, issuer: LittleIssuer, stores: Stores) -> None:
+    await a_user(stores)
+    async with Browser(app) as browser:
+        begun = await browser.get(LOGIN)
+        back = issuer.log_in(begun.headers["location"])
+        kept = browser.cookies["mainspring-oidc"]
+        first = await browser.get(back)
+        browser.cookies.clear()
+        browser.cookies.set("mainspring-oidc", kept)
+        again = await browser.get(back)
+
+    assert (first.status_code, again.status_code) == (303, 401)
+
+
+async def test_issuer_that_is_away_or_refuses_is_said_in_words(app: FastAPI, issuer: LittleIssuer) -> None:
+    async with Browser(app) as browser:
+        refused = await browser.get("/api/v1/auth/oidc/callback?error=access_denied")
+    assert refused.json()["detail"].startswith("the issuer refused: access_denied")
+
+
+async def test_without_an_issuer_there_is_no_single_sign_on(stores: Stores, clock: FixedClock) -> None:
+    async with open_door(stores, clock) as app, Browser(app) as browser:
+        answer = await browser.get(LOGIN)
+
+    assert answer.status_code == 404
+    assert "MAINSPRING_OIDC_ISSUER" in answer.json()["detail"]
