@@ -1,0 +1,53 @@
+"""Slow hashes: argon2id at full strength, and the same time for a user who is none."""
+
+import time
+
+from mainspring.outbound.locksmith import Argon2Locksmith
+
+
+async def test_hash_is_argon2id_with_the_promised_cost() -> None:
+    stored = await Argon2Locksmith().hash_password("four words in a row")
+
+    assert stored.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+
+
+async def test_only_the_password_fits() -> None:
+    locksmith = Argon2Locksmith(memory_kib=8, passes=1)
+    stored = await locksmith.hash_password("four words in a row")
+
+    assert await locksmith.fits("four words in a row", stored)
+    assert not await locksmith.fits("four words in a roW", stored)
+    assert not await locksmith.fits("four words in a row", "")
+    assert not await locksmith.fits("four words in a row", "no hash at all")
+
+
+async def test_hashes_of_one_password_differ() -> None:
+    locksmith = Argon2Locksmith(memory_kib=8, passes=1)
+
+    assert await locksmith.hash_password("x") != await locksmith.hash_password("x")
+
+
+async def test_nobody_costs_as_much_as_a_wrong_password() -> None:
+    """Best of several, so that a busy machine does not decide; without the dummy hash it would be a thousandth."""
+    locksmith = Argon2Locksmith()
+    stored = await locksmith.hash_password("four words in a row")
+    await locksmith.fits("warm up", "")
+
+    async def best_s(kept: str) -> float:
+        times = []
+        for _ in range(5):
+            started = time.perf_counter()
+            assert not await locksmith.fits("wrong wrong wrong", kept)
+            times.append(time.perf_counter() - started)
+        return min(times)
+
+    wrong, nobody = await best_s(stored), await best_s("")
+
+    assert 0.5 < nobody / wrong < 2
+
+
+def test_secrets_are_long_and_new() -> None:
+    locksmith = Argon2Locksmith()
+
+    assert len({locksmith.new_secret() for _ in range(100)}) == 100
+    assert len(locksmith.new_secret()) == 32
