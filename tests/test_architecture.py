@@ -47,7 +47,8 @@ ROOMS: dict[str, frozenset[str]] = {
     "words": INNER | {"shapes"},  # instants, hints and decisions as the sentences that all doors give out
     "api": DOOR,
     "mcp": DOOR,
-    "cli": DOOR | {"wiring", "planner_wiring", "client", "simulation"},
+    "backup": INNER | {"settings", "stores"},  # the one thing asked of a database past its ports
+    "cli": DOOR | {"wiring", "backup", "planner_wiring", "client", "simulation"},
     "wiring": DOOR
     | {
         "flow_wiring",

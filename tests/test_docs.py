@@ -24,7 +24,15 @@ WRITTEN = sorted(
 COMMAND_NAMES = [name for name, _ in commands()]
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
-NOT_RUN = ("serve", "scheduler", "notifier", "run show", "mcp")  # they do not end, or need a run that happened
+NOT_RUN = (
+    "backup",
+    "restore",
+    "serve",
+    "scheduler",
+    "notifier",
+    "run show",
+    "mcp",
+)  # they do not end, or need a run that happened
 
 
 def by_name(path: Path) -> str:

@@ -20,6 +20,7 @@ from mainspring.cli import (
     hint,
     importing,
     job,
+    keeping,
     keys,
     member,
     planner,
@@ -62,6 +63,8 @@ app.command("mcp")(assistant.mcp)
 app.command("migrate")(serving.migrate)
 app.command("settings")(configuration.settings)
 app.command("doctor")(doctor.doctor)
+app.command("backup")(keeping.backup)
+app.command("restore")(keeping.restore)
 app.command("apply")(documents.apply)
 app.command("diff")(documents.diff)
 app.command("export")(documents.export)

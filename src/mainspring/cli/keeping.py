@@ -1,0 +1,54 @@
+"""`mainspring backup` and `restore`: the whole database as one file, and back."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mainspring.cli.configuration import masked
+from mainspring.cli.door import OutputOption, complete, current_settings
+from mainspring.cli.screen import Output, note, say, show_json
+
+Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write.")],
+    force: Force = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Write the whole database into one file, also while it is in use.
+
+    The file is verified before it gets its name. It holds sealed secrets, but not the key that opens them: keep that
+    too, elsewhere. PostgreSQL is dumped by its own pg_dump.
+    """
+    from mainspring.backup import back_up
+
+    settings = current_settings()
+    size = back_up(settings, file, force=force)
+    if output is Output.JSON:
+        show_json({"file": str(file), "bytes": size})
+        return
+    say(f"wrote {file}: {size:,} bytes of {masked(settings.url)}")
+    if not settings.secret_key:
+        note(f"secrets in it open only with the key in {settings.key_file}; keep a copy of that too, elsewhere")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `backup` wrote.")],
+    force: Force = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Make the database what a backup holds.
+
+    Stop what runs on it first. The result is another installation: workers of the old one cannot write to it.
+    """
+    from mainspring.backup import restore as put_back
+
+    settings = current_settings()
+    installation_id = complete(put_back(settings, file, force=force))
+    if output is Output.JSON:
+        show_json({"database": masked(settings.url), "installation_id": installation_id})
+        return
+    say(f"restored {masked(settings.url)} from {file} as installation {installation_id}")
+    note("the secret key is not in a backup; `mainspring doctor` says whether the right one is here")

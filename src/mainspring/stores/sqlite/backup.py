@@ -1,0 +1,83 @@
+"""Copy an SQLite database into one file while others write it, and make a database of such a file again."""
+
+import os
+from pathlib import Path
+
+import apsw
+
+from mainspring.domain.errors import InvalidInput
+from mainspring.stores.sqlite.database import Connection
+
+
+def back_up(database: Path, target: Path) -> None:
+    """SQLite's online backup, in one step: one snapshot, for which no writer waits. Verified before it is named."""
+    unfinished = target.with_name(f".{target.name}.unfinished")
+    unfinished.unlink(missing_ok=True)
+    source = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        os.close(_private(unfinished))
+        copy = apsw.Connection(str(unfinished))
+        try:
+            with copy.backup("main", source, "main") as backup:
+                while not backup.done:
+                    backup.step(-1)
+            copy.pragma("journal_mode", "delete")  # one file, with nothing beside it
+        finally:
+            copy.close()
+        verify(unfinished)
+        unfinished.replace(target)
+    finally:
+        source.close()
+        unfinished.unlink(missing_ok=True)
+
+
+def verify(file: Path) -> int:
+    """The schema's number of a sound backup; raises InvalidInput for anything else."""
+    try:
+        database = apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            if database.pragma("integrity_check") != "ok":
+                raise _unusable(file, "it is damaged")
+            return max(int(row[0]) for row in database.execute("SELECT number FROM schema_migration"))
+        finally:
+            database.close()
+    except (apsw.Error, ValueError) as fault:
+        raise _unusable(file, f"it is no database of Mainspring ({fault})") from None
+
+
+def restore(file: Path, database: Path, installation_id: str) -> None:
+    """Put the backup in the database's place, as another installation, behind whose epochs nobody else can write."""
+    verify(file)
+    database.parent.mkdir(parents=True, exist_ok=True)
+    fresh = database.with_name(f".{database.name}.restoring")
+    fresh.unlink(missing_ok=True)
+    try:
+        with file.open("rb") as backup, os.fdopen(_private(fresh), "wb") as copy:
+            while block := backup.read(1 << 20):
+                copy.write(block)
+            copy.flush()
+            os.fsync(copy.fileno())
+        connection = Connection(str(fresh))
+        try:
+            connection.script("BEGIN IMMEDIATE")
+            for query in ("fence_schedules", "fence_partitions", "forget_all_workers"):
+                connection.run(query)
+            connection.run("put_installation", "installation_id", installation_id)
+            connection.commit()
+        finally:
+            connection.close()  # the last one: what is in the log goes into the file
+        for ending in ("-wal", "-shm"):
+            Path(f"{database}{ending}").unlink(missing_ok=True)
+        fresh.replace(database)
+    finally:
+        for ending in ("", "-wal", "-shm"):
+            Path(f"{fresh}{ending}").unlink(missing_ok=True)
+
+
+def _private(path: Path) -> int:
+    """A new file that its owner alone may read: it holds what the database holds."""
+    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+
+
+def _unusable(file: Path, why: str) -> InvalidInput:
+    return InvalidInput(f"{file} cannot be used: {why}; give another backup", field="file", value=str(file))
