@@ -78,6 +78,10 @@ def _cli() -> Iterator[str]:
     yield "Every command works against the database named by `MAINSPRING_DATABASE_URL`, also while `serve` runs."
     yield "What it changes takes effect within a second."
     yield ""
+    yield "`mainspring --server URL ...` works through a server instead (or `MAINSPRING_SERVER`)."
+    yield "The API key is in `MAINSPRING_API_KEY`."
+    yield "`endpoint`, `hint`, `job`, `run`, `runs`, `why` and `next` then print the same; others refuse."
+    yield ""
     yield "With `-o json` the answer is one JSON object or list on standard output."
     yield "Instants in it are RFC 3339, durations are milliseconds, and secret header values are masked."
     yield 'Errors go to standard error as `error: ...`, with `-o json` as `{"error": {"code", "message", "field"}}`.'

@@ -7,6 +7,7 @@ room: `mainspring --help` must stay below 0.3 s.
 
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -29,6 +30,7 @@ from mainspring.domain.errors import (
 )
 
 if TYPE_CHECKING:
+    from mainspring.client import Client
     from mainspring.operations.endpoints import Desk
     from mainspring.settings import Settings
 
@@ -95,8 +97,28 @@ class DoorCommand(TyperCommand):
             raise typer.Exit(EXIT_CODE_OF[Misconfigured]) from None
 
 
-def ask(work: Callable[["Desk"], Awaitable[T]]) -> T:
-    """Open this environment's database, let `work` use it as the configured tenant, and close it."""
+_server: ContextVar[str] = ContextVar("server", default="")  # "": the database of this environment
+
+
+def use_server(server: str | None) -> None:
+    _server.set(server or "")
+
+
+def ask(work: Callable[["Desk"], Awaitable[T]], remotely: Callable[["Client"], T] | None = None) -> T:
+    """Open this environment's database, let `work` use it as the configured tenant, and close it.
+
+    With `--server` it is `remotely` that works, through that server's API; a command that has none refuses.
+    """
+    if server := _server.get():
+        from mainspring.cli.remote import ask_server
+
+        if remotely is None:
+            raise InvalidInput(
+                f"this command works with a database, and not through the server {server!r}; "
+                "leave --server and MAINSPRING_SERVER out and run it where the database is",
+                field="server",
+            )
+        return ask_server(server, remotely)
     from mainspring.wiring import open_desk
 
     settings = current_settings()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli import wishes
+from mainspring.cli import remote, wishes
 from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_instant, read_span
 from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
 from mainspring.cli.screen import Output, note, say, show_json
@@ -25,6 +25,7 @@ from mainspring.words import Sight, relative, when
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from mainspring.client import Client
     from mainspring.domain.changes import Change
     from mainspring.domain.endpoint import Endpoint
     from mainspring.domain.run import Outcome, Run
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 app = Door("Endpoints: one thing to call, and when.")
 
 Act = Callable[["Desk"], Awaitable["Change"]]
+Over = Callable[["Client", str, "Endpoint", str], "remote.Shape | None"]  # the same through a server
 
 
 @app.command("add")
@@ -74,7 +76,11 @@ def add(
     async def work(desk: "Desk") -> Sight:
         return await see(desk, await add_endpoint(desk, definition))
 
-    sight = ask(work)
+    def over(client: "Client") -> Sight:
+        given = {"name": name, "url": url} | remote.fields_of(definition, Definition(name=name, url=url))
+        return remote.sight_of(client.endpoints.create(**given), remote.is_served(client))
+
+    sight = ask(work, over)
     _show(sight, output, f"added {sight.endpoint.name!r}: {schedule_in_words(sight.endpoint)}; {_next(sight)}")
     if output is Output.TABLE:
         _note_what_is_missing(sight)
@@ -90,7 +96,10 @@ def list_endpoints(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List endpoints with their next and last run."""
-    sights = ask(lambda desk: see_all(desk, job, archived, count))
+    sights = ask(
+        lambda desk: see_all(desk, job, archived, count),
+        lambda client: remote.endpoints_of(client, job, archived, count),
+    )
     if output is Output.JSON:
         show_json([endpoint_shape(*sight.shaped) for sight in sights])
         return
@@ -120,7 +129,7 @@ def list_endpoints(
 @app.command("show")
 def show(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     """Show everything about one endpoint but its secrets."""
-    sight = ask(lambda desk: _find(desk, name))
+    sight = ask(lambda desk: _find(desk, name), lambda client: remote.sight_of(client.endpoints.read(name)))
     if output is Output.JSON:
         show_json(endpoint_shape(*sight.shaped))
     else:
@@ -165,6 +174,7 @@ def edit(
     of the same name.
     """
     given = dict(locals())
+    from mainspring.domain.definition import definition_of
     from mainspring.operations.endpoints import edit_endpoint
 
     def said(sight: Sight, changed: bool) -> str:
@@ -172,7 +182,14 @@ def edit(
             return f"{sight.endpoint.name!r} is so already; nothing changed"
         return f"edited {sight.endpoint.name!r}: {schedule_in_words(sight.endpoint)}; {_next(sight)}"
 
-    sight = _act(lambda desk: edit_endpoint(desk, name, lambda before: wishes.wished(before, given)), said, output)
+    def over(client: "Client", endpoint_id: str, endpoint: "Endpoint", job: str) -> "remote.Shape | None":
+        before = definition_of(endpoint, job)
+        fields = remote.fields_of(wishes.wished(before, given), before)
+        return client.endpoints.update(endpoint_id, **fields) if fields else None
+
+    sight = _act(
+        name, lambda desk: edit_endpoint(desk, name, lambda before: wishes.wished(before, given)), over, said, output
+    )
     note_if_managed(sight.endpoint.name, sight.endpoint.managed_by)
 
 
@@ -196,7 +213,13 @@ def pause(
         end_words = f"until {when(sight.now, sight.endpoint.paused_until)}" if has_end else "until it is resumed"
         return f"paused {sight.endpoint.name!r} {end_words}"
 
-    _act(lambda desk: pause_endpoint(desk, name, lambda now: now + length if length else end, reason), said, output)
+    _act(
+        name,
+        lambda desk: pause_endpoint(desk, name, lambda now: now + length if length else end, reason),
+        lambda client, which, *_: client.endpoints.pause(which, until=until, for_ms=span, reason=reason),
+        said,
+        output,
+    )
 
 
 @app.command("resume")
@@ -208,7 +231,13 @@ def resume(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
         name = f"{sight.endpoint.name!r}"
         return f"{f'resumed {name}' if changed else f'{name} was neither paused nor parked'}; {_next(sight)}"
 
-    _act(lambda desk: resume_endpoint(desk, name), said, output)
+    _act(
+        name,
+        lambda desk: resume_endpoint(desk, name),
+        lambda client, which, *_: client.endpoints.resume(which),
+        said,
+        output,
+    )
 
 
 @app.command("run")
@@ -232,7 +261,14 @@ def run(
             note("no scheduler is alive, so nothing runs; start one with `mainspring serve`")
         return sight, await wait_for_requested_run(desk, change.endpoint) if wait else None
 
-    sight, ended = ask(work)
+    def over(client: "Client") -> tuple[Sight, "Run | None"]:
+        endpoint_id = client.endpoints.read(name)["id"]
+        if not remote.is_served(client):
+            note("no scheduler is alive, so nothing runs; start one with `mainspring serve`")
+        asked = client.endpoints.run(endpoint_id, wait=wait)
+        return remote.sight_of(asked["endpoint"]), remote.run_of(asked["run"]) if asked["run"] else None
+
+    sight, ended = ask(work, over)
     if ended is None:
         waits = "it starts when the present run has ended" if sight.endpoint.is_running else "it starts at once"
         _show(sight, output, f"requested a run of {sight.endpoint.name!r}; {waits}")
@@ -255,17 +291,23 @@ def call_once(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
 
     settings = current_settings()
 
-    async def work(desk: "Desk") -> tuple["Run", "Outcome", "Endpoint"]:
+    async def work(desk: "Desk") -> tuple["remote.Shape", "Outcome", "Endpoint"]:
         caller = open_caller(settings, desk.vault)
         try:
             done, outcome = await test_endpoint(desk, caller, name)
         finally:
             await caller.aclose()
-        return done, outcome, (await _find(desk, done.endpoint_id)).endpoint
+        endpoint = (await _find(desk, done.endpoint_id)).endpoint
+        return run_in_full(done, endpoint.name, outcome.body), outcome, endpoint
 
-    done, outcome, endpoint = ask(work)
+    def over(client: "Client") -> tuple["remote.Shape", "Outcome", "Endpoint"]:
+        done = client.endpoints.test(name)
+        endpoint = remote.endpoint_of(client.endpoints.read(done["endpoint_id"]))
+        return done, remote.outcome_of(done, remote.body_of(client, done)), endpoint
+
+    done, outcome, endpoint = ask(work, over)
     if output is Output.JSON:
-        show_json(run_in_full(done, endpoint.name, outcome.body))
+        show_json(done)
     else:
         show_outcome(endpoint, outcome)
     fail_unless(outcome.status == "success")
@@ -283,7 +325,13 @@ def archive(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
         did = "archived" if changed else "had archived before:"
         return f"{did} {sight.endpoint.name!r}; it never runs again, its runs are kept (id {sight.endpoint.id})"
 
-    sight = _act(lambda desk: archive_endpoint(desk, name), said, output)
+    sight = _act(
+        name,
+        lambda desk: archive_endpoint(desk, name),
+        lambda client, which, *_: client.endpoints.archive(which),
+        said,
+        output,
+    )
     note_if_managed(sight.endpoint.name, sight.endpoint.managed_by)
 
 
@@ -299,10 +347,15 @@ def delete(
     """
     from mainspring.operations.endpoints import delete_endpoint
 
-    sight = ask(lambda desk: _find(desk, name))
+    sight = ask(lambda desk: _find(desk, name), lambda client: remote.sight_of(client.endpoints.read(name)))
     if not yes:
         typer.confirm(f"Delete endpoint {sight.endpoint.name!r} and all its runs?", abort=True, err=True)
-    ask(lambda desk: delete_endpoint(desk, sight.endpoint.id))
+
+    def over(client: "Client") -> "Endpoint":
+        client.endpoints.delete(sight.endpoint.id)
+        return sight.endpoint
+
+    ask(lambda desk: delete_endpoint(desk, sight.endpoint.id), over)
     if output is Output.JSON:
         show_json({"id": sight.endpoint.id, "name": sight.endpoint.name, "deleted": True})
     else:
@@ -315,20 +368,22 @@ def reset(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     from mainspring.operations.endpoints import reset_failures
 
     _act(
+        name,
         lambda desk: reset_failures(desk, name),
+        lambda client, which, *_: client.endpoints.reset_failures(which),
         lambda sight, _: f"reset the failures of {sight.endpoint.name!r}; {_next(sight)}",
         output,
     )
 
 
-def _act(act: Act, said: Callable[[Sight, bool], str], output: Output) -> Sight:
+def _act(name: str, act: Act, over: Over, said: Callable[[Sight, bool], str], output: Output) -> Sight:
     """Do it, and tell: the endpoint as it now is, or a sentence."""
 
     async def work(desk: "Desk") -> tuple[Sight, bool]:
         change = await act(desk)
         return await see(desk, change.endpoint), bool(change.events)
 
-    sight, changed = ask(work)
+    sight, changed = ask(work, lambda client: remote.change(client, name, over))
     _show(sight, output, said(sight, changed))
     return sight
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mainspring.cli import remote
 from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_instant, read_span
 from mainspring.cli.door import Door, OutputOption, ask
 from mainspring.cli.screen import Output, say, show_json
@@ -16,8 +17,11 @@ from mainspring.shapes import endpoint_shape
 from mainspring.words import Sight, hints_in_words, when
 
 if TYPE_CHECKING:
+    from mainspring.client import Client
     from mainspring.domain.changes import Change
     from mainspring.operations.endpoints import Desk
+
+MILLISECOND = timedelta(milliseconds=1)
 
 app = Door("Hints: expiring advice that changes when an endpoint runs.")
 
@@ -38,7 +42,13 @@ def interval(
 
     interval_ms = parse_duration_ms(every, field="interval", min_ms=HINT_INTERVAL_MS_MIN, max_ms=HINT_INTERVAL_MS_MAX)
     good_for = _ttl(ttl, INTERVAL_TTL_DEFAULT)
-    _act(lambda desk: put_interval_hint(desk, name, interval_ms, good_for, reason), output)
+    _act(
+        lambda desk: put_interval_hint(desk, name, interval_ms, good_for, reason),
+        lambda client: client.hints.put_interval(
+            name, interval_ms=interval_ms, ttl_ms=good_for // MILLISECOND, reason=reason
+        ),
+        output,
+    )
 
 
 @app.command("oneshot")
@@ -63,7 +73,13 @@ def oneshot(
     instant = read_instant(at, "at") if at is not None else None
     from_now = read_span(span, "in") if span is not None else timedelta(0)
     good_for = _ttl(ttl, ONE_SHOT_TTL_DEFAULT)
-    _act(lambda desk: put_one_shot_hint(desk, name, lambda now: instant or now + from_now, good_for, reason), output)
+    _act(
+        lambda desk: put_one_shot_hint(desk, name, lambda now: instant or now + from_now, good_for, reason),
+        lambda client: client.hints.put_one_shot(
+            name, at=at, in_ms=span, ttl_ms=good_for // MILLISECOND, reason=reason
+        ),
+        output,
+    )
 
 
 @app.command("clear")
@@ -71,7 +87,7 @@ def clear(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     """Remove both hints; the schedule is back at once."""
     from mainspring.operations.endpoints import clear_hints
 
-    _act(lambda desk: clear_hints(desk, name), output)
+    _act(lambda desk: clear_hints(desk, name), lambda client: client.hints.clear(name), output)
 
 
 def _ttl(text: str | None, default: timedelta) -> timedelta:
@@ -80,11 +96,13 @@ def _ttl(text: str | None, default: timedelta) -> timedelta:
     return default if text is None else read_span(text, "ttl", HINT_TTL_MAX)
 
 
-def _act(act: Callable[["Desk"], Awaitable["Change"]], output: Output) -> None:
+def _act(
+    act: Callable[["Desk"], Awaitable["Change"]], over: Callable[["Client"], remote.Shape], output: Output
+) -> None:
     async def work(desk: "Desk") -> Sight:
         return await see(desk, (await act(desk)).endpoint)
 
-    sight = ask(work)
+    sight = ask(work, lambda client: remote.sight_of(over(client)))
     if output is Output.JSON:
         show_json(endpoint_shape(*sight.shaped))
         return

@@ -1,9 +1,10 @@
 """`mainspring job ...`: named groups of endpoints."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mainspring.cli import remote
 from mainspring.cli.arguments import JobName
 from mainspring.cli.door import Door, OutputOption, ask
 from mainspring.cli.screen import Output, say, show_json
@@ -15,6 +16,7 @@ from mainspring.words import Sight, relative, when
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from mainspring.client import Client
     from mainspring.domain.endpoint import Job
     from mainspring.operations.endpoints import Desk
 
@@ -32,7 +34,10 @@ def add(
     """Add a job. `endpoint add --job NAME` also makes one."""
     from mainspring.operations.jobs import add_job
 
-    job = ask(lambda desk: add_job(desk, name, description or ""))
+    job = ask(
+        lambda desk: add_job(desk, name, description or ""),
+        lambda client: remote.job_of(client.jobs.create(name=name, description=description or "")),
+    )
     _show(job, output, f"added job {job.name!r}")
 
 
@@ -43,7 +48,7 @@ def list_jobs(output: OutputOption = Output.TABLE) -> None:
     async def work(desk: "Desk") -> list["Job"]:
         return await desk.stores.endpoints.jobs(desk.tenant_id)
 
-    jobs = ask(work)
+    jobs = ask(work, lambda client: [remote.job_of(shape) for shape in client.jobs.list()["items"]])
     if output is Output.JSON:
         show_json([job_shape(job) for job in jobs])
         return
@@ -56,12 +61,17 @@ def list_jobs(output: OutputOption = Output.TABLE) -> None:
 def show(name: JobName, output: OutputOption = Output.TABLE) -> None:
     """Show a job and its endpoints."""
     from mainspring.operations.jobs import find_job
+    from mainspring.wiring import SystemClock
 
     async def work(desk: "Desk") -> tuple["Job", list[Sight], "datetime"]:
         job = await find_job(desk, name)
         return job, await see_all(desk, job.id, False, None), await desk.stores.schedule.now()
 
-    job, sights, now = ask(work)
+    def over(client: "Client") -> tuple["Job", list[Sight], "datetime"]:
+        job = remote.job_of(client.jobs.read(name))
+        return job, remote.endpoints_of(client, job.id, False, None), SystemClock().now()
+
+    job, sights, now = ask(work, over)
     if output is Output.JSON:
         show_json(job_shape(job) | {"endpoints": [endpoint_shape(*sight.shaped) for sight in sights]})
         return
@@ -94,7 +104,12 @@ def edit(
     """Change a job's name or description."""
     from mainspring.operations.jobs import edit_job
 
-    job = ask(lambda desk: edit_job(desk, name, rename, description))
+    given = {"name": rename, "description": description}
+    fields: Any = {field: text for field, text in given.items() if text is not None}
+    job = ask(
+        lambda desk: edit_job(desk, name, rename, description),
+        lambda client: remote.job_of(client.jobs.update(name, **fields)),
+    )
     _show(job, output, f"edited job {job.name!r}")
     note_if_managed(job.name, job.managed_by)
 
@@ -121,7 +136,11 @@ def _set_status(name: str, status: str, sentence: str, output: Output) -> None:
     from mainspring.domain.endpoint import JobStatus
     from mainspring.operations.jobs import set_job_status
 
-    job = ask(lambda desk: set_job_status(desk, name, JobStatus(status)))
+    def over(client: "Client") -> "Job":
+        verbs = {"paused": client.jobs.pause, "active": client.jobs.resume, "archived": client.jobs.archive}
+        return remote.job_of(verbs[status](name))
+
+    job = ask(lambda desk: set_job_status(desk, name, JobStatus(status)), over)
     _show(job, output, sentence.format(name=job.name))
 
 

@@ -35,7 +35,7 @@ from mainspring.cli import (
     why,
     workflow,
 )
-from mainspring.cli.door import Door
+from mainspring.cli.door import Door, use_server
 
 app = Door("Mainspring: a scheduler for HTTP jobs that explains every decision.")
 
@@ -51,8 +51,19 @@ def mainspring(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and end.", is_eager=True, callback=_show_version)
     ] = False,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            "--server",
+            metavar="URL",
+            envvar="MAINSPRING_SERVER",
+            show_envvar=False,
+            help="Work through this server (or MAINSPRING_SERVER), with the key in MAINSPRING_API_KEY.",
+        ),
+    ] = None,
 ) -> None:
     """Mainspring: a scheduler for HTTP jobs that explains every decision."""
+    use_server(server)
 
 
 app.command("serve")(serving.serve)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mainspring.cli import remote
 from mainspring.cli.door import Door, OutputOption, ask
 from mainspring.cli.screen import Output, show_json
 from mainspring.cli.sights import body_in_words, body_view, names_of, phases_in_words
@@ -17,6 +18,7 @@ from mainspring.words import clock, relative, took, when
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from mainspring.client import Client
     from mainspring.domain.run import Body, Run, RunStatus
     from mainspring.operations.endpoints import Desk
 
@@ -35,8 +37,11 @@ def runs(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List runs, newest first."""
+    from itertools import islice
+
     from mainspring.operations.endpoints import find_endpoint
     from mainspring.ports import RunFilter
+    from mainspring.wiring import SystemClock
 
     wanted = _status(status)
 
@@ -46,7 +51,12 @@ def runs(
         names = await names_of(desk, {run.endpoint_id for run in found})
         return found, names, await desk.stores.schedule.now()
 
-    found, names, now = ask(work)
+    def over(client: "Client") -> tuple[list["Run"], dict[str, str], "datetime"]:
+        shapes = client.runs.iterate(endpoint=name, status=wanted.value if wanted else None, limit=min(count, 200))
+        older = (shape for shape in shapes if before is None or shape["id"] < before)
+        return [remote.run_of(shape) for shape in islice(older, count)], {}, SystemClock().now()
+
+    found, names, now = ask(work, over)
     if output is Output.JSON:
         show_json([run_shape(run, names.get(run.endpoint_id, run.endpoint_id)) for run in found])
         return
@@ -82,6 +92,7 @@ def show(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show one run: how it ended, what came back, why it ran."""
+    from mainspring.wiring import SystemClock
 
     async def work(desk: "Desk") -> tuple["Run", "Body | None", str, "datetime"]:
         run = await desk.stores.runs.run(desk.tenant_id, run_id)
@@ -91,7 +102,11 @@ def show(
         kept = await desk.stores.runs.body(desk.tenant_id, run_id)
         return run, kept, names.get(run.endpoint_id, run.endpoint_id), await desk.stores.schedule.now()
 
-    run, kept, name, now = ask(work)
+    def over(client: "Client") -> tuple["Run", "Body | None", str, "datetime"]:
+        shape = client.runs.read(run_id)
+        return remote.run_of(shape), remote.body_of(client, shape), shape["endpoint"], SystemClock().now()
+
+    run, kept, name, now = ask(work, over)
     if raw:
         sys.stdout.flush()
         sys.stdout.buffer.write(kept.data if kept is not None else b"")

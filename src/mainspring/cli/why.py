@@ -5,17 +5,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mainspring.cli import remote
 from mainspring.cli.arguments import EndpointName, read_assumption
 from mainspring.cli.door import OutputOption, ask
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.sights import see
 from mainspring.cli.table import Column, show_table
 from mainspring.shapes import decision_shape, state_of
-from mainspring.words import Sight, clock, relative, state_sentences, why_sentences, why_shape
+from mainspring.words import Sight, clock, relative, state_sentences, why_shape
 
 if TYPE_CHECKING:
+    from mainspring.client import Client
     from mainspring.domain.governor import Decision
-    from mainspring.domain.run import Run
     from mainspring.operations.endpoints import Desk
 
 
@@ -26,16 +27,17 @@ def why(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     """
     from mainspring.operations.endpoints import find_endpoint
 
-    async def work(desk: "Desk") -> tuple[Sight, "Run | None"]:
+    async def work(desk: "Desk") -> remote.Shape:
         sight = await see(desk, await find_endpoint(desk, name))
         endpoint = sight.endpoint
-        return sight, await desk.stores.runs.run(desk.tenant_id, endpoint.run_id) if endpoint.is_running else None
+        run = await desk.stores.runs.run(desk.tenant_id, endpoint.run_id) if endpoint.is_running else None
+        return why_shape(sight, run)
 
-    sight, running = ask(work)
+    reasons = ask(work, lambda client: client.endpoints.explain_decision(name))
     if output is Output.JSON:
-        show_json(why_shape(sight, running))
+        show_json(reasons)
         return
-    for sentence in why_sentences(sight, running):
+    for sentence in reasons["sentences"]:
         say(sentence)
 
 
@@ -61,7 +63,11 @@ def next_runs(
         sight = await see(desk, await find_endpoint(desk, name))
         return sight, preview(sight.endpoint, sight.now, count, desk.cron, failures)
 
-    sight, decisions = ask(work)
+    def over(client: "Client") -> tuple[Sight, list["Decision"]]:
+        shapes = client.endpoints.preview(name, count=count, failures=failures)["runs"]
+        return remote.sight_of(client.endpoints.read(name)), [remote.decision_of(shape) for shape in shapes]
+
+    sight, decisions = ask(work, over)
     if output is Output.JSON:
         show_json([decision_shape(decision) for decision in decisions])
         return

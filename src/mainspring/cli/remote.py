@@ -1,0 +1,211 @@
+"""A server instead of a database: the same commands through the API, and what it answered as the values they show.
+
+The API gives out the objects of `shapes`; here they are read back, so that a command prints the same words and the same
+JSON wherever its answer came from. Refusals of the server become the errors they were.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mainspring.domain.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    MainspringError,
+    NotAuthenticated,
+    NotFound,
+    QuotaExceeded,
+    StoreUnavailable,
+    TooManyRequests,
+)
+
+if TYPE_CHECKING:
+    from mainspring.client import ApiError, Client
+    from mainspring.domain.definition import Definition
+    from mainspring.domain.endpoint import Endpoint, Job
+    from mainspring.domain.governor import Decision
+    from mainspring.domain.run import Body, Outcome, Run
+    from mainspring.words import Sight
+
+T = TypeVar("T")
+Shape = Mapping[str, Any]  # as a server sent it
+PAGE = 200
+
+
+def ask_server(server: str, work: Callable[["Client"], T]) -> T:
+    """Let `work` use a client of that server; the key is MAINSPRING_API_KEY."""
+    from mainspring.client import ApiError, Client
+
+    if not server.startswith(("http://", "https://")):
+        raise InvalidInput(
+            f"server {server!r} is not an address; write it with its scheme: --server http://127.0.0.1:8080",
+            field="server",
+        )
+    try:
+        with Client(server) as client:
+            return work(client)
+    except ApiError as refusal:
+        raise error_of(refusal) from None
+
+
+def error_of(refusal: "ApiError") -> MainspringError:
+    """The error that the server met, with its words, so that the exit code is the same too."""
+    named = re.match(r"no ([a-z ]+) '", refusal.detail)
+    field = next((str(each.get("pointer", each.get("parameter", ""))).strip("/") for each in refusal.errors), "")
+    by_kind: dict[str, MainspringError] = {
+        "not-found": NotFound(named[1] if named else "", ""),
+        "conflict": Conflict("", kind="", name=""),
+        "quota-exceeded": QuotaExceeded("", quota="", limit=0),
+        "not-authenticated": NotAuthenticated(),
+        "forbidden": Forbidden("", scope=""),
+        "too-many-requests": TooManyRequests("", retry_after_s=int(refusal.retry_after_s or 0)),
+        "store-unavailable": StoreUnavailable(),
+    }
+    unknown = StoreUnavailable() if refusal.status >= 500 or not refusal.status else InvalidInput("", field=field)
+    error = by_kind.get(refusal.kind, unknown)
+    error.args = (refusal.detail,)
+    return error
+
+
+def sight_of(shape: Shape, has_scheduler: bool = True) -> "Sight":
+    from mainspring.wiring import SystemClock
+    from mainspring.words import Sight
+
+    return Sight(endpoint_of(shape), shape["job"], SystemClock().now(), has_scheduler)
+
+
+def is_served(client: "Client") -> bool:
+    return any(worker["kind"] == "scheduler" for worker in client.system.list_workers()["items"])
+
+
+def endpoints_of(client: "Client", job: str | None, archived: bool, count: int | None) -> list["Sight"]:
+    from itertools import islice
+
+    found = client.endpoints.iterate(job=job, state="archived" if archived else None, limit=min(count or PAGE, PAGE))
+    return [sight_of(shape) for shape in islice(found, count)]
+
+
+def change(
+    client: "Client", name: str, verb: Callable[["Client", str, "Endpoint", str], Shape | None]
+) -> tuple["Sight", bool]:
+    """The endpoint after `verb`, which is told the client, its id, what it was and its job; None: nothing to do."""
+    before = client.endpoints.read(name)
+    after = verb(client, before["id"], endpoint_of(before), before["job"])
+    return sight_of(after or before), after is not None and after != before
+
+
+def fields_of(definition: "Definition", before: "Definition") -> dict[str, Any]:
+    """What is different from before, as the API takes it; a secret that stays is named by its mask."""
+    from msgspec.structs import asdict
+
+    old, new = asdict(before), asdict(definition)
+    fields = {name: value for name, value in new.items() if value != old[name]}
+    if "headers" in fields:
+        fields["headers"] = [
+            {"name": header.name, "value": header.value, "secret": header.secret} for header in definition.headers
+        ]
+    if "accept_codes" in fields:
+        fields["accept_codes"] = list(definition.accept_codes)
+    return fields
+
+
+def endpoint_of(shape: Shape) -> "Endpoint":
+    from msgspec import convert
+
+    from mainspring.domain.endpoint import Endpoint
+    from mainspring.domain.run import HttpAction
+
+    running = shape["running"] or {}
+    known = {name: shape[name] for name in Endpoint.__struct_fields__ if name in shape}
+    unsaid = {
+        "tenant_id": "",
+        "job_id": "",
+        "host": "",
+        "action": {name: shape[name] for name in HttpAction.__struct_fields__},
+        "job_active": shape["status"] != "job-paused",
+        "anchor_at": shape["created_at"],
+        "trail": "[]",
+        "manual_at": shape["run_requested_at"],
+        "slot_at": running.get("slot_at"),
+        "trigger": running.get("trigger", "schedule"),
+        "attempt": running.get("attempt", 0),
+        "claim_epoch": 0,
+        "lease_until": running.get("lease_until"),
+        "claimed_by": running.get("worker", ""),
+        "run_id": running.get("run_id", ""),
+        "lost_count": 0,
+        "last_status": shape["last_status"] or "",
+        "managed_by": shape["managed_by"] or "",
+    }
+    return convert(known | unsaid, Endpoint)
+
+
+def job_of(shape: Shape) -> "Job":
+    from msgspec import convert
+
+    from mainspring.domain.endpoint import Job
+
+    return convert({**shape, "tenant_id": "", "managed_by": shape["managed_by"] or ""}, Job)
+
+
+def decision_of(shape: Shape) -> "Decision":
+    from msgspec import convert
+
+    from mainspring.domain.governor import Decision
+
+    return convert(shape, Decision)
+
+
+def run_of(shape: Shape) -> "Run":
+    """A run of a list, or one in full."""
+    from msgspec import convert, json
+
+    from mainspring.domain.run import Run
+
+    known = {name: shape[name] for name in Run.__struct_fields__ if name in shape}
+    unsaid = {
+        "tenant_id": "",
+        "endpoint_id": shape.get("endpoint_id", shape["endpoint"]),
+        "trail": json.encode(shape.get("trail", [])).decode(),
+        "detail": json.encode(
+            {
+                "phases": _phases(shape),
+                "headers": shape.get("headers", []),
+                "address": shape.get("address"),
+            }
+        ).decode(),
+    }
+    return convert(known | unsaid, Run)
+
+
+def body_of(client: "Client", shape: Shape) -> "Body | None":
+    from mainspring.domain.run import Body
+
+    kept = shape["body"]
+    if kept is None:
+        return None
+    return Body(client.runs.download_body(shape["id"]), kept["content_type"], kept["truncated"], kept["bytes_seen"])
+
+
+def outcome_of(shape: Shape, body: "Body | None") -> "Outcome":
+    from mainspring.domain.run import Outcome, Phases, RunStatus
+
+    phases = _phases(shape)
+    return Outcome(
+        RunStatus(shape["status"]),
+        shape["duration_ms"] or 0,
+        shape["status_code"],
+        shape["error_code"],
+        shape["error"],
+        body,
+        tuple((name, value) for name, value in shape["headers"]),
+        None if phases is None else Phases(*phases),
+        None,
+        shape["address"],
+    )
+
+
+def _phases(shape: Shape) -> list[int] | None:
+    phases = shape.get("phases")
+    return None if phases is None else [us for us in phases.values() if us is not None]

@@ -1,0 +1,214 @@
+"""Commands through a server: what they print, and how they end, is what they print beside the database."""
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from mainspring.api.access import recognise
+from mainspring.cli.remote import endpoint_of, run_of
+from mainspring.domain.endpoint import Tenant
+from mainspring.ports import Stores
+from mainspring.shapes import endpoint_shape, run_shape
+from mainspring.wiring import SystemClock, open_stores
+from tests.api.door import open_app
+from tests.cli.shell import Shell
+from tests.client.conftest import by_key, served
+from tests.peers.hostile import HostilePeer
+from tests.stores.world import an_outcome, claim, finished
+
+JSON = ("-o", "json")
+
+
+class Pair:
+    """The same installation from beside its database and from afar."""
+
+    def __init__(self, near: Shell, server: str, stores: Stores) -> None:
+        self.near = near
+        self.far = Shell({"MAINSPRING_SERVER": server, "MAINSPRING_API_KEY": "all", "MAINSPRING_DATA_DIR": "/nowhere"})
+        self.server = server
+        self.stores = stores
+
+    async def both(self, *arguments: str) -> tuple[str, str]:
+        """What each says, numbers aside: time goes on between the two."""
+        near = await asyncio.to_thread(self.near, *arguments)
+        far = await asyncio.to_thread(self.far, *arguments)
+        assert near.exit_code == far.exit_code, far.output
+        return _timeless(near.output), _timeless(far.output)
+
+    async def json(self, *arguments: str) -> Any:
+        return await asyncio.to_thread(self.far.json, *arguments)
+
+
+def _timeless(text: str) -> str:
+    """Without what differs from one moment, or one caller, to the next."""
+    text = re.sub(r"\b[0-9a-f]{8,}\b|([0-9.]+(ms|s|m|h|d))+\b|[0-9]+[0-9a-f]*", "#", text).replace("key:all", "cli")
+    return re.sub(r" +|-{2,}|─+", " ", re.sub(r"#+|in #|# ago|now", "#", text))
+
+
+@pytest.fixture(autouse=True)
+def silence() -> Iterator[None]:
+    """The server shares a process with the commands here, and its log must not stand among their output."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    yield
+    structlog.reset_defaults()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Pair]:
+    settings = {"MAINSPRING_DATA_DIR": str(tmp_path)}
+    url = f"sqlite://{tmp_path}/mainspring.db"
+    if request.param == "postgres":
+        settings["MAINSPRING_DATABASE_URL"] = url = request.getfixturevalue("postgres_url")
+    async with open_stores(url) as stores:
+        await stores.endpoints.put_tenant(Tenant("default", "default"))
+        async with open_app(stores, SystemClock()) as app:
+            app.dependency_overrides[recognise] = by_key
+            async with served(app) as server:
+                yield Pair(Shell(settings), server, stores)
+
+
+async def test_what_is_shown_is_the_same(pair: Pair) -> None:
+    await pair.json(
+        "endpoint", "add", "health", "--url", "https://example.com/", "--every", "1h", "--no-spread", "--job", "shop",
+        "--secret-header", "X-Pin: 1234", "--header", "Accept: text/plain", "--accept", "200,404",
+    )  # fmt: skip
+    await pair.json("hint", "interval", "health", "30m", "--reason", "a deploy")
+    batch = await claim(pair.stores)
+    await pair.stores.schedule.finish([finished(each, an_outcome(headers=(("a", "b"),))) for each in batch.claims])
+    (run,) = await pair.json("runs")
+
+    for command in (
+        ("endpoint", "list"),
+        ("endpoint", "show", "health"),
+        ("job", "list"),
+        ("job", "show", "shop"),
+        ("runs", "health"),
+        ("runs", "--status", "failure"),
+        ("run", "show", run["id"]),
+        ("run", "show", run["id"], "--body"),
+        ("why", "health"),
+        ("next", "health", "-n", "3"),
+        ("next", "health", "-n", "3", "--if", "failures=2"),
+    ):
+        near, far = await pair.both(*command)
+        assert far == near, command
+        near, far = await pair.both(*command, *JSON)
+        assert far == near, command
+
+
+async def test_what_is_refused_is_the_same(pair: Pair) -> None:
+    await pair.json("endpoint", "add", "health", "--url", "https://example.com/", "--every", "1h")
+
+    for command in (
+        ("endpoint", "show", "healht"),
+        ("endpoint", "add", "health", "--url", "https://example.com/", "--every", "1h"),
+        ("endpoint", "add", "x", "--url", "https://example.com/"),
+        ("endpoint", "edit", "health", "--method", "GRAB"),
+        ("endpoint", "pause", "health", "--until", "2020-01-01T00:00:00Z"),
+        ("job", "show", "nope"),
+        ("run", "show", "run_nope"),
+        ("runs", "nope"),
+        ("why", "nope"),
+        ("hint", "interval", "nope", "5s"),
+    ):
+        near, far = await pair.both(*command)
+        assert far == near, command
+
+
+async def test_what_is_done_is_done_and_told_the_same(pair: Pair) -> None:
+    for name in ("near", "far"):
+        shell = getattr(pair, name)
+        said: list[str] = []
+        for command in (
+            ("job", "add", f"{name} job"),
+            ("endpoint", "add", f"{name}", "--url", "https://example.com/", "--every", "1h", "--job", f"{name} job"),
+            ("endpoint", "edit", name, "--every", "2h", "--header", "A: 1"),
+            ("endpoint", "edit", name, "--every", "2h"),
+            ("endpoint", "edit", name, "--cron", "@daily", "--secret-header", "X-Pin: 1", "--remove-header", "A"),
+            ("endpoint", "pause", name, "--for", "1h", "--reason", "lunch"),
+            ("endpoint", "resume", name),
+            ("endpoint", "resume", name),
+            ("hint", "interval", name, "5m"),
+            ("hint", "oneshot", name, "--in", "30s"),
+            ("hint", "clear", name),
+            ("endpoint", "reset", name),
+            ("job", "edit", f"{name} job", "--description", "x"),
+            ("job", "pause", f"{name} job"),
+            ("job", "resume", f"{name} job"),
+            ("endpoint", "run", name),
+            ("endpoint", "archive", name),
+            ("endpoint", "show", name),
+        ):
+            result = await asyncio.to_thread(shell, *command)
+            said.append(_timeless(result.output).replace(name, "NAME"))
+        if name == "near":
+            expected = said
+    assert said == expected
+
+
+async def test_run_is_waited_for_and_deleted(pair: Pair) -> None:
+    await pair.json("endpoint", "add", "health", "--url", "https://example.com/", "--every", "1h")
+    waiting = asyncio.create_task(asyncio.to_thread(pair.far, "endpoint", "run", "health", "--wait"))
+    while not waiting.done():  # what it waits for is done here
+        batch = await claim(pair.stores)
+        await pair.stores.schedule.finish([finished(each) for each in batch.claims])
+        await asyncio.sleep(0.02)
+    deleted = await pair.json("endpoint", "delete", "health", "--yes")
+
+    result = waiting.result()
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("health: success, HTTP 200")
+    assert (deleted["name"], deleted["deleted"]) == ("health", True)
+
+
+async def test_test_call_is_made_by_the_server(pair: Pair) -> None:
+    async with HostilePeer() as peer:
+        await pair.json("endpoint", "add", "health", "--url", peer.url("/ok"), "--every", "1h")
+        shown = await asyncio.to_thread(pair.far.ok, "endpoint", "test", "health")
+        told = await pair.json("endpoint", "test", "health")
+
+    assert "success" in shown
+    assert (told["trigger"], told["body"]["bytes_kept"]) == ("test", len('{"ok": true, "queue_depth": 3}'))
+
+
+async def test_shapes_are_read_back_whole(pair: Pair) -> None:
+    shape = await pair.json("endpoint", "add", "health", "--url", "https://e.com/", "--every", "1h", "--no-spread")
+    batch = await claim(pair.stores)
+    running = await pair.json("endpoint", "show", "health")
+    await pair.stores.schedule.finish([finished(each) for each in batch.claims])
+    (run,) = await pair.json("runs")
+
+    now = SystemClock().now()
+    assert endpoint_shape(endpoint_of(shape), "default", now) == shape
+    assert endpoint_shape(endpoint_of(running), "default", now) == running
+    assert run_shape(run_of(run), "health") == run
+
+
+async def test_command_that_needs_the_database_says_so(pair: Pair) -> None:
+    result = await asyncio.to_thread(pair.far, "tenant", "show")
+
+    assert result.exit_code == 1
+    assert "this command works with a database, and not through the server" in result.stderr
+
+
+def test_key_that_is_not_known_ends_with_6_and_a_server_that_is_not_there_with_5() -> None:
+    away = Shell({"MAINSPRING_API_KEY": "nope"})
+
+    result = away("--server", "http://127.0.0.1:9", "job", "list", *JSON)
+    assert result.exit_code == 5
+    assert json.loads(result.stderr)["error"]["code"] == "store-unavailable"
+    assert away("--server", "example.com", "job", "list").exit_code == 1
+
+
+async def test_unknown_key_is_refused(pair: Pair) -> None:
+    result = await asyncio.to_thread(pair.far, "job", "list", MAINSPRING_API_KEY="nope")
+
+    assert (result.exit_code, result.stdout) == (6, "")
+    assert "this key is not known" in result.stderr
