@@ -19,7 +19,7 @@ BODIES: dict[str, Json] = {
 }
 # What may change something and has no dry_run, and why that is so.
 WITHOUT_DRY_RUN = {"check_endpoint": "it stores nothing"}
-RANDOM = {"endpoint": "ep_0000", "job": "job_0000", "run": "run_0000"}
+RANDOM = {"endpoint": "ep_0000", "job": "job_0000", "run": "run_0000", "key": "k_0000"}
 
 
 class Operation:

@@ -25,7 +25,8 @@ def rehearsal(desk: Desk) -> Desk:
 def rehearse(desk: Desk) -> tuple[Desk, "RehearsedEndpoints"]:
     """The same, with the store that keeps what would have changed."""
     rehearsed = RehearsedEndpoints(desk.stores.endpoints, desk.stores.schedule)
-    return replace(desk, stores=replace(desk.stores, endpoints=rehearsed)), rehearsed
+    store: EndpointStore = rehearsed  # said once more, for `replace` does not check what it is given
+    return replace(desk, stores=replace(desk.stores, endpoints=store)), rehearsed
 
 
 class RehearsedEndpoints:
