@@ -272,3 +272,9 @@ def test_branch_knows_its_cases() -> None:
 
     assert isinstance(step, Branch)
     assert (step.default, step.cases[0].goto) == ("happy", "escalate")
+
+
+def test_example_of_the_docs_is_the_one_that_is_tested() -> None:
+    example = DOCUMENTS.parents[2] / "docs" / "examples" / "order_follow_up.yaml"
+
+    assert example.read_text() == (DOCUMENTS / "order_follow_up.yaml").read_text()
