@@ -99,6 +99,13 @@ def test_what_was_done_is_in_the_trail_and_the_trail_is_whole(any_shell: Shell) 
     assert any_shell.ok("audit", "verify", "--installation") == "the trail is whole: 1 entry\n"
 
 
+def test_export_is_in_the_trail(shell: Shell) -> None:
+    shell.ok("export")
+    (entry,) = shell.json("audit", "list")
+
+    assert (entry["act"], entry["subject"]) == ("data.exported", "configuration")
+
+
 def test_trail_verified_with_another_key_is_broken_at_its_first_entry(shell: Shell) -> None:
     """Another process, or a thief, with the database but not the key: every entry is sealed with what it lacks."""
     shell.ok("apikey", "create", "ci")

@@ -81,8 +81,14 @@ def export(
     their place, and keeps what the database has when the document is applied to it. With -o json, a list of documents.
     """
     from mainspring.configuration.exporting import as_yaml, export_documents
+    from mainspring.operations.trail import note_export
 
-    documents = ask(lambda desk: export_documents(desk, source))
+    async def work(desk: "Desk") -> list[dict[str, object]]:
+        found = await export_documents(desk, source)
+        await note_export(desk, "configuration")
+        return found
+
+    documents = ask(work)
     if output is Output.JSON:
         show_json(documents)
     else:
