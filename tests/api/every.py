@@ -16,6 +16,7 @@ BODIES: dict[str, Json] = {
     "put_interval_hint": {"interval_ms": "10s"},
     "put_one_shot_hint": {"in_ms": "5s"},
     "update_quotas": {"runs_per_month": 5},
+    "apply_config": {"document": f"endpoints: {{new: {{url: '{URL}', every: 1m}}}}"},
 }
 # What may change something and has no dry_run, and why that is so.
 WITHOUT_DRY_RUN = {"check_endpoint": "it stores nothing"}

@@ -165,3 +165,23 @@ def test_crontab_without_a_call_is_told_and_ends_with_1(shell: Shell) -> None:
 
     assert refused.exit_code == 1
     assert "nothing in it could be taken over" in refused.stderr
+
+
+def test_config_show_tells_where_settings_come_from_and_masks_secrets(shell: Shell) -> None:
+    shown = shell.ok("config", "show", "--origin", "-o", "json", MAINSPRING_SECRET_KEY="a" * 44, MAINSPRING_PORT="9")
+
+    rows = {row["name"]: (row["value"], row["origin"]) for row in json.loads(shown)}
+    assert rows["MAINSPRING_PORT"] == ("9", "environment")
+    assert rows["MAINSPRING_HOST"] == ("127.0.0.1", "default")
+    assert rows["MAINSPRING_SECRET_KEY"] == ("••••", "environment")
+    assert "a" * 44 not in shown
+    assert "ORIGIN" not in shell.ok("config", "show")
+
+
+def test_doctor_reads_the_watched_folder(shell: Shell, tmp_path: Path, file: Path) -> None:
+    assert "ok       config folder" in shell("doctor", MAINSPRING_CONFIG_DIR=str(tmp_path)).output
+    file.write_text(ONE.replace("every", "evry"))
+
+    told = shell("doctor", MAINSPRING_CONFIG_DIR=str(tmp_path)).output
+
+    assert "unknown key 'evry', did you mean 'every'?" in told

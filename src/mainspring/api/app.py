@@ -11,6 +11,7 @@ from mainspring.api.origin import OwnPagesOnly
 from mainspring.api.routes import (
     acts,
     auth,
+    config,
     dashboard,
     endpoints,
     entrance,
@@ -39,6 +40,7 @@ ROUTERS: tuple[APIRouter, ...] = (  # in the order of the reference page
     events.router,
     stream.router,
     dashboard.router,
+    config.router,
     tenant.router,
     auth.router,
     single_sign_on.router,

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from mainspring.cli.door import OutputOption, current_settings
+import typer
+
+from mainspring.cli.door import Door, OutputOption, current_settings
 from mainspring.cli.screen import Output, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.duration import format_duration
@@ -17,6 +19,14 @@ if TYPE_CHECKING:
 SECRETS = ("secret_key", "model_key", "oidc_client_secret")
 _PASSWORD = re.compile(r"([a-z][a-z0-9+]*://[^:@/]*):.*@", re.IGNORECASE | re.DOTALL)
 _PASSWORD_PARAMETER = re.compile(r"((?:password|passwd|sslpassword|passfile)=)[^&\s]*", re.IGNORECASE)
+
+
+app = Door("The settings in use.")
+
+
+@app.callback()
+def config() -> None:
+    """The settings in use."""
 
 
 class SettingRow(NamedTuple):
@@ -42,6 +52,29 @@ def settings(output: OutputOption = Output.TABLE) -> None:
         Column("MEANING", tail=True),
     )
     show_table(columns, [(row.name, row.value or "-", row.default or "-", row.meaning) for row in rows], "")
+
+
+@app.command("show")
+def show(
+    origin: Annotated[bool, typer.Option("--origin", help="Also say where each value comes from.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show every setting with its value, secrets masked.
+
+    With --origin, also where the value comes from: the environment, or the default.
+    """
+    import os
+
+    rows = [
+        {"name": row.name, "value": row.value}
+        | ({"origin": "environment" if row.name in os.environ else "default"} if origin else {})
+        for row in setting_rows(current_settings())
+    ]
+    if output is Output.JSON:
+        show_json(rows)
+        return
+    columns = (Column("SETTING"), Column("VALUE", can_cut=True), *((Column("ORIGIN"),) if origin else ()))
+    show_table(columns, [tuple(value or "-" for value in row.values()) for row in rows], "")
 
 
 def setting_rows(current: "Settings") -> list[SettingRow]:

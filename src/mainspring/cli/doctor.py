@@ -43,12 +43,40 @@ def doctor(output: OutputOption = Output.TABLE) -> None:
     the networks that may be called. Ends with 1 when something is wrong.
     """
     settings = current_settings()
-    findings = [*_program(), *_model(settings), *_data_dir(settings), *complete(_database(settings))]
+    findings = [
+        *_program(),
+        *_model(settings),
+        *_data_dir(settings),
+        *_config_dir(settings),
+        *complete(_database(settings)),
+    ]
     if output is Output.JSON:
         show_json([finding._asdict() for finding in findings])
     else:
         _show(findings)
     fail_unless(all(finding.level != ERROR for finding in findings))
+
+
+def _config_dir(settings: "Settings") -> Iterator[Finding]:
+    """The watched folder: that it can be read, and that its documents can. What they ask for is `diff`'s to say."""
+    if settings.config_dir is None:
+        return
+    from mainspring.configuration.document import parse_documents
+    from mainspring.configuration.faults import InvalidDocument
+    from mainspring.configuration.files import read_files
+
+    folder = settings.config_dir
+    try:
+        files = read_files([str(folder)])
+        faults = parse_documents(files, folder.resolve().name).faults
+    except InvalidDocument as refused:
+        faults = list(refused.faults)
+    if faults:
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        message = f"{faults[0].place}: {faults[0].message}{more}"
+        yield Finding("config folder", ERROR, message, f"correct it; `mainspring diff {folder}` shows it all")
+        return
+    yield Finding("config folder", OK, f"{folder} has {len(files)} document{'' if len(files) == 1 else 's'}")
 
 
 def _show(findings: list[Finding]) -> None:

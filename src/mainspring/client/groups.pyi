@@ -39,6 +39,20 @@ class ApiKeyMade(TypedDict):
 class ApiKeys(TypedDict):
     items: List[ApiKey]
 
+class Application(TypedDict):
+    document: str
+    source: NotRequired[Union[str, None]]
+    prune: NotRequired[bool]
+    take_over: NotRequired[bool]
+
+class Applied(TypedDict):
+    dry_run: bool
+    written: bool
+    sources: List[str]
+    counts: Dict[str, int]
+    steps: List[StepTaken]
+    notes: List[str]
+
 class AuditEntry(TypedDict):
     seq: int
     at: str
@@ -227,6 +241,11 @@ class Event(TypedDict):
     data: Dict[str, Any]
 
 EventType = Literal['run.started', 'run.finished', 'run.timeout', 'run.abandoned', 'run.superseded', 'run.missed', 'schedule.updated', 'schedule.late', 'backoff.applied', 'manual_run.requested', 'manual_run.started', 'hint.written', 'hint.expired', 'hint.cleared', 'failures.reset', 'endpoint.created', 'endpoint.updated', 'endpoint.paused', 'endpoint.resumed', 'endpoint.parked', 'endpoint.archived', 'endpoint.deleted', 'endpoint.faulty', 'job.created', 'job.updated', 'job.paused', 'job.resumed', 'job.archived', 'configuration.applied', 'configuration.refused', 'quota.deferred', 'workflow.published', 'execution.started', 'execution.ordered', 'execution.failed', 'execution.ended', 'execution.erased', 'signing_key.created', 'signing_key.revoked', 'login.succeeded', 'login.failed', 'logout', 'user.created', 'user.updated', 'password.set', 'member.changed', 'api_key.created', 'api_key.revoked', 'tenant.created', 'quota.changed', 'data.exported', 'rules.changed', 'rule.fired', 'rule.faulty', 'planner.analysed', 'planner.mode_set', 'webhook.created', 'webhook.updated', 'webhook.deleted', 'webhook.disabled', 'alert.created', 'alert.updated', 'alert.deleted']
+
+class FieldChanged(TypedDict):
+    field: str
+    before: Any
+    after: Any
 
 class HeaderGiven(TypedDict):
     name: str
@@ -514,6 +533,13 @@ class Step(TypedDict):
     verdict: str
     why: str
 
+class StepTaken(TypedDict):
+    act: str
+    kind: str
+    name: str
+    renamed_from: Union[str, None]
+    fields: List[FieldChanged]
+
 class Tenant(TypedDict):
     id: str
     name: str
@@ -700,6 +726,11 @@ class DashboardGroup:
     def read_activity(self, *, hours: int = ..., limit: int = ...) -> Activity: ...
     def list_upcoming(self, *, limit: int = ...) -> Page_Upcoming: ...
 
+class ConfigGroup:
+    def apply(self, *, document: str, source: Union[str, None] = ..., prune: bool = ..., take_over: bool = ..., dry_run: bool = ..., idempotency_key: str = ...) -> Applied: ...
+    def export(self) -> bytes: ...
+    def read_schema(self) -> Dict[str, Any]: ...
+
 class TenantGroup:
     def read_usage(self) -> Usage: ...
     def read_quotas(self) -> Quotas: ...
@@ -753,6 +784,7 @@ class Groups:
     runs: RunsGroup
     events: EventsGroup
     dashboard: DashboardGroup
+    config: ConfigGroup
     tenant: TenantGroup
     system: SystemGroup
     auth: AuthGroup
@@ -861,6 +893,11 @@ class AsyncDashboardGroup:
     def read_activity(self, *, hours: int = ..., limit: int = ...) -> Coroutine[Any, Any, Activity]: ...
     def list_upcoming(self, *, limit: int = ...) -> Coroutine[Any, Any, Page_Upcoming]: ...
 
+class AsyncConfigGroup:
+    def apply(self, *, document: str, source: Union[str, None] = ..., prune: bool = ..., take_over: bool = ..., dry_run: bool = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Applied]: ...
+    def export(self) -> Coroutine[Any, Any, bytes]: ...
+    def read_schema(self) -> Coroutine[Any, Any, Dict[str, Any]]: ...
+
 class AsyncTenantGroup:
     def read_usage(self) -> Coroutine[Any, Any, Usage]: ...
     def read_quotas(self) -> Coroutine[Any, Any, Quotas]: ...
@@ -914,6 +951,7 @@ class AsyncGroups:
     runs: AsyncRunsGroup
     events: AsyncEventsGroup
     dashboard: AsyncDashboardGroup
+    config: AsyncConfigGroup
     tenant: AsyncTenantGroup
     system: AsyncSystemGroup
     auth: AsyncAuthGroup
