@@ -24,7 +24,7 @@ from mainspring.outbound.locksmith import Argon2Locksmith
 from mainspring.outbound.vault import KeyRing, Vault
 from mainspring.ports import Caller, Clock, Stores
 from mainspring.settings import Settings
-from mainspring.wiring import TimeOrderedIds
+from mainspring.wiring import TimeOrderedIds, open_messengers
 
 ALL = " ".join(Scope)
 
@@ -62,7 +62,8 @@ async def open_app(
 
     chosen = settings or Settings(api_requests_per_minute=0, api_requests_per_minute_of_tenant=0)
     locksmith = Argon2Locksmith(memory_kib=8, passes=1)  # cheap: its strength is not what is tested here
-    app = make_app(Context(stores, desk, caller, chosen, CollectorRegistry(), {}, Feed(stores.runs), {}, locksmith))
+    feed, ways = Feed(stores.runs), open_messengers(chosen)
+    app = make_app(Context(stores, desk, caller, chosen, CollectorRegistry(), {}, feed, ways, locksmith))
     app.dependency_overrides[recognise] = recognised
     try:
         yield app

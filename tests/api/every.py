@@ -17,10 +17,22 @@ BODIES: dict[str, Json] = {
     "put_one_shot_hint": {"in_ms": "5s"},
     "update_quotas": {"runs_per_month": 5},
     "apply_config": {"document": f"endpoints: {{new: {{url: '{URL}', every: 1m}}}}"},
+    "create_webhook": {"url": URL, "name": "another"},
+    "update_webhook": {"description": "changed"},
+    "create_alert": {"name": "another", "to": ["ops@example.com"]},
+    "update_alert": {"failures": 5},
 }
 # What may change something and has no dry_run, and why that is so.
 WITHOUT_DRY_RUN = {"check_endpoint": "it stores nothing"}
-RANDOM = {"endpoint": "ep_0000", "job": "job_0000", "run": "run_0000", "key": "k_0000"}
+RANDOM = {
+    "endpoint": "ep_0000",
+    "job": "job_0000",
+    "run": "run_0000",
+    "key": "k_0000",
+    "webhook": "whk_0000",
+    "alert": "alr_0000",
+    "delivery": "msg_0000",
+}
 
 
 class Operation:

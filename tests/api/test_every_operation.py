@@ -7,9 +7,11 @@ from fastapi import FastAPI
 from httpx2 import AsyncClient, Response
 
 from mainspring.domain.access import Scope
+from mainspring.domain.delivery import Delivery, DeliveryStatus
 from mainspring.domain.endpoint import Tenant
+from mainspring.mailroom import Intake
 from mainspring.ports import Stores
-from tests.api.acting import Json, fingerprint, make
+from tests.api.acting import URL, Json, fingerprint, make
 from tests.api.door import client_of
 from tests.api.every import BODIES, RANDOM, WITHOUT_DRY_RUN, every_operation
 from tests.stores.databases import is_sqlite
@@ -35,7 +37,22 @@ async def ids(api: AsyncClient, stores: Stores, clock: FixedClock) -> dict[str, 
     (ended,) = await run_slot(stores, clock)
     (job,) = (await api.get("/api/v1/jobs")).json()["items"]
     key = (await api.post("/api/v1/keys", json={"name": "reader", "scopes": ["read"], "expires_in": "30d"})).json()
-    return {"endpoint": endpoint["id"], "job": job["id"], "run": ended.run_id, "key": key["id"]}
+    webhook = (await api.post("/api/v1/webhooks", json={"url": URL, "types": ["run.missed"]})).json()
+    alert = (await api.post("/api/v1/alerts", json={"name": "ops", "to": ["ops@example.com"]})).json()
+    sent = Delivery(
+        "msg_1", "default", webhook["id"], "", "1", "run.missed", "{}", DeliveryStatus.DELIVERED, 1,
+        clock.now(), clock.now(), clock.now(),
+    )  # fmt: skip
+    await stores.outbox.take_in(Intake((sent,)))
+    return {
+        "endpoint": endpoint["id"],
+        "job": job["id"],
+        "run": ended.run_id,
+        "key": key["id"],
+        "webhook": webhook["id"],
+        "alert": alert["id"],
+        "delivery": sent.id,
+    }
 
 
 def told(answer: Response, ids: dict[str, str]) -> tuple[int, str]:

@@ -10,6 +10,7 @@ from mainspring.api.limits import Limits
 from mainspring.api.origin import OwnPagesOnly
 from mainspring.api.routes import (
     acts,
+    alerts,
     auth,
     config,
     dashboard,
@@ -27,6 +28,7 @@ from mainspring.api.routes import (
     tenant,
     tenants,
     users,
+    webhooks,
 )
 from mainspring.api.stream import Blocks
 
@@ -39,6 +41,8 @@ ROUTERS: tuple[APIRouter, ...] = (  # in the order of the reference page
     runs.router,
     events.router,
     stream.router,
+    webhooks.router,
+    alerts.router,
     dashboard.router,
     config.router,
     tenant.router,

@@ -23,6 +23,8 @@ TAGS = {
     "hints": "Expiring advice that changes when an endpoint runs.",
     "runs": "What happened: every attempt with its outcome and its response.",
     "events": "What changed, in order, by whom.",
+    "webhooks": "Receivers of events, outside, and what was delivered to them.",
+    "alerts": "Who is told when something breaks, recovers, is late or runs out.",
     "dashboard": "Counts and lists for an overview.",
     "tenant": "Quotas, and what was used of them.",
     "auth": "Log in and out, and who is asking.",

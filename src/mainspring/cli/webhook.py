@@ -158,7 +158,7 @@ def deliveries(
     count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1_000, help="The newest so many.")] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List messages to webhooks, newest first: what became of them, and what the receiver said."""
+    """List messages to webhooks, newest first, and what the receiver said; without a name, those of alerts too."""
     from mainspring.mailroom import DeliveryFilter
     from mainspring.operations.subscriptions import list_deliveries
     from mainspring.operations.webhooks import find_webhook

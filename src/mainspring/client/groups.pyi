@@ -11,6 +11,67 @@ class ActivityHour(TypedDict):
     at: str
     runs: Dict[str, int]
 
+class Alert(TypedDict):
+    enabled: bool
+    disabled_reason: Union[str, None]
+    failing_since: Union[str, None]
+    failure_count: int
+    version: int
+    created_at: str
+    updated_at: str
+    id: str
+    name: str
+    kinds: List[AlertKind]
+    to: List[str]
+    failures: int
+    endpoint_id: Union[str, None]
+    job_id: Union[str, None]
+    cooldown_ms: int
+    quiet: Union[str, None]
+    timezone: str
+    during_quiet: Literal['digest', 'drop']
+    description: str
+
+AlertKind = Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled']
+
+class AlertNew(TypedDict):
+    name: str
+    to: List[str]
+    kinds: NotRequired[List[AlertKind]]
+    failures: NotRequired[int]
+    endpoint: NotRequired[str]
+    job: NotRequired[str]
+    cooldown_ms: NotRequired[Union[int, str]]
+    quiet: NotRequired[str]
+    timezone: NotRequired[str]
+    during_quiet: NotRequired[Literal['digest', 'drop']]
+    description: NotRequired[str]
+    enabled: NotRequired[bool]
+
+class AlertPatch(TypedDict):
+    name: NotRequired[Union[str, None]]
+    to: NotRequired[Union[List[str], None]]
+    kinds: NotRequired[Union[List[AlertKind], None]]
+    failures: NotRequired[Union[int, None]]
+    endpoint: NotRequired[Union[str, None]]
+    job: NotRequired[Union[str, None]]
+    cooldown_ms: NotRequired[Union[Union[int, str], None]]
+    quiet: NotRequired[Union[str, None]]
+    timezone: NotRequired[Union[str, None]]
+    during_quiet: NotRequired[Union[Literal['digest', 'drop'], None]]
+    description: NotRequired[Union[str, None]]
+    enabled: NotRequired[Union[bool, None]]
+
+class AlertRehearsed(TypedDict):
+    dry_run: Literal[True]
+    before: Union[Alert, None]
+    after: Union[Alert, None]
+    changed: List[str]
+
+class AlertTried(TypedDict):
+    ok: bool
+    ways: List[WayTried]
+
 class ApiKey(TypedDict):
     id: str
     name: str
@@ -116,6 +177,39 @@ class Deleted(TypedDict):
     id: str
     name: str
     deleted: Literal[True]
+
+class Delivery(TypedDict):
+    id: str
+    subscription_id: str
+    channel: Union[str, None]
+    type: str
+    status: Literal['pending', 'delivered', 'failed', 'held', 'digested', 'dropped']
+    attempts: int
+    next_attempt_at: Union[str, None]
+    created_at: str
+    sent_at: Union[str, None]
+    status_code: Union[int, None]
+    error: Union[str, None]
+    response: Union[str, None]
+    duration_ms: Union[int, None]
+
+class DeliveryInFull(TypedDict):
+    id: str
+    subscription_id: str
+    channel: Union[str, None]
+    type: str
+    status: Literal['pending', 'delivered', 'failed', 'held', 'digested', 'dropped']
+    attempts: int
+    next_attempt_at: Union[str, None]
+    created_at: str
+    sent_at: Union[str, None]
+    status_code: Union[int, None]
+    error: Union[str, None]
+    response: Union[str, None]
+    duration_ms: Union[int, None]
+    payload: Dict[str, Any]
+
+DeliveryStatus = Literal['pending', 'delivered', 'failed', 'held', 'digested', 'dropped']
 
 class Endpoint(TypedDict):
     id: str
@@ -360,6 +454,14 @@ class OneShotHintNew(TypedDict):
     ttl_ms: NotRequired[Union[int, str]]
     reason: NotRequired[str]
 
+class Page_Alert(TypedDict):
+    items: List[Alert]
+    next_cursor: Union[str, None]
+
+class Page_Delivery(TypedDict):
+    items: List[Delivery]
+    next_cursor: Union[str, None]
+
 class Page_Endpoint(TypedDict):
     items: List[Endpoint]
     next_cursor: Union[str, None]
@@ -378,6 +480,10 @@ class Page_Run(TypedDict):
 
 class Page_Upcoming(TypedDict):
     items: List[Upcoming]
+    next_cursor: Union[str, None]
+
+class Page_Webhook(TypedDict):
+    items: List[Webhook]
     next_cursor: Union[str, None]
 
 class Page_Worker(TypedDict):
@@ -561,6 +667,14 @@ class TestRehearsed(TypedDict):
     dry_run: Literal[True]
     would_call: Call
 
+class Tried(TypedDict):
+    ok: bool
+    status_code: Union[int, None]
+    error_code: Union[str, None]
+    error: Union[str, None]
+    duration_ms: int
+    response: Union[str, None]
+
 Trigger = Literal['schedule', 'manual', 'test', 'catch-up', 'retry']
 
 class Upcoming(TypedDict):
@@ -600,6 +714,65 @@ class UserPatch(TypedDict):
 
 class Users(TypedDict):
     items: List[User]
+
+class WayTried(TypedDict):
+    ok: bool
+    status_code: Union[int, None]
+    error_code: Union[str, None]
+    error: Union[str, None]
+    duration_ms: int
+    response: Union[str, None]
+    to: str
+
+class Webhook(TypedDict):
+    enabled: bool
+    disabled_reason: Union[str, None]
+    failing_since: Union[str, None]
+    failure_count: int
+    version: int
+    created_at: str
+    updated_at: str
+    id: str
+    name: str
+    url: str
+    types: List[str]
+    description: str
+
+class WebhookMade(TypedDict):
+    enabled: bool
+    disabled_reason: Union[str, None]
+    failing_since: Union[str, None]
+    failure_count: int
+    version: int
+    created_at: str
+    updated_at: str
+    id: str
+    name: str
+    url: str
+    types: List[str]
+    description: str
+    secret: Union[str, None]
+
+class WebhookNew(TypedDict):
+    url: str
+    name: NotRequired[str]
+    types: NotRequired[List[str]]
+    description: NotRequired[str]
+    enabled: NotRequired[bool]
+
+class WebhookPatch(TypedDict):
+    url: NotRequired[Union[str, None]]
+    name: NotRequired[Union[str, None]]
+    types: NotRequired[Union[List[str], None]]
+    description: NotRequired[Union[str, None]]
+    enabled: NotRequired[Union[bool, None]]
+    new_secret: NotRequired[bool]
+
+class WebhookRehearsed(TypedDict):
+    dry_run: Literal[True]
+    before: Union[Webhook, None]
+    after: Union[Webhook, None]
+    changed: List[str]
 
 class Whoami(TypedDict):
     actor: str
@@ -721,6 +894,46 @@ class EventsGroup:
     def list(self, *, type: Union[EventType, None] = ..., endpoint: Union[str, None] = ..., start: Literal['newest', 'oldest'] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Event: ...
     def stream(self, *, types: Union[Sequence[str], None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cursor: Union[str, None] = ..., last_event_id: Union[str, None] = ...) -> Iterator[Any]: ...
 
+class WebhooksGroup:
+    def list(self) -> Page_Webhook: ...
+    @overload
+    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> WebhookMade: ...
+    @overload
+    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> WebhookRehearsed: ...
+    def read(self, webhook: str) -> Webhook: ...
+    @overload
+    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ...) -> WebhookMade: ...
+    @overload
+    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[True], if_match: Union[str, None] = ...) -> WebhookRehearsed: ...
+    @overload
+    def delete(self, webhook: str, *, dry_run: Literal[False] = ...) -> Deleted: ...
+    @overload
+    def delete(self, webhook: str, *, dry_run: Literal[True]) -> WebhookRehearsed: ...
+    def test(self, webhook: str, *, idempotency_key: str = ...) -> Tried: ...
+    def list_deliveries(self, webhook: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Delivery: ...
+    def iterate_deliveries(self, webhook: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Delivery]: ...
+    def read_delivery(self, delivery: str) -> DeliveryInFull: ...
+    def redeliver_delivery(self, delivery: str, *, idempotency_key: str = ...) -> Delivery: ...
+
+class AlertsGroup:
+    def list(self) -> Page_Alert: ...
+    @overload
+    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Alert: ...
+    @overload
+    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> AlertRehearsed: ...
+    def read(self, alert: str) -> Alert: ...
+    @overload
+    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ...) -> Alert: ...
+    @overload
+    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ...) -> AlertRehearsed: ...
+    @overload
+    def delete(self, alert: str, *, dry_run: Literal[False] = ...) -> Deleted: ...
+    @overload
+    def delete(self, alert: str, *, dry_run: Literal[True]) -> AlertRehearsed: ...
+    def test(self, alert: str, *, idempotency_key: str = ...) -> AlertTried: ...
+    def list_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Delivery: ...
+    def iterate_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Delivery]: ...
+
 class DashboardGroup:
     def read_stats(self) -> Stats: ...
     def read_activity(self, *, hours: int = ..., limit: int = ...) -> Activity: ...
@@ -783,6 +996,8 @@ class Groups:
     hints: HintsGroup
     runs: RunsGroup
     events: EventsGroup
+    webhooks: WebhooksGroup
+    alerts: AlertsGroup
     dashboard: DashboardGroup
     config: ConfigGroup
     tenant: TenantGroup
@@ -888,6 +1103,46 @@ class AsyncEventsGroup:
     def list(self, *, type: Union[EventType, None] = ..., endpoint: Union[str, None] = ..., start: Literal['newest', 'oldest'] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Event]: ...
     def stream(self, *, types: Union[Sequence[str], None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cursor: Union[str, None] = ..., last_event_id: Union[str, None] = ...) -> AsyncIterator[Any]: ...
 
+class AsyncWebhooksGroup:
+    def list(self) -> Coroutine[Any, Any, Page_Webhook]: ...
+    @overload
+    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookMade]: ...
+    @overload
+    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookRehearsed]: ...
+    def read(self, webhook: str) -> Coroutine[Any, Any, Webhook]: ...
+    @overload
+    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ...) -> Coroutine[Any, Any, WebhookMade]: ...
+    @overload
+    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[True], if_match: Union[str, None] = ...) -> Coroutine[Any, Any, WebhookRehearsed]: ...
+    @overload
+    def delete(self, webhook: str, *, dry_run: Literal[False] = ...) -> Coroutine[Any, Any, Deleted]: ...
+    @overload
+    def delete(self, webhook: str, *, dry_run: Literal[True]) -> Coroutine[Any, Any, WebhookRehearsed]: ...
+    def test(self, webhook: str, *, idempotency_key: str = ...) -> Coroutine[Any, Any, Tried]: ...
+    def list_deliveries(self, webhook: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Delivery]: ...
+    def iterate_deliveries(self, webhook: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Delivery]: ...
+    def read_delivery(self, delivery: str) -> Coroutine[Any, Any, DeliveryInFull]: ...
+    def redeliver_delivery(self, delivery: str, *, idempotency_key: str = ...) -> Coroutine[Any, Any, Delivery]: ...
+
+class AsyncAlertsGroup:
+    def list(self) -> Coroutine[Any, Any, Page_Alert]: ...
+    @overload
+    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Alert]: ...
+    @overload
+    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, AlertRehearsed]: ...
+    def read(self, alert: str) -> Coroutine[Any, Any, Alert]: ...
+    @overload
+    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ...) -> Coroutine[Any, Any, Alert]: ...
+    @overload
+    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ...) -> Coroutine[Any, Any, AlertRehearsed]: ...
+    @overload
+    def delete(self, alert: str, *, dry_run: Literal[False] = ...) -> Coroutine[Any, Any, Deleted]: ...
+    @overload
+    def delete(self, alert: str, *, dry_run: Literal[True]) -> Coroutine[Any, Any, AlertRehearsed]: ...
+    def test(self, alert: str, *, idempotency_key: str = ...) -> Coroutine[Any, Any, AlertTried]: ...
+    def list_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Delivery]: ...
+    def iterate_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Delivery]: ...
+
 class AsyncDashboardGroup:
     def read_stats(self) -> Coroutine[Any, Any, Stats]: ...
     def read_activity(self, *, hours: int = ..., limit: int = ...) -> Coroutine[Any, Any, Activity]: ...
@@ -950,6 +1205,8 @@ class AsyncGroups:
     hints: AsyncHintsGroup
     runs: AsyncRunsGroup
     events: AsyncEventsGroup
+    webhooks: AsyncWebhooksGroup
+    alerts: AsyncAlertsGroup
     dashboard: AsyncDashboardGroup
     config: AsyncConfigGroup
     tenant: AsyncTenantGroup

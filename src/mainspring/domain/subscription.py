@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from mainspring.domain.errors import Conflict
+
 SECRETS_MAX = 2  # while one is being replaced, messages are signed with both
 CHANNELS_MAX = 10
 
@@ -110,3 +112,8 @@ def secret_place(tenant_id: str, subscription_id: str) -> str:
 def channel_place(tenant_id: str, subscription_id: str, channel_id: str) -> str:
     """What the target of a channel is sealed to."""
     return f"{tenant_id}|{subscription_id}|channel:{channel_id}"
+
+
+def named_twice(subscription: Subscription) -> Conflict:
+    kind, name = subscription.kind.value, subscription.name
+    return Conflict(f"another {kind} is named {name!r} already; names are unique, choose another", kind=kind, name=name)

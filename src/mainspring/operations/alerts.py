@@ -159,7 +159,7 @@ async def _checked(
         failures=draft.failures,
         endpoint_id=(await find_endpoint(desk, draft.endpoint)).id if draft.endpoint else "",
         job_id=(await find_job(desk, draft.job)).id if draft.job else "",
-        cooldown_ms=parse_duration_ms(draft.cooldown_ms, field="cooldown", min_ms=0, max_ms=COOLDOWN_MS_MAX),
+        cooldown_ms=parse_duration_ms(draft.cooldown_ms, field="cooldown_ms", min_ms=0, max_ms=COOLDOWN_MS_MAX),
         quiet=_quiet(draft),
         description=check_text(draft.description, "description", DESCRIPTION_MAX),
     )

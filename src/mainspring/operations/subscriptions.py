@@ -1,5 +1,6 @@
 """What webhooks and alerts have in common for those who keep them: found, written, deleted, looked after."""
 
+import re
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -7,12 +8,13 @@ from msgspec.structs import replace
 from mainspring.domain.delivery import Delivery
 from mainspring.domain.errors import Conflict, NotFound, QuotaExceeded
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.subscription import Subscription, SubscriptionKind
-from mainspring.mailroom import DeliveryFilter
+from mainspring.domain.subscription import Subscription, SubscriptionKind, named_twice
+from mainspring.mailroom import DeliveryFilter, SubscriptionStore
 from mainspring.operations.endpoints import Desk
 
 SUBSCRIPTIONS_MAX = 100  # of one tenant and kind: every event is looked at for each of them
 DESCRIPTION_MAX = 1_000
+_DELIVERY_ID = re.compile(r"msg_[0-9a-z]{1,64}")
 _DELETED = {
     SubscriptionKind.WEBHOOK: EventType.WEBHOOK_DELETED,
     SubscriptionKind.ALERT: EventType.ALERT_DELETED,
@@ -68,16 +70,22 @@ async def list_deliveries(desk: Desk, wanted: DeliveryFilter) -> list[Delivery]:
     return await desk.stores.subscriptions.deliveries(desk.tenant_id, wanted)
 
 
+async def find_delivery(desk: Desk, delivery_id: str) -> Delivery:
+    if _DELIVERY_ID.fullmatch(delivery_id):  # what is none of ours is not worth a question
+        for found in await desk.stores.subscriptions.deliveries(desk.tenant_id, DeliveryFilter(id=delivery_id)):
+            return found
+    raise NotFound("delivery", delivery_id)
+
+
 async def redeliver(desk: Desk, delivery_id: str) -> Delivery:
     """Send a delivery that ended once more, with the id it had, from its first attempt on."""
-    again = await desk.stores.subscriptions.redeliver(desk.tenant_id, delivery_id)
-    if again is not None:
-        return again
-    if await desk.stores.subscriptions.deliveries(desk.tenant_id, DeliveryFilter(id=delivery_id)):
+    found = await find_delivery(desk, delivery_id)
+    again = await desk.stores.subscriptions.redeliver(desk.tenant_id, found.id)
+    if again is None:
         raise Conflict(
-            f"delivery {delivery_id!r} is still on its way; wait until it has ended", kind="delivery", name=delivery_id
+            f"delivery {found.id!r} is still on its way; wait until it has ended", kind="delivery", name=found.id
         )
-    raise NotFound("delivery", delivery_id)
+    return again
 
 
 def switched(subscription: Subscription, enabled: bool, now: datetime) -> Subscription:
@@ -98,3 +106,34 @@ def told(desk: Desk, kind: EventType, now: datetime, subscription: Subscription)
         "enabled": subscription.enabled,
     }
     return Event(kind, now, desk.tenant_id, actor=desk.actor, data=data)
+
+
+def rehearsed(desk: Desk) -> Desk:
+    """A desk at which webhooks and alerts are checked as usual, and nothing is written."""
+    return replace(desk, stores=replace(desk.stores, subscriptions=_Rehearsed(desk.stores.subscriptions)))
+
+
+class _Rehearsed:
+    """A SubscriptionStore that reads from a real one and writes nothing."""
+
+    def __init__(self, real: SubscriptionStore) -> None:
+        self._real = real
+        self.deliveries, self.redeliver, self.alert_states = real.deliveries, real.redeliver, real.alert_states
+
+    async def subscriptions(self, tenant_id: str | None, kind: SubscriptionKind | None) -> list[Subscription]:
+        return await self._real.subscriptions(tenant_id, kind)
+
+    async def add_subscription(self, subscription: Subscription, event: Event) -> None:
+        await self._refuse_taken(subscription)
+
+    async def put_subscription(self, subscription: Subscription, event: Event) -> bool:
+        await self._refuse_taken(subscription)
+        return True
+
+    async def delete_subscription(self, tenant_id: str, subscription_id: str, event: Event) -> bool:
+        return True
+
+    async def _refuse_taken(self, subscription: Subscription) -> None:
+        for each in await self._real.subscriptions(subscription.tenant_id, subscription.kind):
+            if each.name == subscription.name and each.id != subscription.id:
+                raise named_twice(subscription)

@@ -7,7 +7,6 @@ import msgspec
 
 from mainspring.domain.alerting import AlertState
 from mainspring.domain.delivery import Delivery, DeliveryStatus
-from mainspring.domain.errors import Conflict
 from mainspring.domain.subscription import Alert, AlertKind, Subscription, Webhook
 from mainspring.stores.rows import Codec, as_it_is
 
@@ -77,8 +76,3 @@ def grouped(held: Sequence[Delivery]) -> list[list[Delivery]]:
     for each in held:
         groups.setdefault((each.subscription_id, each.channel), []).append(each)
     return list(groups.values())
-
-
-def named_twice(subscription: Subscription) -> Conflict:
-    kind, name = subscription.kind.value, subscription.name
-    return Conflict(f"another {kind} is named {name!r} already; names are unique, choose another", kind=kind, name=name)

@@ -8,14 +8,13 @@ import asyncpg
 from mainspring.domain.alerting import AlertState, Late
 from mainspring.domain.delivery import Delivery, Merge, Settle
 from mainspring.domain.event import Event
-from mainspring.domain.subscription import Subscription, SubscriptionKind
+from mainspring.domain.subscription import Subscription, SubscriptionKind, named_twice
 from mainspring.mailroom import DeliveryFilter, Intake
 from mainspring.stores.notices import (
     DELIVERY_COLUMNS,
     delivery_from,
     delivery_values,
     grouped,
-    named_twice,
     outcome_values,
     state_from,
     state_values,

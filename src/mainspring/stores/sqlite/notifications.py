@@ -8,7 +8,7 @@ import apsw
 from mainspring.domain.alerting import AlertState, Late
 from mainspring.domain.delivery import Delivery, Merge, Settle
 from mainspring.domain.event import Event
-from mainspring.domain.subscription import Subscription, SubscriptionKind
+from mainspring.domain.subscription import Subscription, SubscriptionKind, named_twice
 from mainspring.mailroom import DeliveryFilter, Intake
 from mainspring.stores.notices import (
     DELIVERY_COLUMNS,
@@ -18,7 +18,6 @@ from mainspring.stores.notices import (
     delivery_values,
     grouped,
     is_instant,
-    named_twice,
     outcome_values,
     state_from,
     state_values,
