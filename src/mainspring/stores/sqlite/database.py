@@ -10,6 +10,7 @@ another process's lock. The simulator, inline, has no threads at all.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -121,7 +122,7 @@ class Connection:
             self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
             journal = "wal" if apsw.SQLITE_VERSION_NUMBER >= WAL_SAFE_VERSION else "delete"
             for pragma in (f"journal_mode={journal}", "synchronous=full", "foreign_keys=on", "temp_store=memory"):
-                self._db.pragma(*pragma.split("="))
+                self._set(*pragma.split("="))
         except UNUSABLE as fault:
             raise Misconfigured(
                 f"cannot open the database file {path}: {fault}; it must be an SQLite file, in a folder that exists "
@@ -131,6 +132,19 @@ class Connection:
         self._queue: list[tuple[str, tuple[object, ...]]] = []
         if readonly:
             self._db.pragma("query_only", 1)
+
+    def _set(self, pragma: str, value: str) -> None:
+        """SQLite does not wait to change a fresh file's journal: who opens it beside us is in the way."""
+        deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+        while True:
+            try:
+                self._db.pragma(pragma, value)
+            except apsw.BusyError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
 
     def rows(self, query: str, *values: object) -> list[tuple[object, ...]]:
         return list(self._db.execute(QUERIES[query], bound(values)))
