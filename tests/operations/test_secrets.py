@@ -21,7 +21,7 @@ async def at_rest(url: str) -> bytes:
     if is_sqlite(url):
         return b"".join(path.read_bytes() for path in sorted(file_of(url).parent.iterdir()))
     tables = await query(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-    rows = [await query(url, f"SELECT row_to_json({name})::text FROM {name}") for (name,) in tables]
+    rows = [await query(url, f'SELECT row_to_json(each)::text FROM "{name}" AS each') for (name,) in tables]
     return repr(rows).encode()
 
 

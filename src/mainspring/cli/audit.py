@@ -7,7 +7,6 @@ import typer
 from mainspring.cli.door import Door, OutputOption, ask, fail_unless
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.table import Column, show_table
-from mainspring.domain.audit import INSTALLATION, AuditFault, AuditHead
 from mainspring.shapes import audit_shape
 from mainspring.words import clock
 
@@ -53,9 +52,10 @@ def verify(installation: Installation = False, output: OutputOption = Output.TAB
 
     Each entry is sealed together with the one before it, with a key that is not in the database.
     """
+    from mainspring.domain.audit import AuditHead
     from mainspring.operations.trail import verify_audit
 
-    found: AuditHead | AuditFault = ask(lambda desk: verify_audit(_at(desk, installation)))
+    found = ask(lambda desk: verify_audit(_at(desk, installation)))
     whole = isinstance(found, AuditHead)
     if output is Output.JSON:
         fault = None if isinstance(found, AuditHead) else {"at": found.seq, "why": found.why}
@@ -69,5 +69,7 @@ def verify(installation: Installation = False, output: OutputOption = Output.TAB
 
 def _at(desk: "Desk", installation: bool) -> "Desk":
     from msgspec.structs import replace
+
+    from mainspring.domain.audit import INSTALLATION
 
     return replace(desk, tenant_id=INSTALLATION) if installation else desk

@@ -1,8 +1,7 @@
 """Who may do what: scopes, the roles that bundle them, and the principal on whose behalf a request acts."""
 
+from dataclasses import dataclass
 from enum import StrEnum
-
-from msgspec import Struct
 
 from mainspring.domain.errors import Forbidden
 
@@ -35,7 +34,8 @@ SCOPES_OF: dict[Role, frozenset[Scope]] = {
 }
 
 
-class Principal(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Principal:
     """Somebody who was recognised, in one tenant. The scopes of a key are its own, not those of its maker."""
 
     tenant_id: str
