@@ -18,11 +18,14 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 WHEELS ?= --only-binary=:all:
 PIP := $(PY) -m pip --disable-pip-version-check --no-input -qq
 INSTALL := $(PIP) install --require-hashes --no-deps $(WHEELS) -r
-INSTALL_PACKAGE := $(PIP) install --no-deps --no-build-isolation --editable .
+INSTALL_PACKAGE := SKIP_WEB_BUILD=1 $(PIP) install --no-deps --no-build-isolation --editable .
 
 # One worker per core, but each brings its own PostgreSQL: more than four gains nothing.
 PYTEST_WORKERS ?= -n auto --maxprocesses=4
 PYTEST ?= $(PY) -m pytest
+
+# Rebuilds the web UI when its sources changed, else takes no time; without a registry it says so and goes on.
+BUILD_WEB := $(PY) web/build.py --if-possible
 
 UV ?= uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
@@ -36,14 +39,19 @@ help: ## Show this list
 
 .PHONY: setup
 setup: $(VENV)/.runtime ## Make the environment in .venv (runtime only)
+	@$(BUILD_WEB)
 
 .PHONY: run
 run: $(VENV)/.runtime ## Start everything in one process on SQLite
+	@$(BUILD_WEB)
 	@$(VENV)/bin/mainspring serve
 
 .PHONY: test
 test: check ## Lint, types and all tests (short fault tests included)
-	$(PYTEST) $(PYTEST_WORKERS) --ignore=tests/faults $(ARGS)
+	@$(BUILD_WEB)
+	@tests/browser/bring_chromium.sh
+	$(PYTEST) $(PYTEST_WORKERS) --ignore=tests/faults --ignore=tests/browser $(ARGS)
+	$(PYTEST) -n 0 tests/browser $(ARGS)
 	$(PYTEST) -n 0 tests/faults $(ARGS)
 
 .PHONY: check
@@ -72,9 +80,8 @@ bench: $(VENV)/.bench ## Run every benchmark, one after the other
 		name=$$(basename $$file .py); echo "== $$name"; $(PY) -m benchmarks.$$name; done
 
 .PHONY: web
-web: ## Build the web UI
-	@if test -f web/package.json; then echo "web/ is built with the package; see web/README.md"; \
-	else echo "There is no web UI in this tree yet."; fi
+web: $(VENV)/.runtime ## Build the web UI
+	@$(PY) web/build.py
 
 .PHONY: docs
 docs: $(VENV)/.test ## Regenerate docs/reference from the code
@@ -91,7 +98,7 @@ lock: ## Pin all dependencies again (needs uv; UPGRADE=--upgrade moves the pins)
 
 .PHONY: clean
 clean: ## Remove the environment and all caches
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov
+	rm -rf $(VENV) web/node_modules src/mainspring/web build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov
 	find $(wildcard src tests benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: moved

@@ -65,6 +65,7 @@ def endpoint_shape(endpoint: "Endpoint", job: str, now: datetime) -> Shape:
         "condition": action.condition,
         "cron": endpoint.cron,
         "interval_ms": endpoint.interval_ms,
+        "schedule": _schedule(endpoint),
         "timezone": endpoint.timezone,
         "min_interval_ms": endpoint.min_interval_ms,
         "max_interval_ms": endpoint.max_interval_ms,
@@ -81,6 +82,14 @@ def endpoint_shape(endpoint: "Endpoint", job: str, now: datetime) -> Shape:
         "updated_at": instant(endpoint.updated_at),
         **_state(endpoint),
     }
+
+
+def _schedule(endpoint: "Endpoint") -> str:
+    from mainspring.domain.schedule import describe, describe_interval
+
+    if endpoint.cron is None:
+        return describe_interval(endpoint.interval_ms or 0)
+    return describe(endpoint.cron, endpoint.id)
 
 
 def _state(endpoint: "Endpoint") -> Shape:

@@ -72,7 +72,7 @@ async def test_request_id_that_could_forge_a_log_line_is_replaced(client: AsyncC
     assert re.fullmatch(r"req_[0-9a-f]{20}", answer.headers["x-request-id"])
 
 
-@pytest.mark.parametrize("path", ["/", "/healthz", "/api/v1/nothing", "/problems/not-found"])
+@pytest.mark.parametrize("path", ["/healthz", "/api/v1/nothing", "/problems/not-found"])
 async def test_every_answer_has_the_security_headers(client: AsyncClient, path: str) -> None:
     headers = (await client.get(path)).headers
 
@@ -85,7 +85,7 @@ async def test_every_answer_has_the_security_headers(client: AsyncClient, path: 
 @pytest.mark.parametrize(
     ("method", "path", "status", "kind"),
     [
-        ("GET", "/nowhere", 404, "not-found"),
+        ("POST", "/nowhere", 404, "not-found"),
         ("GET", "/api/v1/nowhere", 404, "not-found"),
         ("GET", "/api/v1/mine/", 404, "not-found"),
         ("DELETE", "/api/v1/mine", 405, "method-not-allowed"),

@@ -77,6 +77,7 @@ class Endpoint(Answer):
     condition: str | None
     cron: str | None
     interval_ms: int | None
+    schedule: str = Field(description="When it runs, in words.")
     timezone: str
     min_interval_ms: int | None
     max_interval_ms: int | None
@@ -327,6 +328,18 @@ class ActivityHour(Answer):
 class Activity(Answer):
     hours: list[ActivityHour] = Field(description="Oldest first; the last one is the present hour.")
     latest: list[Run]
+
+
+class RunMark(Answer):
+    id: str
+    status: str
+    duration_ms: int | None
+
+
+class RecentRuns(Answer):
+    endpoint_id: str
+    runs: list[RunMark] = Field(description="Newest first.")
+    p95_ms: int | None = Field(description="Of those that took time.")
 
 
 class Upcoming(Answer):

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, FastAPI
 
 from mainspring import __version__
-from mainspring.api import idempotency, problems, schema
+from mainspring.api import frontend, idempotency, problems, schema
 from mainspring.api.context import Context
 from mainspring.api.frame import Frame
 from mainspring.api.limits import Limits
@@ -78,6 +78,7 @@ def make_app(context: Context) -> FastAPI:
     app.include_router(pages.router)
     app.include_router(entrance.router)
     app.include_router(system.router)
+    app.router.routes.extend(frontend.routes())  # last: they take what is nobody else's
     made: schema.Document = {}
 
     def openapi() -> schema.Document:

@@ -228,6 +228,7 @@ class Endpoint(TypedDict):
     condition: Union[str, None]
     cron: Union[str, None]
     interval_ms: Union[int, None]
+    schedule: str
     timezone: str
     min_interval_ms: Union[int, None]
     max_interval_ms: Union[int, None]
@@ -474,6 +475,10 @@ class Page_Job(TypedDict):
     items: List[Job]
     next_cursor: Union[str, None]
 
+class Page_RecentRuns(TypedDict):
+    items: List[RecentRuns]
+    next_cursor: Union[str, None]
+
 class Page_Run(TypedDict):
     items: List[Run]
     next_cursor: Union[str, None]
@@ -550,6 +555,11 @@ class QuotasRehearsed(TypedDict):
     after: Quotas
     changed: List[str]
 
+class RecentRuns(TypedDict):
+    endpoint_id: str
+    runs: List[RunMark]
+    p95_ms: Union[int, None]
+
 class Revoked(TypedDict):
     id: str
     revoked: Literal[True]
@@ -601,6 +611,11 @@ class RunInFull(TypedDict):
     headers: List[List[Any]]
     body: Union[BodyShown, None]
     trail: List[Step]
+
+class RunMark(TypedDict):
+    id: str
+    status: str
+    duration_ms: Union[int, None]
 
 class RunRequested(TypedDict):
     endpoint: Endpoint
@@ -937,6 +952,7 @@ class AlertsGroup:
 class DashboardGroup:
     def read_stats(self) -> Stats: ...
     def read_activity(self, *, hours: int = ..., limit: int = ...) -> Activity: ...
+    def list_recent_runs(self, *, endpoint: Sequence[str] = ..., limit: int = ...) -> Page_RecentRuns: ...
     def list_upcoming(self, *, limit: int = ...) -> Page_Upcoming: ...
 
 class ConfigGroup:
@@ -1146,6 +1162,7 @@ class AsyncAlertsGroup:
 class AsyncDashboardGroup:
     def read_stats(self) -> Coroutine[Any, Any, Stats]: ...
     def read_activity(self, *, hours: int = ..., limit: int = ...) -> Coroutine[Any, Any, Activity]: ...
+    def list_recent_runs(self, *, endpoint: Sequence[str] = ..., limit: int = ...) -> Coroutine[Any, Any, Page_RecentRuns]: ...
     def list_upcoming(self, *, limit: int = ...) -> Coroutine[Any, Any, Page_Upcoming]: ...
 
 class AsyncConfigGroup:

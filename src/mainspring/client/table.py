@@ -102,6 +102,8 @@ OPERATIONS = (
     Operation("dashboard", "read_stats", "read_stats", "GET", "/api/v1/dashboard/stats"),
     Operation("dashboard", "read_activity", "read_activity", "GET", "/api/v1/dashboard/activity",
               query=("hours", "limit")),
+    Operation("dashboard", "list_recent_runs", "list_recent_runs", "GET", "/api/v1/dashboard/recent",
+              query=("endpoint", "limit")),
     Operation("dashboard", "list_upcoming", "list_upcoming", "GET", "/api/v1/dashboard/upcoming", query=("limit",)),
     Operation("config", "apply", "apply_config", "POST", "/api/v1/config/apply", query=("dry_run",),
               headers=("idempotency_key",), body=("document", "source", "prune", "take_over")),

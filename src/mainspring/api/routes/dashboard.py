@@ -8,8 +8,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 
 from mainspring.api.access import Reading
-from mainspring.api.answers import Activity, Page, Stats, Upcoming
+from mainspring.api.answers import Activity, Page, RecentRuns, Stats, Upcoming
 from mainspring.api.fields import Limit
+from mainspring.domain.health import percentile
 from mainspring.domain.looking import RunLook
 from mainspring.operations.endpoints import Desk
 from mainspring.shapes import Shape, instant, run_shape
@@ -76,6 +77,23 @@ async def read_activity(
         "hours": [{"at": instant(begin), "runs": dict(counts)} for begin, counts in counted],
         "latest": [run_shape(run, name) for run, name in latest.runs],
     }
+
+
+@router.get("/recent", response_model=Page[RecentRuns])
+async def list_recent_runs(
+    desk: Reading,
+    endpoint: Annotated[list[str], Query(min_length=1, max_length=50, description="Ids of endpoints.")],
+    limit: Annotated[int, Query(ge=1, le=50, description="Runs of each.")] = 30,
+) -> Shape:
+    """The last runs of each of these endpoints, and their p95: what a list of endpoints draws as bars."""
+    items = []
+    for endpoint_id in dict.fromkeys(endpoint):
+        page = await desk.stores.look.runs(desk.tenant_id, RunLook(endpoint_id=endpoint_id, limit=limit))
+        runs = [run for run, _ in page.runs]
+        took = [run.duration_ms for run in runs if run.duration_ms is not None]
+        marks = [{"id": run.id, "status": run.status.value, "duration_ms": run.duration_ms} for run in runs]
+        items.append({"endpoint_id": endpoint_id, "runs": marks, "p95_ms": percentile(took, 0.95)})
+    return {"items": items, "next_cursor": None}
 
 
 @router.get("/upcoming", response_model=Page[Upcoming])

@@ -4,9 +4,8 @@ from html import escape
 from importlib.resources import files
 
 from fastapi import APIRouter
-from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from fastapi.responses import HTMLResponse, Response
 
-from mainspring import __version__
 from mainspring.api.problems import PROBLEMS, ApiError
 from mainspring.domain.errors import did_you_mean
 from mainspring.domain.name import shown
@@ -14,13 +13,6 @@ from mainspring.domain.name import shown
 router = APIRouter(include_in_schema=False)
 REFERENCE_PAGE = files("mainspring.api").joinpath("reference_page")
 TYPES = {"page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
-
-
-@router.get("/")
-async def front_page() -> PlainTextResponse:
-    return PlainTextResponse(
-        f"Mainspring {__version__} is running. /api/docs /api/v1/openapi.json /healthz /readyz /metrics\n"
-    )
 
 
 @router.get("/api/docs")

@@ -1,0 +1,108 @@
+"""The web UI: the files that were built into the package, and the one page that all its addresses show.
+
+It answers below every other route and never for what belongs to a program, so that a mistyped API path stays a problem
+and is not a page. Scripts come from here alone. Styles may also stand in the page: the UI's parts compute theirs.
+"""
+
+import gzip
+import mimetypes
+from functools import lru_cache, partial
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Match, Route
+from starlette.types import Scope
+
+from mainspring.api.frame import CONTENT_SECURITY
+from mainspring.api.problems import ApiError
+
+BUILT = Path(__file__).parent.parent / "web"
+FOR_PROGRAMS = ("/api", "/mcp", "/healthz", "/readyz", "/metrics", "/problems", "/assets")
+PAGE_SECURITY = CONTENT_SECURITY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+FOR_EVER = "public, max-age=31536000, immutable"  # their names are made from their content
+COMPRESSED = ("text/", "application/json", "image/svg", "application/javascript", "application/manifest")
+
+NOT_BUILT = """\
+<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Mainspring</title><h1>Mainspring is running</h1>
+<p>Everything works but these pages: the web UI has not been built here.</p>
+<p>In the folder of the source run <code>make web</code>, then load this page again.
+It needs an npm registry once; an installed wheel has the UI inside.</p>
+<p>Meanwhile: <code>mainspring --help</code>, <a href="/api/v1/openapi.json">the API</a>,
+<a href="/readyz">readiness</a>, <a href="/metrics">metrics</a>.</p></html>
+"""
+
+
+class Pages(Route):
+    """Every path that is nobody else's, for GET and HEAD."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        path = scope.get("path", "")
+        if scope.get("method") not in ("GET", "HEAD") or any(_is_below(path, prefix) for prefix in FOR_PROGRAMS):
+            return Match.NONE, {}
+        return super().matches(scope)
+
+
+def routes(built: Path = BUILT) -> list[Route]:
+    return [
+        Route("/assets/{name}", partial(_asset, built), include_in_schema=False),
+        Pages("/{path:path}", partial(_page, built), include_in_schema=False),
+    ]
+
+
+async def _asset(built: Path, request: Request) -> Response:
+    name = request.path_params["name"]
+    found = _load(built / "assets" / name) if "/" not in name and not name.startswith(".") else None
+    if found is None:
+        raise ApiError("not-found", "there is no such file of the web UI; load the page again, it may be a newer one")
+    return _send(request, *found, cache_control=FOR_EVER)
+
+
+async def _page(built: Path, request: Request) -> Response:
+    name = request.path_params["path"]
+    if "/" not in name and "." in name and not name.startswith("."):  # favicon.svg and the like
+        found = _load(built / name)
+        if found is None or name == "index.html":
+            raise ApiError("not-found", f"there is no file {escape(name)[:100]}; the pages have no endings")
+        return _send(request, *found, cache_control="public, max-age=3600")
+    index = _load(built / "index.html")
+    if index is None:
+        return HTMLResponse(NOT_BUILT, headers={"Cache-Control": "no-store"})
+    return _send(request, *index, cache_control="no-cache")
+
+
+def _send(request: Request, media_type: str, tag: str, plain: bytes, packed: bytes, cache_control: str) -> Response:
+    headers = {"Cache-Control": cache_control, "ETag": tag, "Vary": "Accept-Encoding"}
+    if media_type.startswith("text/html"):
+        headers["Content-Security-Policy"] = PAGE_SECURITY
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    if packed and "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(packed, media_type=media_type, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(plain, media_type=media_type, headers=headers)
+
+
+def _load(path: Path) -> tuple[str, str, bytes, bytes] | None:
+    """Media type, entity tag, content and content compressed; kept until the file changes."""
+    try:
+        changed = path.stat()
+    except (OSError, ValueError):
+        return None
+    return _read(path, changed.st_mtime_ns, changed.st_size) if path.is_file() else None
+
+
+@lru_cache(maxsize=256)
+def _read(path: Path, changed_ns: int, size: int) -> tuple[str, str, bytes, bytes]:
+    content = path.read_bytes()
+    media_type = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    if path.suffix == ".js":  # what a machine's own tables say about it differs
+        media_type = "text/javascript"
+    packed = gzip.compress(content, mtime=0) if media_type.startswith(COMPRESSED) else b""
+    return media_type, f'"{sha256(content).hexdigest()[:20]}"', content, packed
+
+
+def _is_below(path: str, prefix: str) -> bool:
+    return path == prefix or path.startswith(f"{prefix}/")

@@ -1,0 +1,118 @@
+"""A real server with its UI, a shop that it calls, and a browser that looks at it."""
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from mainspring.api.frontend import BUILT
+from tests.harness.processes import Processes
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
+WHY_NOT = (
+    "no Chromium on this machine; install it: apt-get install chromium"
+    if CHROMIUM is None
+    else "the web UI is not built; build it: make web"
+    if not (BUILT / "index.html").exists()
+    else ""
+)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+EMAIL, PASSWORD = "ann@example.com", "four words in a row"
+Json = Any  # what a stranger's JSON may be
+
+
+class Shop(BaseHTTPRequestHandler):
+    """Answers by its path: /ok, /fail, /evil, /slow."""
+
+    protocol_version = "HTTP/1.1"
+    evil = "<script>window.hacked = 1</script>"
+
+    def do_GET(self) -> None:
+        status = 500 if self.path.startswith("/fail") else 200
+        body = json.dumps({"ok": status == 200, "stock": {"left": 12, "of": ["a", "b"]}, "note": "fine"}).encode()
+        kind = "application/json"
+        if self.path.startswith("/evil"):
+            body, kind = self.evil.encode(), "text/html"
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("X-Evil", self.evil.replace("\n", " "))
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_POST = do_GET  # noqa: N815  # the name it has there
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name it has there
+        pass
+
+
+class Site:
+    def __init__(self, url: str, shop: str, link: str) -> None:
+        self.url, self.shop, self.link = url, shop, link
+        self._client = httpx2.Client(base_url=url, timeout=20)
+
+    def log_in(self) -> dict[str, str]:
+        """Make the first owner, once; the cookies of its session."""
+        token = self.link.partition("#token=")[2]
+        wish = {"token": token, "email": EMAIL, "password": PASSWORD, "name": "Ann"}
+        answer = self._client.post("/api/v1/auth/setup", json=wish, headers={"Origin": self.url})
+        assert answer.status_code == 200, answer.text
+        return dict(self._client.cookies)
+
+    def call(self, method: str, path: str, body: Json = None) -> Json:
+        answer = self._client.request(method, f"/api/v1{path}", json=body, headers={"Origin": self.url})
+        assert answer.status_code < 300, f"{method} {path}: {answer.text}"
+        return answer.json()
+
+    def add(self, name: str, path: str = "/ok", **more: object) -> Json:
+        wish = {"name": name, "url": f"{self.shop}{path}", **({} if "cron" in more else {"interval_ms": "1h"}), **more}
+        return self.call("POST", "/endpoints", wish)
+
+    def run(self, endpoint: str) -> Json:
+        return self.call("POST", f"/endpoints/{endpoint}/run?wait=20s")["run"]
+
+    def close(self) -> None:
+        self._client.close()
+
+
+@contextmanager
+def open_site(processes: Processes, folder: Path) -> Iterator[Site]:
+    shop = ThreadingHTTPServer(("127.0.0.1", 0), Shop)
+    threading.Thread(target=shop.serve_forever, daemon=True).start()
+    env = {
+        "MAINSPRING_DATA_DIR": str(folder),
+        "MAINSPRING_ALLOW_CIDRS": "127.0.0.0/8",
+        "PATH": os.environ.get("PATH", ""),
+        "MAINSPRING_API_REQUESTS_PER_MINUTE": "0",
+        "MAINSPRING_API_REQUESTS_PER_MINUTE_OF_TENANT": "0",
+    }
+    server = processes.start("serve", "--port", "0", env=env)
+    url = server.wait_for("listening on http").rpartition(" ")[2].strip()
+    link = server.wait_for("#token=").strip().rpartition(" ")[2]
+    site = Site(url, f"http://127.0.0.1:{shop.server_address[1]}", link)
+    try:
+        yield site
+    finally:
+        site.close()
+        shop.shutdown()
+        shop.server_close()
+
+
+def cookies_for(site: Site, cookies: dict[str, str]) -> list[Json]:
+    return [{"name": name, "value": value, "url": site.url} for name, value in cookies.items()]

@@ -1,0 +1,163 @@
+"""Every page in a real browser: it shows, nothing in it fails, and axe finds nothing serious."""
+
+import json
+from typing import cast
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.site import EMAIL, PASSWORD, Json, Site
+from tests.web.tools import AXE
+
+PAGES = {
+    "overview": "/",
+    "endpoints": "/endpoints",
+    "endpoint": "/endpoints/{endpoint}",
+    "new endpoint": "/endpoints/new",
+    "edit endpoint": "/endpoints/{endpoint}/edit",
+    "jobs": "/jobs",
+    "runs": "/runs",
+    "run": "/runs/{run}",
+    "events": "/events",
+    "settings": "/settings",
+    "usage": "/settings?tab=usage",
+    "keys": "/settings?tab=keys",
+    "signing keys": "/settings?tab=signing",
+    "members": "/settings?tab=members",
+    "audit trail": "/settings?tab=audit",
+}
+
+
+@pytest.fixture(scope="package")
+def shown(site_and_cookies: tuple[Site, list[Json]]) -> dict[str, str]:
+    """An endpoint that has run, with a hint and a failing neighbour."""
+    site = site_and_cookies[0]
+    endpoint = site.add("shown", job="shop", description="Is the shop open?")["id"]
+    failing = site.add("failing", "/fail", job="shop")["id"]
+    site.call("PUT", f"/endpoints/{endpoint}/hints/interval", {"interval_ms": "30m", "reason": "sale"})
+    site.run(failing)
+    return {"endpoint": endpoint, "run": site.run(endpoint)["id"]}
+
+
+def open_page(page: Page, path: str) -> None:
+    page.goto(path)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+
+
+def serious(page: Page) -> list[str]:
+    """What axe calls serious or worse, as rule and first place."""
+    # Through the debugger, which the page's policy does not bind.
+    page.evaluate(AXE.read_text())
+    found = cast(Json, page.evaluate("axe.run(document, {resultTypes: ['violations']})"))
+    return [
+        f"{each['id']}: {each['nodes'][0]['html'][:200]} {each['nodes'][0]['failureSummary'][:200]}"
+        for each in found["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_shows_and_is_accessible_in_light_and_dark(name: str, page: Page, shown: dict[str, str]) -> None:
+    page.emulate_media(color_scheme="light")
+    open_page(page, PAGES[name].format(**shown))
+    light = serious(page)
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_page(page, PAGES[name].format(**shown))
+    dark = serious(page)
+    width = page.evaluate("document.documentElement.scrollWidth")
+
+    assert light == []
+    assert dark == []
+    assert width <= 390
+
+
+def test_who_is_not_signed_in_is_led_to_the_login_and_back(browser_page: Page, shown: dict[str, str]) -> None:
+    browser_page.goto("/endpoints?state=failing")
+    browser_page.get_by_label("E-mail").fill(EMAIL)
+    browser_page.locator("input[type=password]").fill("wrong words in a row")
+    browser_page.get_by_role("button", name="Sign in").click()
+    expect(browser_page.get_by_role("alert")).to_be_visible()
+    browser_page.locator("input[type=password]").fill(PASSWORD)
+    browser_page.get_by_role("button", name="Sign in").click()
+
+    expect(browser_page.get_by_role("heading", level=1, name="Endpoints")).to_be_visible()
+    assert browser_page.url.endswith("/endpoints?state=failing")
+    browser_page.get_by_role("button", name="Account").click()
+    browser_page.get_by_role("menuitem", name="Sign out").click()
+    expect(browser_page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+def test_endpoint_is_made_with_its_runs_foreseen_then_run_paused_and_resumed(page: Page, site: Site) -> None:
+    page.goto("/endpoints/new")
+    page.get_by_label("Name").fill("by hand")
+    page.get_by_label("URL").fill(f"{site.shop}/ok")
+    page.get_by_text("At certain times (cron)").click()
+    page.get_by_label("Cron expression").fill("0 3 * * *")
+    expect(page.get_by_text("At 03:00")).to_be_visible()
+    page.get_by_role("button", name="Send a test call").click()
+    expect(page.get_by_text("success 200")).to_be_visible()
+    page.get_by_role("button", name="Add the endpoint").click()
+    expect(page.get_by_role("heading", level=1, name="by hand")).to_be_visible()
+
+    page.get_by_role("button", name="Run now").click()
+    expect(page.get_by_role("row").get_by_text("success 200")).to_be_visible()
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_label("Reason").fill("moving house")
+    page.get_by_role("dialog").get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("moving house").first).to_be_visible()
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+
+
+def test_change_made_elsewhere_appears_without_reload(page: Page, site: Site) -> None:
+    endpoint = site.add("elsewhere")["id"]
+    page.goto(f"/endpoints/{endpoint}")
+    expect(page.get_by_label("Events: live")).to_be_visible()
+
+    site.call("POST", f"/endpoints/{endpoint}/pause", {"reason": "by another"})
+
+    expect(page.get_by_text("by another").first).to_be_visible(timeout=5_000)
+
+
+def test_mistake_in_the_form_is_said_where_it_is(page: Page, site: Site) -> None:
+    page.goto("/endpoints/new")
+    page.get_by_label("Name").fill("mistaken")
+    page.get_by_label("URL").fill(f"{site.shop}/ok")
+    page.get_by_label("Interval").fill("1ms")
+    expect(page.get_by_label("Interval")).to_have_attribute("aria-invalid", "true")
+
+
+def test_keyboard_alone_finds_and_opens_an_endpoint(page: Page, shown: dict[str, str]) -> None:
+    page.goto("/")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.keyboard.press("g")
+    page.keyboard.press("e")
+    expect(page.get_by_role("heading", level=1, name="Endpoints")).to_be_visible()
+    expect(page.get_by_role("link", name="shown", exact=True)).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Run now")).to_be_visible()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_placeholder("Find an endpoint, a page, an action")).to_be_focused()
+    page.keyboard.type("shown")
+    expect(page.get_by_role("dialog").get_by_text("shop · every 1h", exact=False).first).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1, name="shown")).to_be_visible()
+
+
+def test_cut_connection_is_said(browser_page: Page, site: Site) -> None:
+    browser_page.goto("/login")
+    browser_page.route("**/api/**", lambda route: route.abort())
+    browser_page.get_by_label("E-mail").fill(EMAIL)
+    browser_page.locator("input[type=password]").fill(PASSWORD)
+    browser_page.get_by_role("button", name="Sign in").click()
+    expect(browser_page.get_by_role("alert")).to_contain_text("does not answer")
+
+
+def test_body_is_shown_as_a_tree(page: Page, shown: dict[str, str]) -> None:
+    page.goto(f"/runs/{shown['run']}")
+    expect(page.get_by_test_id("body-tree")).to_contain_text(json.dumps("fine"))
+    page.get_by_text("Hex", exact=True).click()
+    expect(page.get_by_label("Body in hex")).to_contain_text("00000000")

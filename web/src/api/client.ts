@@ -1,0 +1,84 @@
+/** The public API, typed by its own document. Whatever it refuses arrives as one kind of error. */
+import createClient from "openapi-fetch";
+import { learnServerTime } from "../time/clock";
+import type { paths } from "./schema";
+import { chosenTenant } from "./tenant";
+
+export type Fault = { detail: string; pointer?: string; parameter?: string };
+
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly title: string,
+    detail: string,
+    readonly faults: Fault[] = [],
+    readonly requestId = "",
+    readonly kind = "",
+  ) {
+    super(detail);
+    this.name = "Problem";
+  }
+
+  /** What was wrong with one field of the body, if that was it. */
+  of(field: string): string | undefined {
+    return this.faults.find((fault) => fault.pointer === `/${field}` || fault.pointer?.startsWith(`/${field}/`))?.detail;
+  }
+}
+
+export const UNREACHABLE = 0;
+
+const signedOutListeners = new Set<() => void>();
+export function onSignedOut(listener: () => void): () => void {
+  signedOutListeners.add(listener);
+  return () => signedOutListeners.delete(listener);
+}
+
+async function send(request: Request): Promise<Response> {
+  try {
+    return await fetch(request);
+  } catch (fault) {
+    if (request.signal.aborted) throw fault;
+    throw new Problem(UNREACHABLE, "Server not reached", "The server does not answer. Is it running, and is this machine online?");
+  }
+}
+
+export const api = createClient<paths>({ baseUrl: location.origin, fetch: send, credentials: "same-origin" });
+
+api.use({
+  onRequest({ request }) {
+    const tenant = chosenTenant();
+    if (tenant) request.headers.set("X-Mainspring-Tenant", tenant);
+    return request;
+  },
+  onResponse({ response, schemaPath }) {
+    learnServerTime(response.headers.get("Date"));
+    if (response.status === 401 && !schemaPath.startsWith("/api/v1/auth")) for (const tell of signedOutListeners) tell();
+  },
+});
+
+type Answer<T> = { data?: T; error?: unknown; response: Response };
+
+/** The data of an answer; raises Problem for every other. */
+export async function data<T>(asked: Promise<Answer<T>>): Promise<T> {
+  const { data: found, error, response } = await asked;
+  if (response.ok) return found as T;
+  throw toProblem(response, error);
+}
+
+export function toProblem(response: Response, body: unknown): Problem {
+  const said = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
+  const text = (name: string) => (typeof said[name] === "string" ? said[name] : "");
+  return new Problem(
+    response.status,
+    text("title") || `Status ${response.status}`,
+    text("detail") || "The server answered with something that is not a problem it knows.",
+    Array.isArray(said.errors) ? (said.errors as Fault[]) : [],
+    text("request_id"),
+    text("type").replace("/problems/", ""),
+  );
+}
+
+export function asProblem(fault: unknown): Problem {
+  if (fault instanceof Problem) return fault;
+  return new Problem(-1, "Something broke on this page", fault instanceof Error ? fault.message : String(fault));
+}

@@ -1,0 +1,78 @@
+/** What happens on the server reaches every open page through one connection: each event makes what it changed be read again. */
+import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
+import { type LiveState, Stream } from "./stream";
+import type { EventShown } from "./types";
+
+const REST_MS = 700; // a burst of events is one reading, and none is shown later than a second
+const Live = createContext<LiveState>("connecting");
+export const useLiveState = () => useContext(Live);
+
+type Heard = (event: EventShown) => void;
+const ears = new Set<Heard>();
+
+/** Call for every event while the component is there. */
+export function useEvents(hear: Heard): void {
+  useEffect(() => {
+    ears.add(hear);
+    return () => void ears.delete(hear);
+  }, [hear]);
+}
+
+/** The first part of the query keys that an event of a type makes old. */
+export function touched(type: string): string[] {
+  const subject = type.split(".")[0] ?? "";
+  if (subject === "run" || subject === "manual_run") return ["endpoints", "runs", "dashboard", "events"];
+  if (subject === "job") return ["jobs", "endpoints", "dashboard", "events"];
+  if (["endpoint", "hint", "schedule", "backoff", "failures", "quota"].includes(subject)) return ["endpoints", "dashboard", "events"];
+  return ["settings", "events"];
+}
+
+class Reader {
+  private waiting = new Set<string>();
+  private timer: number | undefined;
+  constructor(private readonly client: QueryClient) {}
+
+  add(keys: string[]): void {
+    for (const key of keys) this.waiting.add(key);
+    this.timer ??= window.setTimeout(() => this.read(), REST_MS);
+  }
+
+  private read(): void {
+    this.timer = undefined;
+    const keys = [...this.waiting];
+    this.waiting.clear();
+    for (const key of keys) void this.client.invalidateQueries({ queryKey: [key] });
+  }
+}
+
+export function LiveProvider({ children }: { children: ReactNode }) {
+  const client = useQueryClient();
+  const [state, setState] = useState<LiveState>("connecting");
+  useEffect(() => {
+    const reader = new Reader(client);
+    const stream = new Stream({
+      url: "/api/v1/events/stream",
+      onState: setState,
+      onGap: () => void client.invalidateQueries(),
+      onMessage: (message) => {
+        const event = asEvent(message.data);
+        if (!event) return;
+        reader.add(touched(event.type));
+        for (const hear of ears) hear(event);
+      },
+    });
+    stream.start();
+    return () => stream.stop();
+  }, [client]);
+  return <Live value={state}>{children}</Live>;
+}
+
+function asEvent(text: string): EventShown | null {
+  try {
+    const found = JSON.parse(text) as EventShown;
+    return typeof found?.type === "string" ? found : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,118 @@
+/** What pages read. The first part of a key says what makes it old; see `live`. */
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { api, data } from "./client";
+
+export type EndpointFilters = { text?: string; state?: string; job?: string };
+export type RunFilters = { endpoint?: string; status?: string; trigger?: string; since?: string; until?: string };
+
+const PAGE = 50;
+
+export const endpointsQuery = (filters: EndpointFilters, limit = PAGE) =>
+  infiniteQueryOptions({
+    queryKey: ["endpoints", "list", filters, limit],
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam }) => {
+      const query = { ...filters, limit, ...(pageParam ? { cursor: pageParam } : {}) };
+      return data(api.GET("/api/v1/endpoints", { params: { query: query as never } }));
+    },
+    getNextPageParam: (page) => page.next_cursor,
+  });
+
+export const endpointQuery = (endpoint: string) =>
+  queryOptions({
+    queryKey: ["endpoints", "one", endpoint],
+    queryFn: () => data(api.GET("/api/v1/endpoints/{endpoint}", { params: { path: { endpoint } } })),
+  });
+
+export const decisionQuery = (endpoint: string) =>
+  queryOptions({
+    queryKey: ["endpoints", "decision", endpoint],
+    queryFn: () => data(api.GET("/api/v1/endpoints/{endpoint}/decision", { params: { path: { endpoint } } })),
+  });
+
+export const previewQuery = (endpoint: string, failures?: number) =>
+  queryOptions({
+    queryKey: ["endpoints", "preview", endpoint, failures ?? null],
+    queryFn: () =>
+      data(
+        api.GET("/api/v1/endpoints/{endpoint}/preview", {
+          params: { path: { endpoint }, query: { count: 10, ...(failures === undefined ? {} : { failures }) } },
+        }),
+      ),
+  });
+
+export const healthQuery = (endpoint: string) =>
+  queryOptions({
+    queryKey: ["endpoints", "health", endpoint],
+    queryFn: () => data(api.GET("/api/v1/endpoints/{endpoint}/health", { params: { path: { endpoint } } })),
+  });
+
+export const jobsQuery = queryOptions({
+  queryKey: ["jobs"],
+  queryFn: () => data(api.GET("/api/v1/jobs")),
+});
+
+export const runsQuery = (filters: RunFilters, limit = PAGE) =>
+  infiniteQueryOptions({
+    queryKey: ["runs", "list", filters, limit],
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam }) => {
+      const query = { ...filters, limit, ...(pageParam ? { cursor: pageParam } : {}) };
+      return data(api.GET("/api/v1/runs", { params: { query: query as never } }));
+    },
+    getNextPageParam: (page) => page.next_cursor,
+  });
+
+export const runQuery = (run: string) =>
+  queryOptions({
+    queryKey: ["runs", "one", run],
+    queryFn: () => data(api.GET("/api/v1/runs/{run}", { params: { path: { run } } })),
+  });
+
+export const statsQuery = queryOptions({
+  queryKey: ["dashboard", "stats"],
+  queryFn: () => data(api.GET("/api/v1/dashboard/stats")),
+  refetchInterval: 30_000,
+});
+
+export const activityQuery = (hours: number) =>
+  queryOptions({
+    queryKey: ["dashboard", "activity", hours],
+    queryFn: () => data(api.GET("/api/v1/dashboard/activity", { params: { query: { hours, limit: 60 } } })),
+  });
+
+export const upcomingQuery = (limit: number) =>
+  queryOptions({
+    queryKey: ["dashboard", "upcoming", limit],
+    queryFn: () => data(api.GET("/api/v1/dashboard/upcoming", { params: { query: { limit } } })),
+  });
+
+export const workersQuery = queryOptions({
+  queryKey: ["dashboard", "workers"],
+  queryFn: () => data(api.GET("/api/v1/workers")),
+  refetchInterval: 15_000,
+});
+
+export const eventsQuery = (filters: { type?: string; endpoint?: string }, limit: number) =>
+  queryOptions({
+    queryKey: ["events", filters, limit],
+    queryFn: () => data(api.GET("/api/v1/events", { params: { query: { ...filters, limit } as never } })),
+  });
+
+export type Recent = { runs: { id: string; status: string; duration_ms: number | null }[]; p95_ms: number | null };
+
+/** The last 30 runs of each endpoint that is shown. */
+export const recentQuery = (endpoints: string[]) =>
+  queryOptions({
+    queryKey: ["runs", "recent", endpoints],
+    queryFn: async () => {
+      const found = new Map<string, Recent>();
+      for (let start = 0; start < endpoints.length; start += 50) {
+        const query = { endpoint: endpoints.slice(start, start + 50) };
+        const answer = await data(api.GET("/api/v1/dashboard/recent", { params: { query } }));
+        for (const each of answer.items) found.set(each.endpoint_id, each);
+      }
+      return found;
+    },
+    placeholderData: (before) => before,
+  });

@@ -1,0 +1,13 @@
+/** Somebody who belongs to several tenants works in one at a time; the choice is kept in this browser. */
+const KEPT_AS = "mainspring-tenant";
+
+export const chosenTenant = (): string | null => localStorage.getItem(KEPT_AS);
+
+export function chooseTenant(tenant: string): void {
+  localStorage.setItem(KEPT_AS, tenant);
+  location.assign("/");
+}
+
+export function forgetTenant(): void {
+  localStorage.removeItem(KEPT_AS);
+}

@@ -1,0 +1,39 @@
+import "@mantine/core/styles.css";
+import "@mantine/notifications/styles.css";
+import "@mantine/spotlight/styles.css";
+import "./styles.css";
+import { MantineProvider } from "@mantine/core";
+import { Notifications } from "@mantine/notifications";
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { Problem } from "./api/client";
+import { makeRouter } from "./router";
+import { theme } from "./theme";
+import { TimeModeProvider } from "./time/When";
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 15_000, // events make things old sooner; this is for when there are none
+      gcTime: 300_000,
+      refetchOnWindowFocus: false,
+      retry: (count, fault) => count < 2 && !(fault instanceof Problem && fault.status >= 400 && fault.status < 500),
+    },
+  },
+});
+const router = makeRouter(client);
+
+createRoot(document.getElementById("root")!).render(
+  <StrictMode>
+    <MantineProvider theme={theme} defaultColorScheme="auto">
+      <QueryClientProvider client={client}>
+        <TimeModeProvider>
+          <Notifications position="bottom-right" autoClose={5000} />
+          <RouterProvider router={router} />
+        </TimeModeProvider>
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+);

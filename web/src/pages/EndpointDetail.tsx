@@ -1,0 +1,208 @@
+/** One endpoint: what it does now, when it runs next and why, how it has been, and everything that can be done with it. */
+import { Alert, Anchor, Button, Card, Code, Grid, Group, Menu, Stack, Table, Text, Title } from "@mantine/core";
+import { IconAlertTriangle, IconChevronDown, IconCopy, IconEdit, IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { acts } from "../api/acts";
+import { decisionQuery, endpointQuery, healthQuery, previewQuery, runsQuery } from "../api/queries";
+import { useMay } from "../api/session";
+import type { Endpoint, HealthWindow } from "../api/types";
+import { Confirm } from "../parts/Confirm";
+import { Facts } from "../parts/Facts";
+import { Failed, Pending } from "../parts/Outcomes";
+import { Page } from "../parts/Page";
+import { RunBars } from "../parts/RunBars";
+import { RunTable } from "../parts/RunTable";
+import { EndpointState } from "../parts/Status";
+import { Trail } from "../parts/Trail";
+import { useAct } from "../parts/useAct";
+import { useNow } from "../time/clock";
+import { When } from "../time/When";
+import { duration, took } from "../words/duration";
+import { scheduleWords } from "../words/schedule";
+import { sourceWords } from "../words/state";
+import { Hints } from "./endpoint/Hints";
+import { PauseForm } from "./endpoint/PauseForm";
+import { TestCall } from "./endpoint/TestCall";
+
+export function EndpointDetail() {
+  const { endpoint: id } = useParams({ from: "/inside/endpoints/$endpoint" });
+  const endpoint = useQuery(endpointQuery(id));
+  if (endpoint.error && !endpoint.data) return <Page title="Endpoint"><Failed fault={endpoint.error} retry={() => void endpoint.refetch()} /></Page>;
+  if (!endpoint.data) return <Pending />;
+  return <Shown endpoint={endpoint.data} />;
+}
+
+function Shown({ endpoint }: { endpoint: Endpoint }) {
+  const runs = useInfiniteQuery(runsQuery({ endpoint: endpoint.id }, 30));
+  const shown = runs.data?.pages.flatMap((page) => page.items) ?? [];
+  return (
+    <Page
+      title={endpoint.name}
+      heading={<Group gap="sm">{endpoint.name} <EndpointState endpoint={endpoint} /></Group>}
+      about={<><Anchor component={Link} to="/endpoints" search={{ job: endpoint.job } as never} size="sm" underline="always">{endpoint.job}</Anchor> · {scheduleWords(endpoint)} · <span className="mono breaks">{endpoint.method} {endpoint.url}</span></>}
+      actions={<Actions endpoint={endpoint} />}
+    >
+      {endpoint.description && <Text size="sm" className="breaks">{endpoint.description}</Text>}
+      <Notices endpoint={endpoint} />
+      <Grid gap="md">
+        <Grid.Col span={{ base: 12, lg: 7 }}>
+          <Stack>
+            <WhyCard endpoint={endpoint} />
+            <Hints endpoint={endpoint} />
+            <Card>
+              <Group justify="space-between" mb="sm"><Title order={2}>Runs</Title><RunBars runs={shown} /></Group>
+              {runs.error ? <Failed fault={runs.error} retry={() => void runs.refetch()} /> : null}
+              {runs.data && (shown.length ? <RunTable runs={shown} hideEndpoint /> : <Text size="sm" c="dimmed">It has not run yet.</Text>)}
+              {runs.hasNextPage && <Button variant="default" size="xs" mt="sm" loading={runs.isFetchingNextPage} onClick={() => void runs.fetchNextPage()}>Show more</Button>}
+            </Card>
+          </Stack>
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, lg: 5 }}>
+          <Stack>
+            <NextCard endpoint={endpoint} />
+            <HealthCard endpoint={endpoint} />
+            <LimitsCard endpoint={endpoint} />
+          </Stack>
+        </Grid.Col>
+      </Grid>
+    </Page>
+  );
+}
+
+function Notices({ endpoint }: { endpoint: Endpoint }) {
+  const resume = useAct(() => acts.resume(endpoint.id), { done: "It runs again" });
+  const button = <Button size="xs" variant="default" mt="xs" loading={resume.isPending} onClick={() => resume.mutate(undefined)}>Resume</Button>;
+  if (endpoint.status === "paused") {
+    return <Alert color="orange" title="Paused"><Text size="sm" className="breaks">{endpoint.pause_reason ? `${endpoint.pause_reason}. ` : ""}Until <When at={endpoint.paused_until} none="it is resumed" />.</Text>{button}</Alert>;
+  }
+  if (endpoint.status === "parked") return <Alert color="red" icon={<IconAlertTriangle />} title="Parked"><Text size="sm" className="breaks">{endpoint.parked_reason}</Text>{button}</Alert>;
+  if (endpoint.status === "job-paused") return <Alert color="orange" title="Its job is paused">Resume the job {endpoint.job}, and it goes on.</Alert>;
+  if (endpoint.status === "deferred") return <Alert color="orange" title="The runs of the month are used up">It goes on <When at={endpoint.deferred_until} />, or when the quota is raised.</Alert>;
+  if (endpoint.status === "archived") return <Alert color="gray" title="Archived">It is kept with its runs, and never runs again.</Alert>;
+  return null;
+}
+
+function Actions({ endpoint }: { endpoint: Endpoint }) {
+  const mayRun = useMay("run");
+  const mayWrite = useMay("write");
+  const navigate = useNavigate();
+  const [asked, setAsked] = useState<"archive" | "delete" | "pause" | "test" | null>(null);
+  const close = () => setAsked(null);
+  const run = useAct(() => acts.run(endpoint.id), { done: `${endpoint.name} was asked to run` });
+  const reset = useAct(() => acts.reset(endpoint.id), { done: "Failures are forgotten" });
+  const archive = useAct(() => acts.archive(endpoint.id), { done: `${endpoint.name} is archived`, after: close });
+  const remove = useAct(() => acts.remove(endpoint.id), { done: `${endpoint.name} is deleted`, after: () => void navigate({ to: "/endpoints" }) });
+  if (endpoint.status === "archived" && !mayWrite) return null;
+  const isArchived = endpoint.status === "archived";
+  return (
+    <>
+      {mayRun && !isArchived && <Button leftSection={<IconPlayerPlay size={16} />} loading={run.isPending} onClick={() => run.mutate(undefined)}>Run now</Button>}
+      {mayRun && endpoint.status === "active" && <Button variant="default" leftSection={<IconPlayerPause size={16} />} onClick={() => setAsked("pause")}>Pause</Button>}
+      {mayWrite && !isArchived && <Button variant="default" leftSection={<IconEdit size={16} />} component={Link} to="/endpoints/$endpoint/edit" params={{ endpoint: endpoint.id } as never}>Edit</Button>}
+      <Menu position="bottom-end">
+        <Menu.Target><Button variant="default" rightSection={<IconChevronDown size={16} />}>More</Button></Menu.Target>
+        <Menu.Dropdown>
+          {mayRun && !isArchived && <Menu.Item onClick={() => setAsked("test")}>Send a test call…</Menu.Item>}
+          {mayRun && !isArchived && <Menu.Item onClick={() => reset.mutate(undefined)} disabled={!endpoint.failure_count}>Reset failures</Menu.Item>}
+          {mayWrite && <Menu.Item leftSection={<IconCopy size={14} />} component={Link} to="/endpoints/new" search={{ copy: endpoint.id } as never}>Make a copy</Menu.Item>}
+          <Menu.Item component={Link} to="/events" search={{ endpoint: endpoint.id } as never}>Its events</Menu.Item>
+          {mayWrite && <Menu.Divider />}
+          {mayWrite && !isArchived && <Menu.Item color="red" onClick={() => setAsked("archive")}>Archive…</Menu.Item>}
+          {mayWrite && <Menu.Item color="red" onClick={() => setAsked("delete")}>Delete…</Menu.Item>}
+        </Menu.Dropdown>
+      </Menu>
+      {asked === "pause" && <PauseForm endpoint={endpoint} close={close} />}
+      {asked === "test" && <TestCall endpoint={endpoint} close={close} />}
+      <Confirm opened={asked === "archive"} onClose={close} title={`Archive ${endpoint.name}?`} verb="Archive" danger busy={archive.isPending} onConfirm={() => archive.mutate(undefined)}>
+        It is kept with its runs, never runs again, and its name is free for another.
+      </Confirm>
+      <Confirm opened={asked === "delete"} onClose={close} title={`Delete ${endpoint.name}?`} verb="Delete for good" danger busy={remove.isPending} typed={endpoint.name} onConfirm={() => remove.mutate(undefined)}>
+        The endpoint and all its runs are removed. There is no way back; archiving keeps them.
+      </Confirm>
+    </>
+  );
+}
+
+function WhyCard({ endpoint }: { endpoint: Endpoint }) {
+  const decision = useQuery(decisionQuery(endpoint.id));
+  const nowMs = useNow();
+  const sentences = (decision.data?.sentences ?? []).filter((each) => !each.startsWith(" ") && !each.startsWith("How this was decided"));
+  return (
+    <Card>
+      <Title order={2} mb={4}>Next run, and why</Title>
+      {decision.error ? <Failed fault={decision.error} retry={() => void decision.refetch()} /> : null}
+      <Text fz={22} fw={650} component="div"><When at={endpoint.status === "active" ? endpoint.next_run_at : null} none="not planned" /></Text>
+      <Stack gap={2} mb="md" mt={4}>{sentences.map((each) => <Text key={each} size="sm" c="dimmed" className="breaks">{each}</Text>)}</Stack>
+      {decision.data && <Trail steps={decision.data.trail} fromMs={Math.min(nowMs, Date.parse(endpoint.last_run_at ?? endpoint.created_at))} />}
+    </Card>
+  );
+}
+
+function NextCard({ endpoint }: { endpoint: Endpoint }) {
+  const [fails, setFails] = useState(false);
+  const preview = useQuery(previewQuery(endpoint.id, fails ? Math.max(1, endpoint.failure_count) : undefined));
+  return (
+    <Card>
+      <Group justify="space-between" mb="sm">
+        <Title order={2}>What comes</Title>
+        <Button size="compact-xs" variant={fails ? "light" : "default"} color={fails ? "red" : undefined} aria-pressed={fails} onClick={() => setFails(!fails)}>What if every run fails?</Button>
+      </Group>
+      {preview.error ? <Failed fault={preview.error} retry={() => void preview.refetch()} /> : null}
+      <Stack gap={3} component="ol" style={{ listStyle: "none", margin: 0, padding: 0 }}>
+        {(preview.data?.runs ?? []).slice(0, 8).map((planned) => (
+          <Group key={planned.next_run_at} component="li" justify="space-between" gap="xs">
+            <Text size="sm" component="span"><When at={planned.next_run_at} /></Text>
+            <Text size="xs" c="dimmed">{sourceWords(planned.source)}</Text>
+          </Group>
+        ))}
+      </Stack>
+      {preview.data && !preview.data.runs.length && <Text size="sm" c="dimmed">Nothing is planned.</Text>}
+    </Card>
+  );
+}
+
+function HealthCard({ endpoint }: { endpoint: Endpoint }) {
+  const health = useQuery(healthQuery(endpoint.id));
+  return (
+    <Card>
+      <Title order={2} mb="sm">Health</Title>
+      {health.error ? <Failed fault={health.error} retry={() => void health.refetch()} /> : null}
+      {health.data && (
+        <Table verticalSpacing={4} withRowBorders={false} className="tabular">
+          <Table.Thead><Table.Tr><Table.Th>Last</Table.Th><Table.Th ta="right">Runs</Table.Th><Table.Th ta="right">Success</Table.Th><Table.Th ta="right">p50</Table.Th><Table.Th ta="right">p95</Table.Th></Table.Tr></Table.Thead>
+          <Table.Tbody>{health.data.windows.map((each: HealthWindow) => (
+            <Table.Tr key={each.window}>
+              <Table.Td>{each.window}</Table.Td><Table.Td ta="right">{each.runs.toLocaleString()}</Table.Td>
+              <Table.Td ta="right" style={{ color: each.success_share !== null && each.success_share < 0.95 ? "var(--bad)" : undefined }}>{each.success_share === null ? "–" : `${(each.success_share * 100).toFixed(1)} %`}</Table.Td>
+              <Table.Td ta="right">{took(each.latency_p50_ms)}</Table.Td><Table.Td ta="right">{took(each.latency_p95_ms)}</Table.Td>
+            </Table.Tr>
+          ))}</Table.Tbody>
+        </Table>
+      )}
+      {endpoint.failure_count > 0 && <Text size="sm" c="red" mt="xs">{endpoint.failure_count} failures in a row</Text>}
+    </Card>
+  );
+}
+
+function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
+  const limit = (ms: number | null) => (ms === null ? "none" : duration(ms));
+  return (
+    <Card>
+      <Title order={2} mb="sm">Settings</Title>
+      <Facts rows={[
+        ["Schedule", endpoint.cron ? <>{scheduleWords(endpoint)} <Code>{endpoint.cron}</Code> {endpoint.timezone}</> : scheduleWords(endpoint)],
+        ["Never closer than", limit(endpoint.min_interval_ms)],
+        ["Never farther than", limit(endpoint.max_interval_ms)],
+        ["Timeout", duration(endpoint.timeout_ms)],
+        ["Success is", endpoint.condition ? <Code className="breaks">{endpoint.condition}</Code> : endpoint.accept_codes.length ? endpoint.accept_codes.join(", ") : "any 2xx"],
+        ["After failures", endpoint.backoff === "monitor" ? "backs off up to an hour" : "doubles the interval up to 32 times"],
+        ["Missed slots", endpoint.misfire.replace("_", " ")],
+        ["Described by", endpoint.managed_by ? <span className="mono">{endpoint.managed_by}</span> : "people"],
+        ["Changed", <When at={endpoint.updated_at} />],
+        ["Id", <span className="mono">{endpoint.id}</span>],
+      ]} />
+    </Card>
+  );
+}

@@ -1,0 +1,32 @@
+/** What changed, in order, by whom. */
+import { Button, Card, Group, Select, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { eventsQuery } from "../api/queries";
+import { Feed } from "../parts/Feed";
+import { Failed, Pending } from "../parts/Outcomes";
+import { Page } from "../parts/Page";
+
+const TYPES = [
+  "run.started", "run.finished", "run.timeout", "run.abandoned", "run.missed", "schedule.updated", "schedule.late", "backoff.applied", "manual_run.requested",
+  "hint.written", "hint.expired", "hint.cleared", "failures.reset", "endpoint.created", "endpoint.updated", "endpoint.paused", "endpoint.resumed",
+  "endpoint.parked", "endpoint.archived", "endpoint.deleted", "job.created", "job.paused", "job.resumed", "job.archived", "quota.deferred",
+];
+
+export function Events() {
+  const filters = useSearch({ from: "/inside/events" });
+  const navigate = useNavigate();
+  const events = useQuery(eventsQuery(filters, 200));
+  return (
+    <Page title="Events" about="The last 200, newest first. They appear here as they happen.">
+      <Group gap="xs">
+        <Select placeholder="Any type" aria-label="Filter by type" data={TYPES} value={filters.type ?? null} searchable clearable w={220}
+          onChange={(value) => void navigate({ to: "/events", search: (value ? { ...filters, type: value } : {}) as never, replace: true })} />
+        {filters.endpoint && <Button variant="subtle" color="gray" onClick={() => void navigate({ to: "/events", search: {} })}>All endpoints</Button>}
+      </Group>
+      {events.error && !events.data ? <Failed fault={events.error} retry={() => void events.refetch()} /> : null}
+      {events.isPending ? <Pending /> : null}
+      {events.data && <Card>{events.data.items.length ? <Feed events={[...events.data.items].reverse()} /> : <Text size="sm" c="dimmed">Nothing of this kind among the last 200 events.</Text>}</Card>}
+    </Page>
+  );
+}

@@ -1,0 +1,54 @@
+import { Alert, Button, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
+import { type FormEvent, useState } from "react";
+import { api, asProblem, data } from "../api/client";
+import { sessionQuery } from "../api/session";
+import { forgetTenant } from "../api/tenant";
+import { Door } from "../parts/Door";
+
+export function Login() {
+  const { from } = useSearch({ from: "/login" });
+  const navigate = useNavigate();
+  const router = useRouter();
+  const client = useQueryClient();
+  const [email, setEmail] = useState("");
+  const [password, setPassword] = useState("");
+  const [fault, setFault] = useState("");
+  const [busy, setBusy] = useState(false);
+
+  const enter = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setFault("");
+    try {
+      forgetTenant();
+      const session = await data(api.POST("/api/v1/auth/login", { body: { email, password } }));
+      client.clear();
+      client.setQueryData(sessionQuery.queryKey, session);
+      if (from?.startsWith("/") && !from.startsWith("//")) router.history.push(from);
+      else await navigate({ to: "/" });
+    } catch (caught) {
+      setFault(asProblem(caught).message);
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  return (
+    <Door title="Sign in">
+      <form onSubmit={(event) => void enter(event)}>
+        <Stack>
+          {fault && <Alert color="red" role="alert">{fault}</Alert>}
+          <TextInput label="E-mail" type="email" autoComplete="username" required value={email} onChange={(event) => setEmail(event.currentTarget.value)} autoFocus />
+          <PasswordInput label="Password" autoComplete="current-password" required value={password} onChange={(event) => setPassword(event.currentTarget.value)} />
+          <Button type="submit" loading={busy} fullWidth>Sign in</Button>
+        </Stack>
+      </form>
+      <Text size="xs" c="dimmed" mt="md">
+        First time here? The server printed a link when it started. A new one, or a forgotten password:{" "}
+        <span className="mono">mainspring user --help</span> on the server.
+      </Text>
+    </Door>
+  );
+}

@@ -1,0 +1,126 @@
+/** What is due, running, failing and adapting right now; what ran, what comes, and who does the work. */
+import { Anchor, Badge, Button, Card, Grid, Group, SegmentedControl, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { IconPlus, IconRocket } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { activityQuery, eventsQuery, statsQuery, upcomingQuery, workersQuery } from "../api/queries";
+import { useMay } from "../api/session";
+import { Feed } from "../parts/Feed";
+import { HourChart } from "../parts/HourChart";
+import { Empty, Failed, Pending } from "../parts/Outcomes";
+import { Page } from "../parts/Page";
+import { Timeline } from "../parts/Timeline";
+import { When } from "../time/When";
+
+export function Overview() {
+  const stats = useQuery(statsQuery);
+  const mayWrite = useMay("write");
+  if (stats.error && !stats.data) return <Page title="Overview"><Failed fault={stats.error} retry={() => void stats.refetch()} /></Page>;
+  if (!stats.data) return <Pending />;
+  const count = Object.entries(stats.data.endpoints).reduce((sum, [state, some]) => sum + (state === "archived" ? 0 : some), 0);
+  if (!count) {
+    return (
+      <Page title="Overview">
+        <Card>
+          <Empty
+            icon={IconRocket} title="Nothing to run yet"
+            action={mayWrite && <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />}>Add the first endpoint</Button>}
+            command="mainspring endpoint add hello --url https://example.com/ --every 30s"
+          >
+            An endpoint is one URL and when to call it. Add one here, or from a terminal, and it appears at once.
+          </Empty>
+        </Card>
+      </Page>
+    );
+  }
+  return <Filled stats={stats.data} count={count} />;
+}
+
+type Stats = { now: string; endpoints: Record<string, number>; failing: number; running: number; late: number; runs: Record<string, number> };
+
+function Filled({ stats, count }: { stats: Stats; count: number }) {
+  const [hours, setHours] = useState("24");
+  const activity = useQuery(activityQuery(Number(hours)));
+  const upcoming = useQuery(upcomingQuery(60));
+  const events = useQuery(eventsQuery({}, 30));
+  const ended = Object.entries(stats.runs).reduce((sum, [status, some]) => sum + (["running", "missed", "superseded"].includes(status) ? 0 : some), 0);
+  const share = ended ? ((stats.runs.success ?? 0) / ended) * 100 : null;
+  const resting = count - (stats.endpoints.active ?? 0);
+  return (
+    <Page title="Overview">
+      <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
+        <Figure label="Endpoints" value={count} to="/endpoints" />
+        <Figure label="Running now" value={stats.running} to="/endpoints" search={{ state: "running" }} tone={stats.running ? "var(--calm)" : undefined} />
+        <Figure label="Failing" value={stats.failing} to="/endpoints" search={{ state: "failing" }} tone={stats.failing ? "var(--bad)" : undefined} />
+        <Figure label="Late" value={stats.late} to="/endpoints" tone={stats.late ? "var(--warn)" : undefined} hint="Due for more than five seconds and not started" />
+        <Figure label="Not active" value={resting} to="/endpoints" search={{ state: "paused" }} hint="Paused, parked or deferred" />
+        <Figure label="Success, 24 h" value={share === null ? "–" : `${share.toFixed(share > 99 && share < 100 ? 2 : 1)} %`} to="/runs" hint={`${ended.toLocaleString()} runs ended`} />
+      </SimpleGrid>
+      <Grid gap="md">
+        <Grid.Col span={{ base: 12, lg: 8 }}>
+          <Stack gap="md">
+            <Card>
+              <Group justify="space-between" mb="sm">
+                <Title order={2}>Runs</Title>
+                <SegmentedControl size="xs" value={hours} onChange={setHours} aria-label="How far back" data={[{ value: "24", label: "24 h" }, { value: "72", label: "3 d" }, { value: "168", label: "7 d" }]} />
+              </Group>
+              {activity.error ? <Failed fault={activity.error} retry={() => void activity.refetch()} /> : <HourChart hours={activity.data?.hours ?? []} />}
+            </Card>
+            <Card>
+              <Title order={2} mb="sm">Next runs</Title>
+              {upcoming.error ? <Failed fault={upcoming.error} retry={() => void upcoming.refetch()} /> : <Timeline items={upcoming.data?.items ?? []} />}
+            </Card>
+          </Stack>
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, lg: 4 }}>
+          <Stack gap="md">
+            <Workers />
+            <Card>
+              <Group justify="space-between" mb="sm">
+                <Title order={2}>Activity</Title>
+                <Anchor component={Link} to="/events" size="sm">All events</Anchor>
+              </Group>
+              {events.error ? <Failed fault={events.error} retry={() => void events.refetch()} /> : <Feed events={[...(events.data?.items ?? [])].reverse().slice(0, 14)} />}
+            </Card>
+          </Stack>
+        </Grid.Col>
+      </Grid>
+    </Page>
+  );
+}
+
+type FigureProps = { label: string; value: number | string; to: "/endpoints" | "/runs"; search?: Record<string, string>; tone?: string | undefined; hint?: string };
+
+function Figure({ label, value, to, search = {}, tone, hint }: FigureProps) {
+  return (
+    <Card component={Link} to={to} search={search as never} title={hint} style={{ textDecoration: "none", color: "inherit" }} padding="sm">
+      <Text size="xs" c="dimmed">{label}</Text>
+      <Text fz={26} fw={650} lh={1.2} className="tabular" style={{ color: tone }}>{typeof value === "number" ? value.toLocaleString() : value}</Text>
+    </Card>
+  );
+}
+
+function Workers() {
+  const workers = useQuery(workersQuery);
+  const found = workers.data?.items ?? [];
+  const schedules = found.some((worker) => worker.kind === "scheduler");
+  return (
+    <Card>
+      <Group justify="space-between" mb="xs">
+        <Title order={2}>Workers</Title>
+        {workers.data && <Badge color={schedules ? "green" : "red"} tt="none">{schedules ? "working" : "nobody works"}</Badge>}
+      </Group>
+      {workers.error ? <Failed fault={workers.error} retry={() => void workers.refetch()} /> : null}
+      {workers.data && !schedules && <Text size="sm">No scheduler is alive, so nothing runs. Start one: <span className="mono">mainspring serve</span></Text>}
+      <Stack gap={4}>
+        {found.map((worker) => (
+          <Group key={worker.id} justify="space-between" wrap="nowrap" gap="xs">
+            <Text size="sm" className="clip" title={worker.id}>{worker.kind} <span className="mono quiet">{worker.id}</span></Text>
+            <Text size="xs" c="dimmed" className="nowrap">up <When at={worker.started_at} mode="relative" /></Text>
+          </Group>
+        ))}
+      </Stack>
+    </Card>
+  );
+}

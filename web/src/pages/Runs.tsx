@@ -1,0 +1,49 @@
+/** What happened: every run, newest first, by endpoint, by how it ended, by why it began. */
+import { Button, Group, Select, TextInput } from "@mantine/core";
+import { IconHistory, IconSearch } from "@tabler/icons-react";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useEffect, useState } from "react";
+import { runsQuery } from "../api/queries";
+import { Empty, Failed, Pending } from "../parts/Outcomes";
+import { Page } from "../parts/Page";
+import { RunTable } from "../parts/RunTable";
+import { RUN_STATUSES } from "../words/state";
+
+const TRIGGERS = ["schedule", "manual", "test", "catch-up", "retry"];
+const SPANS: Record<string, number> = { "last hour": 3_600_000, "last 24 hours": 86_400_000, "last 7 days": 604_800_000 };
+
+export function Runs() {
+  const filters = useSearch({ from: "/inside/runs" });
+  const navigate = useNavigate();
+  const list = useInfiniteQuery(runsQuery(filters));
+  const runs = list.data?.pages.flatMap((page) => page.items) ?? [];
+  const set = (change: Record<string, string | undefined>) =>
+    void navigate({ to: "/runs", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
+  const [endpoint, setEndpoint] = useState(filters.endpoint ?? "");
+  useEffect(() => setEndpoint(filters.endpoint ?? ""), [filters.endpoint]);
+  const isFiltered = Object.keys(filters).length > 0;
+  return (
+    <Page title="Runs">
+      <Group gap="xs">
+        <form onSubmit={(event) => { event.preventDefault(); set({ endpoint: endpoint.trim() || undefined }); }}>
+          <TextInput data-filter placeholder="Name or id of an endpoint" aria-label="Filter by endpoint" leftSection={<IconSearch size={16} />} value={endpoint} onChange={(event) => setEndpoint(event.currentTarget.value)} onBlur={() => endpoint !== (filters.endpoint ?? "") && set({ endpoint: endpoint.trim() || undefined })} w={{ base: "100%", xs: 260 }} />
+        </form>
+        <Select placeholder="Any outcome" aria-label="Filter by outcome" data={RUN_STATUSES} value={filters.status ?? null} onChange={(value) => set({ status: value ?? undefined })} clearable w={150} />
+        <Select placeholder="Any trigger" aria-label="Filter by trigger" data={TRIGGERS} value={filters.trigger ?? null} onChange={(value) => set({ trigger: value ?? undefined })} clearable w={140} />
+        <Select placeholder="Any time" aria-label="Filter by time" data={Object.keys(SPANS)} value={filters.since ? "since then" : null} clearable w={150}
+          onChange={(value) => set({ since: value && SPANS[value] ? new Date(Date.now() - SPANS[value]).toISOString() : undefined })} />
+        {isFiltered && <Button variant="subtle" color="gray" onClick={() => void navigate({ to: "/runs", search: {} })}>Clear filters</Button>}
+      </Group>
+      {list.error && !list.data ? <Failed fault={list.error} retry={() => void list.refetch()} /> : null}
+      {list.isPending ? <Pending /> : null}
+      {list.data && !runs.length && (
+        <Empty icon={IconHistory} title={isFiltered ? "No such runs" : "Nothing has run yet"} {...(isFiltered ? {} : { command: "mainspring endpoint run NAME" })}>
+          {isFiltered ? (list.hasNextPage ? "None among the newest; older ones may match." : "No run matches these filters.") : "Runs appear here as they start."}
+        </Empty>
+      )}
+      {runs.length > 0 && <RunTable runs={runs} />}
+      {list.hasNextPage && <Button variant="default" onClick={() => void list.fetchNextPage()} loading={list.isFetchingNextPage} mx="auto">{runs.length ? "Show more" : "Look further back"}</Button>}
+    </Page>
+  );
+}

@@ -1,0 +1,38 @@
+/** Keys, members, usage, the audit trail, and how things look. */
+import { Tabs } from "@mantine/core";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import type { ComponentType } from "react";
+import { useMay } from "../api/session";
+import { Page } from "../parts/Page";
+import { Account } from "./settings/Account";
+import { Audit } from "./settings/Audit";
+import { Keys } from "./settings/Keys";
+import { Members } from "./settings/Members";
+import { SigningKeys } from "./settings/SigningKeys";
+import { Usage } from "./settings/Usage";
+
+type Part = { name: string; label: string; part: ComponentType; admin?: true };
+const PARTS: Part[] = [
+  { name: "account", label: "You", part: Account },
+  { name: "usage", label: "Usage and quotas", part: Usage },
+  { name: "keys", label: "API keys", part: Keys, admin: true },
+  { name: "signing", label: "Signing keys", part: SigningKeys, admin: true },
+  { name: "members", label: "Members", part: Members },
+  { name: "audit", label: "Audit trail", part: Audit, admin: true },
+];
+
+export function Settings() {
+  const { tab } = useSearch({ from: "/inside/settings" });
+  const navigate = useNavigate();
+  const mayAdmin = useMay("admin");
+  const parts = PARTS.filter((part) => mayAdmin || !part.admin);
+  const shown = parts.find((part) => part.name === tab) ?? parts[0];
+  return (
+    <Page title="Settings">
+      <Tabs value={shown?.name ?? null} keepMounted={false} onChange={(name) => void navigate({ to: "/settings", search: { tab: name ?? undefined } as never })}>
+        <Tabs.List mb="md">{parts.map((part) => <Tabs.Tab key={part.name} value={part.name}>{part.label}</Tabs.Tab>)}</Tabs.List>
+        {parts.map((part) => <Tabs.Panel key={part.name} value={part.name}><part.part /></Tabs.Panel>)}
+      </Tabs>
+    </Page>
+  );
+}

@@ -1,0 +1,55 @@
+import { Button, Card, Group, PasswordInput, SegmentedControl, Stack, Text, Title, useMantineColorScheme } from "@mantine/core";
+import { useState } from "react";
+import { api, asProblem, data } from "../../api/client";
+import { useSession } from "../../api/session";
+import { Facts } from "../../parts/Facts";
+import { useAct } from "../../parts/useAct";
+import type { TimeMode } from "../../time/format";
+import { useTimeMode, When } from "../../time/When";
+
+export function Account() {
+  const session = useSession();
+  const { mode, setMode } = useTimeMode();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (
+    <Stack maw={640}>
+      <Card>
+        <Title order={2} mb="sm">Who you are here</Title>
+        <Facts rows={[
+          ["Name", session.user?.name || "–"], ["E-mail", session.user?.email ?? session.actor], ["Tenant", session.tenant ?? "none"],
+          ["You may", session.scopes.join(", ") || "nothing"], ["Signed in until", <When at={session.expires_at} />],
+        ]} />
+      </Card>
+      <Card>
+        <Title order={2} mb="sm">Appearance</Title>
+        <Stack gap="sm">
+          <Group justify="space-between"><Text size="sm">Colours</Text><SegmentedControl value={colorScheme} onChange={(value) => setColorScheme(value as "light")} data={[{ value: "auto", label: "As the system" }, { value: "light", label: "Light" }, { value: "dark", label: "Dark" }]} aria-label="Colours" /></Group>
+          <Group justify="space-between"><Text size="sm">Times</Text><SegmentedControl value={mode} onChange={(value) => setMode(value as TimeMode)} data={[{ value: "relative", label: "Relative" }, { value: "local", label: "Local" }, { value: "utc", label: "UTC" }]} aria-label="Times" /></Group>
+        </Stack>
+      </Card>
+      {session.user?.has_password && <Password />}
+    </Stack>
+  );
+}
+
+function Password() {
+  const [current, setCurrent] = useState("");
+  const [password, setPassword] = useState("");
+  const change = useAct(() => data(api.POST("/api/v1/auth/password", { body: { current, password } })), {
+    done: "The password is changed, and every other session has ended", quiet: true, after: () => { setCurrent(""); setPassword(""); },
+  });
+  const fault = change.error ? asProblem(change.error) : null;
+  return (
+    <Card>
+      <Title order={2} mb="sm">Password</Title>
+      <form onSubmit={(event) => { event.preventDefault(); change.mutate(undefined); }}>
+        <Stack>
+          <PasswordInput label="Present password" autoComplete="current-password" required value={current} onChange={(event) => setCurrent(event.currentTarget.value)} error={fault?.of("current")} />
+          <PasswordInput label="New password" autoComplete="new-password" required value={password} onChange={(event) => setPassword(event.currentTarget.value)} error={fault?.of("password")} />
+          {fault && !fault.of("password") && !fault.of("current") && <Text size="sm" c="red" role="alert">{fault.message}</Text>}
+          <Group><Button type="submit" variant="default" loading={change.isPending}>Change the password</Button></Group>
+        </Stack>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,69 @@
+/** Runs by hour, stacked by how they ended. */
+import { Group, Text } from "@mantine/core";
+import { useElementSize } from "@mantine/hooks";
+import { local, utc } from "../time/format";
+import { useTimeMode } from "../time/When";
+import { INK, runTone, type Tone } from "../words/state";
+
+type Hour = { at: string; runs: Record<string, number> };
+const STACK: Tone[] = ["good", "calm", "idle", "warn", "bad"];
+const NAMES: Record<Tone, string> = { good: "success", calm: "running", idle: "missed", warn: "blocked or lost", bad: "failed" };
+
+export function HourChart({ hours, height = 150 }: { hours: Hour[]; height?: number }) {
+  const { ref, width } = useElementSize();
+  const { mode } = useTimeMode();
+  const counted = hours.map((hour) => ({ at: hour.at, tones: byTone(hour.runs) }));
+  const most = Math.max(1, ...counted.map(({ tones }) => sum(tones)));
+  const step = width / Math.max(1, hours.length);
+  const label = (at: string) => (mode === "utc" ? utc(at).slice(11, 16) : local(at).slice(11, 16));
+  const total = counted.reduce((all, hour) => all + sum(hour.tones), 0);
+  const inner = height - 18;
+  return (
+    <div>
+      <div ref={ref} style={{ width: "100%", height }}>
+        <svg width={width} height={height} role="img" aria-label={`${total} runs in the last ${hours.length} hours`} style={{ display: "block" }}>
+          {[0, 0.5, 1].map((share) => (
+            <g key={share}>
+              <line x1={0} x2={width} y1={inner * (1 - share) + 0.5} y2={inner * (1 - share) + 0.5} stroke="var(--grid)" />
+              {share > 0 && <text x={0} y={inner * (1 - share) + 11} fontSize={10} fill="var(--quiet)">{Math.round(most * share).toLocaleString()}</text>}
+            </g>
+          ))}
+          {counted.map((hour, place) => {
+            let top = inner;
+            return (
+              <g key={hour.at}>
+                {STACK.map((tone) => {
+                  const size = (hour.tones[tone] / most) * (inner - 4);
+                  top -= size;
+                  return size > 0 && <rect key={tone} x={place * step + 1} y={top} width={Math.max(1, step - 2)} height={size} fill={INK[tone]} rx={1} />;
+                })}
+                <rect x={place * step} y={0} width={step} height={inner} fill="transparent">
+                  <title>{`${label(hour.at)}: ${STACK.filter((tone) => hour.tones[tone]).map((tone) => `${hour.tones[tone]} ${NAMES[tone]}`).join(", ") || "no runs"}`}</title>
+                </rect>
+                {place % Math.ceil(hours.length / Math.max(2, Math.floor(width / 70))) === 0 && (
+                  <text x={place * step + 1} y={height - 4} fontSize={10} fill="var(--quiet)">{label(hour.at)}</text>
+                )}
+              </g>
+            );
+          })}
+        </svg>
+      </div>
+      <Group gap="md" mt={4}>
+        {STACK.filter((tone) => counted.some((hour) => hour.tones[tone])).map((tone) => (
+          <Group key={tone} gap={6}>
+            <span style={{ width: 10, height: 10, borderRadius: 2, background: INK[tone] }} />
+            <Text size="xs" c="dimmed">{NAMES[tone]}</Text>
+          </Group>
+        ))}
+      </Group>
+    </div>
+  );
+}
+
+function byTone(runs: Record<string, number>): Record<Tone, number> {
+  const found: Record<Tone, number> = { good: 0, bad: 0, warn: 0, calm: 0, idle: 0 };
+  for (const [status, count] of Object.entries(runs)) found[runTone(status)] += count;
+  return found;
+}
+
+const sum = (tones: Record<Tone, number>) => STACK.reduce((all, tone) => all + tones[tone], 0);

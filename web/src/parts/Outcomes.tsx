@@ -1,0 +1,83 @@
+/** What a page shows instead of itself: it is coming, it failed, there is no such thing, there is nothing yet. */
+import { Alert, Button, Center, Code, CopyButton, Group, Skeleton, Stack, Text, ThemeIcon, Title } from "@mantine/core";
+import { IconAlertTriangle, IconMapPinOff, IconPlugConnectedX } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
+import { type ErrorComponentProps, Link, useRouter } from "@tanstack/react-router";
+import type { ComponentType, ReactNode } from "react";
+import { asProblem, UNREACHABLE } from "../api/client";
+
+export function Pending() {
+  return (
+    <Stack p="md" aria-busy="true" aria-label="Loading">
+      <Skeleton height={28} width={220} />
+      <Skeleton height={120} />
+      <Skeleton height={240} />
+    </Stack>
+  );
+}
+
+/** A failed read in its place on the page, with the way to try again. */
+export function Failed({ fault, retry }: { fault: unknown; retry?: () => void }) {
+  const problem = asProblem(fault);
+  const Icon = problem.status === UNREACHABLE ? IconPlugConnectedX : IconAlertTriangle;
+  return (
+    <Alert color={problem.status === 404 ? "gray" : "red"} icon={<Icon />} title={problem.title} role="alert">
+      <Text size="sm" className="breaks">{problem.message}</Text>
+      {problem.requestId && (
+        <Text size="xs" c="dimmed" mt={4}>Request <span className="mono">{problem.requestId}</span>: the server's log has more under it.</Text>
+      )}
+      {retry && <Button mt="sm" size="xs" variant="default" onClick={retry}>Try again</Button>}
+    </Alert>
+  );
+}
+
+export function Broken({ error, reset }: ErrorComponentProps) {
+  const router = useRouter();
+  const client = useQueryClient();
+  const again = () => {
+    void client.invalidateQueries();
+    reset();
+    void router.invalidate();
+  };
+  return (
+    <Center mih="60vh" p="md">
+      <Stack maw={520} w="100%"><Failed fault={error} retry={again} /></Stack>
+    </Center>
+  );
+}
+
+export function Missing() {
+  return (
+    <Empty icon={IconMapPinOff} title="There is no such page" action={<Button component={Link} to="/">To the overview</Button>}>
+      The address may be mistyped, or the thing it names was deleted.
+    </Empty>
+  );
+}
+
+type EmptyProps = { icon: ComponentType<{ size?: number }>; title: string; children: ReactNode; action?: ReactNode; command?: string };
+
+/** Nothing yet: one sentence, one button, one command to copy. */
+export function Empty({ icon: Icon, title, children, action, command }: EmptyProps) {
+  return (
+    <Center py={48} px="md">
+      <Stack align="center" gap="sm" maw={560} ta="center">
+        <ThemeIcon size={52} radius="xl" variant="light" color="cyan"><Icon size={28} /></ThemeIcon>
+        <Title order={2}>{title}</Title>
+        <Text c="dimmed">{children}</Text>
+        {action}
+        {command && <Command text={command} />}
+      </Stack>
+    </Center>
+  );
+}
+
+export function Command({ text }: { text: string }) {
+  return (
+    <Group gap="xs" wrap="nowrap" maw="100%" justify="center">
+      <Code block style={{ overflowX: "auto", textAlign: "left" }} tabIndex={0} aria-label="Command">{text}</Code>
+      <CopyButton value={text}>
+        {({ copied, copy }) => <Button size="xs" variant="default" onClick={copy}>{copied ? "Copied" : "Copy"}</Button>}
+      </CopyButton>
+    </Group>
+  );
+}

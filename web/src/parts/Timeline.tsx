@@ -1,0 +1,45 @@
+/** Upcoming runs: the near future as a line with a mark for each, and the soonest in words. */
+import { Anchor, Group, Stack, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { Upcoming } from "../api/types";
+import { useNow } from "../time/clock";
+import { When } from "../time/When";
+import { span } from "../words/duration";
+import { sourceWords } from "../words/state";
+
+const LISTED = 8;
+
+export function Timeline({ items }: { items: Upcoming[] }) {
+  const nowMs = useNow();
+  if (!items.length) return <Text size="sm" c="dimmed">Nothing is planned: everything is paused, or running right now.</Text>;
+  const last = Date.parse(items.at(-1)?.at ?? "");
+  const reach = Math.min(Math.max(60_000, last - nowMs), 3_600_000);
+  const share = (at: string) => Math.min(1, Math.max(0, (Date.parse(at) - nowMs) / reach));
+  const near = items.filter((item) => Date.parse(item.at) - nowMs <= reach);
+  return (
+    <Stack gap="sm">
+      <div>
+        <svg width="100%" height={30} role="img" aria-label={`${near.length} runs in the next ${span(reach)}`} style={{ display: "block", overflow: "visible" }}>
+          <line x1="0" x2="100%" y1="16" y2="16" stroke="var(--grid)" strokeWidth={2} />
+          {near.map((item) => (
+            <circle key={item.endpoint_id} cx={`${share(item.at) * 100}%`} cy="16" r="5" fill={item.source.startsWith("baseline") ? "var(--calm)" : "var(--warn)"} fillOpacity={0.75}>
+              <title>{`${item.endpoint}, by the ${sourceWords(item.source)}`}</title>
+            </circle>
+          ))}
+        </svg>
+        <Group justify="space-between"><Text size="xs" c="dimmed">now</Text><Text size="xs" c="dimmed">in {span(reach)}</Text></Group>
+      </div>
+      <Stack gap={4}>
+        {items.slice(0, LISTED).map((item) => (
+          <Group key={item.endpoint_id} justify="space-between" wrap="nowrap" gap="sm">
+            <Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: item.endpoint_id } as never} size="sm" className="clip">{item.endpoint}</Anchor>
+            <Group gap="sm" wrap="nowrap">
+              <Text size="xs" c="dimmed" visibleFrom="xs" className="nowrap">{sourceWords(item.source)}</Text>
+              <Text size="sm" component="span" w={110} ta="right"><When at={item.at} /></Text>
+            </Group>
+          </Group>
+        ))}
+      </Stack>
+    </Stack>
+  );
+}

@@ -1,0 +1,189 @@
+/** The frame around every page: where to go, what is shown how, whether it is live, and who is here. */
+import { ActionIcon, AppShell, Burger, Button, Group, Kbd, Menu, Modal, NavLink, SegmentedControl, Stack, Table, Text, Tooltip, useMantineColorScheme, UnstyledButton, VisuallyHidden } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { spotlight } from "@mantine/spotlight";
+import { IconKeyboard, IconLogout, IconMoon, IconPlus, IconSearch, IconSun, IconUserCircle } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
+import { useEffect, useMemo } from "react";
+import { api, onSignedOut } from "../api/client";
+import { LiveProvider } from "../api/live";
+import { useMay, useSession } from "../api/session";
+import { chooseTenant } from "../api/tenant";
+import type { TimeMode } from "../time/format";
+import { useTimeMode } from "../time/When";
+import { KEYS, useKeys } from "./keys";
+import { LiveBadge } from "./LiveBadge";
+import { Logo } from "./Logo";
+import { PAGES } from "./pages";
+import { Palette } from "./Palette";
+
+export function Shell() {
+  const [navOpen, nav] = useDisclosure();
+  const [keysOpen, keys] = useDisclosure();
+  const { pathname } = useLocation();
+  const closeNav = nav.close;
+  useEffect(() => closeNav(), [pathname, closeNav]);
+  useShortcuts(keys.open);
+  useReturnToLogin();
+  return (
+    <LiveProvider>
+      <a className="skip-link" href="#main">Skip to the content</a>
+      <AppShell header={{ height: 56 }} navbar={{ width: 208, breakpoint: "sm", collapsed: { mobile: !navOpen } }}>
+        <AppShell.Header>
+          <Group h="100%" px="md" justify="space-between" wrap="nowrap" gap="sm">
+            <Group gap="sm" wrap="nowrap">
+              <Burger opened={navOpen} onClick={nav.toggle} hiddenFrom="sm" size="sm" aria-label="Pages" />
+              <UnstyledButton component={Link} to="/" aria-label="Mainspring, to the overview">
+                <Group gap={8} wrap="nowrap"><Logo /><Text fw={700} size="lg" visibleFrom="xs">Mainspring</Text></Group>
+              </UnstyledButton>
+            </Group>
+            <Group gap="xs" wrap="nowrap">
+              <Button variant="default" color="gray" leftSection={<IconSearch size={16} />} rightSection={<Kbd size="xs">Ctrl K</Kbd>} onClick={spotlight.open} visibleFrom="md" fw={400}>Find</Button>
+              <ActionIcon variant="subtle" color="gray" size="lg" hiddenFrom="md" onClick={spotlight.open} aria-label="Find"><IconSearch size={18} /></ActionIcon>
+              <LiveBadge />
+              <TimeSwitch />
+              <SchemeSwitch />
+              <UserMenu showKeys={keys.open} />
+            </Group>
+          </Group>
+        </AppShell.Header>
+        <AppShell.Navbar p="xs">
+          <Navigation pathname={pathname} />
+        </AppShell.Navbar>
+        <AppShell.Main id="main" tabIndex={-1}><Outlet /></AppShell.Main>
+      </AppShell>
+      <Palette />
+      <Modal opened={keysOpen} onClose={keys.close} title="Keys" size="md"><KeyList /></Modal>
+    </LiveProvider>
+  );
+}
+
+function Navigation({ pathname }: { pathname: string }) {
+  const mayWrite = useMay("write");
+  return (
+    <Stack gap={4} component="nav" aria-label="Pages">
+      {PAGES.map((page) => (
+        <NavLink
+          key={page.to} component={Link} to={page.to} label={page.label} leftSection={<page.icon size={18} />}
+          active={page.to === "/" ? pathname === "/" : pathname.startsWith(page.to)} variant="light"
+          style={{ borderRadius: "var(--mantine-radius-md)" }}
+        />
+      ))}
+      {mayWrite && <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />} mt="sm">New endpoint</Button>}
+    </Stack>
+  );
+}
+
+function TimeSwitch() {
+  const { mode, setMode } = useTimeMode();
+  const ways: { value: TimeMode; label: string }[] = [
+    { value: "relative", label: "Relative" }, { value: "local", label: "Local" }, { value: "utc", label: "UTC" },
+  ];
+  return (
+    <SegmentedControl visibleFrom="lg" size="xs" value={mode} onChange={(value) => setMode(value as TimeMode)} data={ways} aria-label="How times are shown" />
+  );
+}
+
+function SchemeSwitch() {
+  const { setColorScheme, colorScheme } = useMantineColorScheme();
+  const isDark = colorScheme === "dark" || (colorScheme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+  return (
+    <Tooltip label={isDark ? "Light" : "Dark"}>
+      <ActionIcon variant="subtle" color="gray" size="lg" onClick={() => setColorScheme(isDark ? "light" : "dark")} aria-label={isDark ? "Show in light colours" : "Show in dark colours"}>
+        {isDark ? <IconSun size={18} /> : <IconMoon size={18} />}
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+function UserMenu({ showKeys }: { showKeys: () => void }) {
+  const session = useSession();
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const { mode, setMode } = useTimeMode();
+  const leave = async () => {
+    await api.POST("/api/v1/auth/logout");
+    client.clear();
+    await navigate({ to: "/login" });
+  };
+  return (
+    <Menu position="bottom-end" width={250}>
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label="Account"><IconUserCircle size={20} /></ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          <Text size="sm" fw={600} c="var(--mantine-color-text)" className="breaks">{session.user?.name || session.user?.email || session.actor}</Text>
+          <Text size="xs" c="dimmed">Tenant {session.tenant ?? "none"} · {session.scopes.join(", ")}</Text>
+        </Menu.Label>
+        {session.tenants.length > 1 && session.tenants.map((each) => (
+          <Menu.Item key={each.tenant} disabled={each.tenant === session.tenant} onClick={() => chooseTenant(each.tenant)}>
+            Go to {each.name || each.tenant} ({each.role})
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Label>Times</Menu.Label>
+        {(["relative", "local", "utc"] as const).map((way) => (
+          <Menu.Item key={way} onClick={() => setMode(way)} closeMenuOnClick={false} aria-current={way === mode} fw={way === mode ? 600 : 400}>
+            {way === "utc" ? "UTC" : way === "local" ? "Local" : "Relative"}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item leftSection={<IconKeyboard size={16} />} onClick={showKeys}>Keys</Menu.Item>
+        <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void leave()}>Sign out</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function KeyList() {
+  return (
+    <Stack>
+      {KEYS.map((part) => (
+        <Table key={part.where} withRowBorders={false} verticalSpacing={4}>
+          <Table.Thead><Table.Tr><Table.Th w={90}>{part.where}</Table.Th><Table.Th><VisuallyHidden>Meaning</VisuallyHidden></Table.Th></Table.Tr></Table.Thead>
+          <Table.Tbody>
+            {part.keys.map((each) => (
+              <Table.Tr key={each.keys}>
+                <Table.Td className="nowrap">{each.keys.split(" ").map((key) => <Kbd key={key} mr={4} size="sm">{key}</Kbd>)}</Table.Td>
+                <Table.Td>{each.means}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      ))}
+    </Stack>
+  );
+}
+
+function useShortcuts(showKeys: () => void): void {
+  const navigate = useNavigate();
+  const { next } = useTimeMode();
+  const actions = useMemo(
+    () => ({
+      "?": showKeys,
+      t: next,
+      c: () => void navigate({ to: "/endpoints/new" }),
+      ...Object.fromEntries(PAGES.map((page) => [page.key, () => void navigate({ to: page.to })])),
+    }),
+    [navigate, next, showKeys],
+  );
+  useKeys(actions);
+}
+
+/** A session that ended elsewhere: back to the login, and from there to where one was. */
+function useReturnToLogin(): void {
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  useEffect(
+    () =>
+      onSignedOut(() => {
+        const from = location.pathname + location.search;
+        if (location.pathname === "/login") return;
+        client.clear();
+        void navigate({ to: "/login", search: { from } });
+      }),
+    [navigate, client],
+  );
+}

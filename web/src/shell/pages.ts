@@ -1,0 +1,10 @@
+import { IconActivity, IconApi, IconHistory, IconLayoutDashboard, IconSettings, IconStack2 } from "@tabler/icons-react";
+
+export const PAGES = [
+  { to: "/", label: "Overview", icon: IconLayoutDashboard, key: "g o", about: "What runs, fails, adapts and comes next" },
+  { to: "/endpoints", label: "Endpoints", icon: IconApi, key: "g e", about: "What is called, and when" },
+  { to: "/jobs", label: "Jobs", icon: IconStack2, key: "g j", about: "Groups of endpoints" },
+  { to: "/runs", label: "Runs", icon: IconHistory, key: "g r", about: "What happened" },
+  { to: "/events", label: "Events", icon: IconActivity, key: "g v", about: "What changed, by whom" },
+  { to: "/settings", label: "Settings", icon: IconSettings, key: "g s", about: "Keys, members, usage, appearance" },
+] as const;

@@ -1,0 +1,33 @@
+/** A list under the keyboard: j and k move, Enter opens, x selects. */
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { useKeys } from "./keys";
+
+export type Rows = {
+  rowProps: (place: number) => { "data-chosen"?: "true"; "data-row": number };
+};
+
+export function useRows(count: number, open: (place: number) => void, select?: (place: number) => void): Rows {
+  const [at, setAt] = useState(-1);
+  useEffect(() => {
+    if (at >= count) setAt(count - 1);
+  }, [at, count]);
+  const move = useCallback(
+    (by: number) => {
+      const next = Math.max(0, Math.min(count - 1, at + by));
+      setAt(next);
+      document.querySelector(`[data-row="${next}"]`)?.scrollIntoView({ block: "nearest" });
+    },
+    [at, count],
+  );
+  const actions = useMemo(() => {
+    const found: Record<string, () => void> = { j: () => move(1), k: () => move(-1) };
+    if (at >= 0) {
+      found.Enter = () => open(at);
+      if (select) found.x = () => select(at);
+    }
+    found["/"] = () => document.querySelector<HTMLInputElement>("[data-filter]")?.focus();
+    return found;
+  }, [at, move, open, select]);
+  useKeys(actions);
+  return { rowProps: (place) => ({ "data-row": place, ...(place === at ? { "data-chosen": "true" as const } : {}) }) };
+}

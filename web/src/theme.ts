@@ -1,0 +1,20 @@
+import { createTheme, Badge, Button, Card, Modal, Tooltip } from "@mantine/core";
+
+export const theme = createTheme({
+  primaryColor: "cyan",
+  primaryShade: 9,
+  autoContrast: true,
+  defaultRadius: "md",
+  fontFamily: 'Inter, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
+  fontFamilyMonospace: 'ui-monospace, "SF Mono", "Cascadia Code", Menlo, Consolas, "DejaVu Sans Mono", monospace',
+  headings: { fontWeight: "650", sizes: { h1: { fontSize: "1.5rem" }, h2: { fontSize: "1.1rem" }, h3: { fontSize: "0.95rem" } } },
+  cursorType: "pointer",
+  respectReducedMotion: true,
+  components: {
+    Badge: Badge.extend({ defaultProps: { variant: "light", radius: "sm" } }),
+    Button: Button.extend({ defaultProps: { size: "sm" } }),
+    Card: Card.extend({ defaultProps: { withBorder: true, padding: "md" } }),
+    Modal: Modal.extend({ defaultProps: { centered: true, transitionProps: { duration: 120 } } }),
+    Tooltip: Tooltip.extend({ defaultProps: { openDelay: 250, multiline: true, maw: 360, withArrow: true } }),
+  },
+});

@@ -1,0 +1,50 @@
+/** What happened, as a sentence fragment after the endpoint's name. */
+import type { EventShown } from "../api/types";
+import { duration } from "./duration";
+import { sourceWords } from "./state";
+
+const PLAIN: Record<string, string> = {
+  "run.started": "started",
+  "run.timeout": "passed its deadline",
+  "run.abandoned": "lost its worker",
+  "run.superseded": "had a late result that changed nothing",
+  "run.missed": "missed slots",
+  "schedule.late": "is late",
+  "manual_run.requested": "was asked to run now",
+  "manual_run.started": "started the requested run",
+  "hint.expired": "hint expired, the baseline is back",
+  "hint.cleared": "hints cleared, the baseline is back",
+  "failures.reset": "failures reset",
+  "endpoint.created": "created",
+  "endpoint.updated": "changed",
+  "endpoint.paused": "paused",
+  "endpoint.resumed": "resumed",
+  "endpoint.parked": "parked after losing its worker too often",
+  "endpoint.archived": "archived",
+  "endpoint.deleted": "deleted",
+  "endpoint.faulty": "could not be planned",
+  "quota.deferred": "waits: the runs of the month are used up",
+};
+
+export function eventWords(event: EventShown): string {
+  const said = (name: string): string => {
+    const value = event.data[name];
+    return typeof value === "string" || typeof value === "number" ? String(value) : "";
+  };
+  switch (event.type) {
+    case "run.finished":
+      return `ended: ${said("status") || "done"}${said("status_code") ? ` (${said("status_code")})` : ""}`;
+    case "schedule.updated":
+      return `next run moved${said("source") ? `, set by the ${sourceWords(said("source"))}` : ""}`;
+    case "hint.written": {
+      const every = Number(event.data.interval_ms);
+      return `hint: ${every ? `every ${duration(every)}` : "one extra run"}${said("reason") ? `, because ${said("reason")}` : ""}`;
+    }
+    case "backoff.applied":
+      return `backs off${said("failure_count") ? ` after ${said("failure_count")} failures` : ""}`;
+    case "endpoint.paused":
+      return `paused${said("reason") ? `: ${said("reason")}` : ""}`;
+    default:
+      return PLAIN[event.type] ?? event.type.replace(/[._]/g, " ");
+  }
+}
