@@ -29,7 +29,7 @@ RANDOM = {
     "job": "job_0000",
     "run": "run_0000",
     "key": "k_0000",
-    "webhook": "whk_0000",
+    "webhook": "web_0000",
     "alert": "alr_0000",
     "delivery": "msg_0000",
 }
