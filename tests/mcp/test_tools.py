@@ -79,6 +79,7 @@ async def test_edit_tells_what_changed(assistant: Assistant, house: House) -> No
     assert edited["changes"] == {
         "interval_ms": {"from": 60_000, "to": 120_000},
         "method": {"from": "GET", "to": "HEAD"},
+        "schedule": {"from": "every 1m", "to": "every 2m"},
     }
     assert (await find_endpoint(house.desk(), "health")).interval_ms == 120_000
 

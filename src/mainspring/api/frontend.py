@@ -31,7 +31,7 @@ NOT_BUILT = """\
 <p>Everything works but these pages: the web UI has not been built here.</p>
 <p>In the folder of the source run <code>make web</code>, then load this page again.
 It needs an npm registry once; an installed wheel has the UI inside.</p>
-<p>Meanwhile: <code>mainspring --help</code>, <a href="/api/v1/openapi.json">the API</a>,
+<p>Meanwhile: <code>mainspring --help</code>, <a href="/api/docs">the API</a>,
 <a href="/readyz">readiness</a>, <a href="/metrics">metrics</a>.</p></html>
 """
 
