@@ -9,7 +9,6 @@ the planner away, hanging or killed, endpoints run by their baseline, and what w
 """
 
 import asyncio
-from contextlib import suppress
 
 import structlog
 
@@ -19,6 +18,7 @@ from mainspring.domain.rulebook import Decisions, Page, decide, want
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
 from mainspring.planner_ports import PlannerStore
+from mainspring.workers.ending import end_tasks
 
 PAGE_MAX = 20  # transactions, of up to some hundred finished runs each
 TICK_S = 5.0
@@ -56,10 +56,7 @@ class Planner:
         try:
             await asyncio.wait((rounds, stopped), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (rounds, stopped):
-                task.cancel()
-            with suppress(asyncio.CancelledError):
-                await rounds
+            await end_tasks(rounds, stopped)
             log.info("planner stopped", worker=self._worker)
 
     def stop(self) -> None:

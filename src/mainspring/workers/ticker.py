@@ -11,6 +11,7 @@ nothing and steps down. The lease only decides who tries; the comparison decides
 
 import asyncio
 import time
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 import structlog
@@ -29,6 +30,7 @@ from mainspring.workflow_ports import Checkpoint, FlowStores, Lead, Signer, Tick
 
 TICKS_PER_ROUND = 50  # then the other partitions have their turn
 RETRY_S = 1.0
+RESIGN_S = 0.5
 SWEEP_S = 60.0
 SWEEP_LIMIT = 500
 WORKFLOWS_KEPT = 1_000
@@ -87,13 +89,15 @@ class Ticker:
         rounds = asyncio.create_task(self._keep_ticking(), name="ticks")
         await self._stopping.wait()
         await end_tasks(rounds)
-        for lead in self._leads.values():
-            try:
-                async with asyncio.timeout(RETRY_S):
-                    await self._stores.ticks.resign(lead)
-            except (StoreUnavailable, TimeoutError):
-                break  # the leases run out by themselves
+        resigning = asyncio.create_task(self._resign(), name="resign")
+        await asyncio.wait((resigning,), timeout=RESIGN_S)
+        await end_tasks(resigning)
         log.info("ticker stopped", worker=self._options.worker)
+
+    async def _resign(self) -> None:
+        with suppress(StoreUnavailable):  # then the leases run out by themselves
+            for lead in list(self._leads.values()):
+                await self._stores.ticks.resign(lead)
 
     def stop(self) -> None:
         self._stopping.set()

@@ -287,7 +287,9 @@ class Database:
     async def _connected(self) -> Any:
         if self._pool is None:
             if time.monotonic() < self._away_until:
-                raise OSError("the last attempt to connect has just failed")
+                raise _unavailable(
+                    OSError("the last attempt to connect has just failed")
+                )  # said, not counted as another
             self._pool = await asyncpg.create_pool(
                 self.url,
                 min_size=0,
@@ -300,7 +302,7 @@ class Database:
                 server_settings=None if self._behind_bouncer else SERVER_SETTINGS,
             )
         elif time.monotonic() < self._away_until and self._pool.get_idle_size() == 0:
-            raise OSError("the last attempt to connect has just failed")
+            raise _unavailable(OSError("the last attempt to connect has just failed"))
         return self._pool
 
     async def _keep_listening(self) -> None:
