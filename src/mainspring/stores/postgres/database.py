@@ -41,7 +41,7 @@ CONNECT_TIMEOUT_S = 3
 COMMAND_TIMEOUT_S = 10  # a peer that accepts and never answers is noticed by us, not only by the kernel
 MIGRATION_TIMEOUT_S = 660  # > what the server is told to allow a migration, and the wait for another one's
 CLOSE_TIMEOUT_S = 0.5  # a goodbye that is not answered by then is left unsaid
-RECONNECT_PAUSE_S = 0.5  # at most two attempts a second while the database is away
+RECONNECT_PAUSE_S = 1.25  # with the listener, at most two attempts a second while the database is away
 MIGRATION_LOCK = 0x6D61696E737072  # "mainspr"
 SERVER_SETTINGS = {
     "application_name": "mainspring",
@@ -58,6 +58,7 @@ AWAY = (
     OSError,
     TimeoutError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a connection that was lost in the middle of something
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
     asyncpg.TooManyConnectionsError,
@@ -307,7 +308,7 @@ class Database:
 
     async def _keep_listening(self) -> None:
         while True:
-            with suppress(*AWAY):
+            with suppress(Exception):  # whatever one connection throws, the next one listens
                 connection = await asyncpg.connect(self.url, timeout=CONNECT_TIMEOUT_S)
                 gone = asyncio.Event()
                 try:
