@@ -21,6 +21,7 @@ from mainspring.ports import RunStore
 
 POLL_S = 0.2  # what an event waits for at most before everybody has it; on an idle machine it costs next to nothing
 AWAY_S = 1.0
+END_S = 0.2  # at its end, a database that does not answer is not waited for
 PAGE = 1_000
 BACKLOG_MAX = 2_000  # events a listener may be behind
 
@@ -94,8 +95,7 @@ class Feed:
         reader = asyncio.create_task(self._keep_reading(), name="feed")
         await self._stopping.wait()
         reader.cancel()
-        with suppress(asyncio.CancelledError):
-            await reader
+        await asyncio.wait((reader,), timeout=END_S)
 
     def stop(self) -> None:
         self._stopping.set()

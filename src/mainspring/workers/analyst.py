@@ -55,6 +55,7 @@ from mainspring.domain.text import clean_text
 from mainspring.domain.toolbox import FINAL, READING, TOOLS, apply_proposal, read_proposal
 from mainspring.planner_ports import Budget, Conversation, LanguageModel
 from mainspring.ports import EndpointFilter, Ids, Stores, Vault
+from mainspring.workers.ending import end_tasks
 
 TICK_S = 5.0
 AT_ONCE = 4
@@ -117,10 +118,7 @@ class Analyst:
         try:
             await asyncio.wait((rounds, stopped), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (rounds, stopped):
-                task.cancel()
-            with suppress(asyncio.CancelledError):
-                await rounds
+            await end_tasks(rounds, stopped)
             log.info("analyst stopped", worker=self._options.worker)
 
     def stop(self) -> None:
