@@ -14,7 +14,7 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.run import ENDED_BY_CALL, RunStatus
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, read_ledger
-from tests.faults.nursery import Nursery
+from tests.faults.nursery import Nursery, Worker
 from tests.faults.stage import Stage, calling, fill, proxied, steady_load
 from tests.faults.storm import Tail, drain, start_workers
 from tests.faults.vitals import Vitals
@@ -103,6 +103,10 @@ async def resume_s(tail: Tail) -> float:
     return time.monotonic() - back_at
 
 
+def noticed(worker: Worker) -> bool:
+    return any(line["event"] == "database away" for line in worker.lines)
+
+
 async def go_away(how: str, cluster: Cluster, proxy: FaultProxy) -> None:
     if how == "stopped":
         await asyncio.to_thread(cluster.stop)
@@ -132,7 +136,7 @@ async def test_an_outage_crashes_nothing_and_spins_nothing_and_results_are_recor
             tail = Tail(journal)
             await until(lambda: sum("/slow/" in each.path for each in journal.entries()) == SLOW, "slow calls start")
             await go_away(how, cluster, proxy)
-            await until(lambda: nursery.count("database away") == WORKERS, "all notice", 30)
+            await until(lambda: all(noticed(worker) for worker in workers), "all notice", 30)
             before, accepted = [Vitals.of(worker.pid) for worker in workers], proxy.accepted
             await holds_for(lambda: nursery.running == workers, "nobody crashes", outage_s)
             after, attempts = [Vitals.of(worker.pid) for worker in workers], proxy.accepted - accepted

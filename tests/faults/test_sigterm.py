@@ -1,5 +1,6 @@
 """R16: SIGTERM drains. What ends within the grace is recorded once, the rest is given back and done elsewhere."""
 
+import asyncio
 import random
 import signal
 import time
@@ -13,6 +14,7 @@ from tests.faults.ledger import read_ledger, until_counted
 from tests.faults.nursery import Nursery
 from tests.faults.stage import Stage, calling, fill, proxied, steady_load
 from tests.faults.storm import Tail, drain, start_workers
+from tests.harness.processes import Processes
 from tests.harness.waiting import holds_for, until
 from tests.peers.journal import Entry, Journal
 
@@ -145,3 +147,26 @@ async def test_sigterm_while_the_database_does_not_answer_ends_within_the_grace(
     figures(ended_after_s=round(ended_s, 2), exit_codes=codes)
     assert codes == [0, 0]
     assert ended_s <= GRACE_S + 2
+
+
+async def test_serve_ends_within_the_grace_while_the_database_does_not_answer(
+    postgres_stage: Stage, processes: Processes, figures: Figures
+) -> None:
+    """Every worker of the process, not only the scheduler."""
+    async with proxied(postgres_stage) as (stage, proxy):
+        env = {
+            "MAINSPRING_DATABASE_URL": stage.url,
+            "MAINSPRING_DATA_DIR": str(stage.folder),
+            "MAINSPRING_SHUTDOWN_GRACE": f"{GRACE_S}s",
+        }
+        server = await asyncio.to_thread(processes.start, "serve", "--port", "0", env=env)
+        await asyncio.to_thread(server.wait_for, "listening on")
+        await proxy.half_open()
+        await holds_for(lambda: server.is_running, "all of it waits for an answer", 1.0)
+        told_at = time.monotonic()
+        code = await asyncio.to_thread(server.terminate, GRACE_S + 20)
+        ended_s = time.monotonic() - told_at
+
+    figures(ended_after_s=round(ended_s, 2), exit_code=code)
+    assert code == 0
+    assert ended_s <= GRACE_S + 4

@@ -328,7 +328,7 @@ class Scheduler:
         if not self._away:
             self._away = True
             self._metrics.database_up = 0
-            log.error("database away", fault=str(fault))
+            log.error("database away", worker=self._options.worker, fault=str(fault))
             self._pause_s = RETRY_S_MIN
         await asyncio.sleep(random.uniform(RETRY_S_MIN, self._pause_s))
         self._pause_s = min(self._pause_s * 2, RETRY_S_MAX)

@@ -137,7 +137,7 @@ class Ticker:
                     continue
             except StoreUnavailable as fault:
                 if not self._away:
-                    log.error("database away", fault=str(fault))
+                    log.error("database away", worker=self._options.worker, fault=str(fault))
                 self._away = True
                 await asyncio.sleep(RETRY_S)
             except Exception:  # the outermost loop of a worker: one bad round must not end ticking for ever
