@@ -17,7 +17,7 @@ from tests.stores.databases import is_sqlite, query
 
 from benchmarks.world import database_url, filled
 from mainspring.domain.instant import rfc3339, to_us
-from mainspring.wiring import SystemClock
+from mainspring.wiring.clock import SystemClock
 
 GOAL_MS = 50
 DAYS = 30

@@ -16,7 +16,7 @@ from tests.stores.world import an_outcome
 from benchmarks.world import database_url, filled
 from mainspring.domain.settling import Finished
 from mainspring.ports import Caps, Stores
-from mainspring.wiring import SystemClock
+from mainspring.wiring.clock import SystemClock
 
 CAPS = Caps(10**6, 10**6)
 DUE = 100

@@ -14,7 +14,7 @@ from datetime import timedelta
 from benchmarks.target import running_target
 from benchmarks.world import database_url, filled, make_caller
 from mainspring.observe import Metrics, Spread
-from mainspring.wiring import SystemClock
+from mainspring.wiring.clock import SystemClock
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
 from mainspring.workers.supervisor import tune_interpreter
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 from mainspring.domain.event import Event, EventType
 from mainspring.observe import Metrics
-from mainspring.wiring import open_stores
+from mainspring.wiring.stores import open_stores
 from mainspring.workers.ticker import Ticker, TickerOptions
 from mainspring.workflow.document import parse_document
 from mainspring.workflow.model import State

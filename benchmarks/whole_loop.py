@@ -18,7 +18,7 @@ from benchmarks.target import running_target
 from benchmarks.world import database_url, filled, make_caller
 from mainspring.domain.run import HttpAction, Request
 from mainspring.observe import Metrics
-from mainspring.wiring import SystemClock
+from mainspring.wiring.clock import SystemClock
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
 from mainspring.workers.supervisor import tune_interpreter
 

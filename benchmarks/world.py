@@ -15,7 +15,8 @@ from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.vault import KeyRing, Vault
 from mainspring.ports import Stores
-from mainspring.wiring import SystemClock, open_stores
+from mainspring.wiring.clock import SystemClock
+from mainspring.wiring.stores import open_stores
 
 
 @contextmanager

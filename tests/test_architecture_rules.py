@@ -85,7 +85,7 @@ INNOCENTS = {
     "the version is for everyone": ("import only", "mainspring.api.app", "from mainspring import __version__"),
     "cli uses wiring": ("import only", "mainspring.cli.serve", "from mainspring import wiring"),
     "pydantic in the settings": ("pydantic", "mainspring.settings", "from pydantic_settings import BaseSettings"),
-    "the one wall clock": ("wall clock", "mainspring.wiring", "x = datetime.now(UTC)"),
+    "the one wall clock": ("wall clock", "mainspring.wiring.clock", "x = datetime.now(UTC)"),
     "a measured duration": ("wall clock", "mainspring.workers.scheduler", "x = time.monotonic()"),
     "times of day and zones": ("pure", "mainspring.domain.schedule", "from datetime import time\nimport zoneinfo"),
     "a random number in a worker": ("pure", "mainspring.workers.janitor", "import random"),

@@ -24,7 +24,8 @@ from mainspring.outbound.locksmith import Argon2Locksmith
 from mainspring.outbound.vault import KeyRing, Vault
 from mainspring.ports import Caller, Clock, Stores
 from mainspring.settings import Settings
-from mainspring.wiring import TimeOrderedIds, open_messengers
+from mainspring.wiring.clock import TimeOrderedIds
+from mainspring.wiring.outside import open_messengers
 
 ALL = " ".join(Scope)
 

@@ -22,7 +22,7 @@ from mainspring.outbound.locksmith import Argon2Locksmith
 from mainspring.outbound.vault import KeyRing, Vault
 from mainspring.ports import Clock, Stores
 from mainspring.settings import Settings
-from mainspring.wiring import TimeOrderedIds
+from mainspring.wiring.clock import TimeOrderedIds
 from tests.api.door import open_app
 from tests.api.every import Operation, every_operation
 

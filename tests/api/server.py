@@ -6,7 +6,8 @@ import threading
 import uvicorn
 
 from mainspring.domain.endpoint import Tenant
-from mainspring.wiring import SystemClock, open_stores
+from mainspring.wiring.clock import SystemClock
+from mainspring.wiring.stores import open_stores
 from tests.api.door import NobodyThere, open_app
 from tests.harness.addresses import free_port
 from tests.harness.waiting import until

@@ -12,7 +12,7 @@ from mainspring.api.access import Reading
 from mainspring.api.problems import PROBLEMS
 from mainspring.domain.errors import InvalidInput, Misconfigured, StoreUnavailable
 from mainspring.settings import Settings
-from mainspring.wiring import open_stores
+from mainspring.wiring.stores import open_stores
 from tests.api.door import client_of, open_app
 from tests.stores.world import FixedClock
 

@@ -16,7 +16,8 @@ from mainspring.cli.remote import endpoint_of, run_of
 from mainspring.domain.endpoint import Tenant
 from mainspring.ports import Stores
 from mainspring.shapes import endpoint_shape, run_shape
-from mainspring.wiring import SystemClock, open_stores
+from mainspring.wiring.clock import SystemClock
+from mainspring.wiring.stores import open_stores
 from tests.api.door import open_app
 from tests.cli.shell import Shell
 from tests.client.conftest import by_key, served

@@ -198,7 +198,8 @@ def _state(pid: int) -> str:
 def _serve(log_file: str) -> None:
     """Fork for every line that comes in, tell of every child that ends."""
     from mainspring.cli.main import main
-    from mainspring.wiring import open_scheduler, open_stores  # noqa: F401  # so that no child imports it
+    from mainspring.wiring.stores import open_stores  # noqa: F401  # so that no child imports it
+    from mainspring.wiring.workers import open_scheduler  # noqa: F401  # so that no child imports it
 
     _preload()
     if ACKNOWLEDGED in os.environ:

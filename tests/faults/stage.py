@@ -15,7 +15,8 @@ from mainspring.domain.run import HttpAction
 from mainspring.operations.endpoints import Desk
 from mainspring.ports import Stores
 from mainspring.settings import load_settings
-from mainspring.wiring import open_desk, open_stores
+from mainspring.wiring.desk import open_desk
+from mainspring.wiring.stores import open_stores
 from tests.faults.nursery import ACKNOWLEDGED, Nursery
 from tests.harness.proxy import FaultProxy
 from tests.peers.journal import Journal

@@ -11,7 +11,7 @@ from mainspring.domain.claiming import Claim
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.ports import Caps, Stores
 from mainspring.stores.postgres.database import QUERIES
-from mainspring.wiring import open_stores
+from mainspring.wiring.stores import open_stores
 from tests.faults.conftest import Figures
 from tests.faults.ledger import read_ledger
 from tests.faults.stage import Stage, calling, fill

@@ -6,7 +6,7 @@ each test: a migration is paid for once, not a thousand times.
 
 import asyncio
 
-from mainspring.wiring import open_stores
+from mainspring.wiring.stores import open_stores
 
 
 def fill(url: str) -> None:

@@ -26,7 +26,7 @@ from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.vault import KeyRing, Vault
 from mainspring.ports import Stores
-from mainspring.wiring import SystemClock, TimeOrderedIds
+from mainspring.wiring.clock import SystemClock, TimeOrderedIds
 from mcp import Client
 from tests.peers.hostile import HostilePeer
 from tests.stores.databases import clock, shared_postgres_url, store_url, stores

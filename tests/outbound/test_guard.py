@@ -10,7 +10,7 @@ from mainspring.domain.run import HttpAction, Request, RunStatus
 from mainspring.outbound.guard import DENIED_V4, METADATA, VERDICTS_MAX, AddressGuard
 from mainspring.outbound.vault import KeyRing, Vault
 from mainspring.settings import Settings
-from mainspring.wiring import open_caller
+from mainspring.wiring.outside import open_caller
 from tests.outbound.forbidden import ALLOWED_ADDRESSES, FORBIDDEN_ADDRESSES, UNREADABLE_ADDRESSES
 from tests.stores.world import START
 

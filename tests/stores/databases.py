@@ -20,7 +20,7 @@ from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.instant import rfc3339, to_us
 from mainspring.ports import Stores
 from mainspring.stores.rows import CONFIG_COLUMNS, STATE_COLUMNS
-from mainspring.wiring import open_stores
+from mainspring.wiring.stores import open_stores
 
 KINDS = ("sqlite", "postgres")
 REFUSED = (apsw.ConstraintError, asyncpg.IntegrityConstraintViolationError)  # what a constraint of the schema raises

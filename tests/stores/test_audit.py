@@ -18,7 +18,7 @@ from mainspring.domain.hint import IntervalHint
 from mainspring.domain.run import HttpAction
 from mainspring.domain.schedule import CRON
 from mainspring.ports import ORIGIN, Stores
-from mainspring.wiring import open_stores
+from mainspring.wiring.stores import open_stores
 
 COLUMNS = "at, actor, address, act, subject, detail, before, after, key_id, seal"
 

@@ -40,7 +40,7 @@ from mainspring.domain.run import HttpAction, Run, RunStatus
 from mainspring.domain.schedule import CRON
 from mainspring.ports import EndpointFilter, RunFilter, Stores
 from mainspring.stores.cache import EndpointCache
-from mainspring.wiring import open_stores
+from mainspring.wiring.stores import open_stores
 
 ENDPOINTS = [
     an_endpoint("a", id="ep_a"),

@@ -28,7 +28,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.planning import FAULTY_DELAY
 from mainspring.domain.run import RunStatus, Trigger
 from mainspring.ports import Caps, ClaimBatch, RunFilter, Stores
-from mainspring.wiring import open_stores
+from mainspring.wiring.stores import open_stores
 
 
 async def test_due_endpoint_is_claimed_with_a_run_row_and_a_lease_of_its_own_deadline(stores: Stores) -> None:

@@ -15,7 +15,7 @@ from mainspring.stores.postgres.database import QUERIES as POSTGRES_QUERIES
 from mainspring.stores.queries import migrations, numbered
 from mainspring.stores.sqlite.database import QUERIES as SQLITE_QUERIES
 from mainspring.stores.sqlite.database import Connection
-from mainspring.wiring import open_stores
+from mainspring.wiring.stores import open_stores
 
 STORES = Path(mainspring.stores.__path__[0])
 

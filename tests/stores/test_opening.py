@@ -13,7 +13,7 @@ from tests.stores.world import FixedClock
 
 from mainspring.domain.errors import Misconfigured
 from mainspring.stores.queries import load_queries, migrations, numbered
-from mainspring.wiring import open_stores
+from mainspring.wiring.stores import open_stores
 
 OPENERS = 4
 

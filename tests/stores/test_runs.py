@@ -23,7 +23,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import Body, Outcome, Run, RunStatus, Trigger
 from mainspring.domain.text import REPLACEMENT
 from mainspring.ports import RunFilter, Stores
-from mainspring.wiring import TimeOrderedIds
+from mainspring.wiring.clock import TimeOrderedIds
 
 IDS = TimeOrderedIds()
 

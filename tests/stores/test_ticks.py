@@ -236,7 +236,7 @@ def test_without_the_comparison_two_writers_break_the_chain(tmp_path: Path) -> N
         "import asyncio\n"
         "from tests.stores.test_ticks import race, assert_sound\n"
         "from tests.stores.world import FixedClock\n"
-        "from mainspring.wiring import open_stores\n"
+        "from mainspring.wiring.stores import open_stores\n"
         "async def main():\n"
         "    clock = FixedClock()\n"
         f"    url = 'sqlite://{tmp_path}/m.db'\n"

@@ -26,7 +26,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import HttpAction, Run, RunStatus, Trigger
 from mainspring.ports import Backlog, Retention, RunFilter, Stores, Swept, WorkerRow
 from mainspring.stores.sqlite.upkeep import ENDPOINTS_PER_LOOK
-from mainspring.wiring import open_stores
+from mainspring.wiring.stores import open_stores
 
 NEVER = START - timedelta(days=3650)
 FIVE_MINUTES_MS = 300_000

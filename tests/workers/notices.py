@@ -18,7 +18,7 @@ from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.signing import generate_secret
 from mainspring.outbound.vault import KeyRing, Vault
 from mainspring.ports import Stores
-from mainspring.wiring import TimeOrderedIds
+from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.alerter import Alerter
 from mainspring.workers.courier import Courier
 from mainspring.workers.notifier import Notifier, NotifierOptions

@@ -7,7 +7,7 @@ import pytest
 from mainspring.domain.run import Body, Outcome, RunStatus
 from mainspring.observe import Metrics
 from mainspring.ports import RunFilter, Stores
-from mainspring.wiring import TimeOrderedIds
+from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.dispatcher import LOST, Dispatcher, DispatcherOptions
 from mainspring.workers.errand import errands_of
 from mainspring.workers.ticker import Ticker

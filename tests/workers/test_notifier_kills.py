@@ -14,7 +14,7 @@ from mainspring.mailroom import DeliveryFilter
 from mainspring.operations.webhooks import WebhookDraft, add_webhook
 from mainspring.outbound.signing import generate_secret
 from mainspring.settings import load_settings
-from mainspring.wiring import open_desk
+from mainspring.wiring.desk import open_desk
 from tests.harness.processes import Process, Processes
 from tests.harness.waiting import until_true
 from tests.peers.hostile import HostilePeer

@@ -63,7 +63,7 @@ def add(
 ) -> None:
     """Tell somebody of changes of state, once for each."""
     from mainspring.operations.alerts import AlertDraft, add_alert
-    from mainspring.wiring import open_messengers
+    from mainspring.wiring.outside import open_messengers
 
     given = _given(to, on, failures, endpoint, job, cooldown, quiet, timezone, during_quiet, description)
     draft = AlertDraft(**{"name": name, "to": (), **given})  # type: ignore[arg-type]  # fields of the draft
@@ -140,7 +140,7 @@ def edit(
     from msgspec.structs import replace
 
     from mainspring.operations.alerts import edit_alert
-    from mainspring.wiring import open_messengers
+    from mainspring.wiring.outside import open_messengers
 
     given = _given(to, on, failures, endpoint, job, cooldown, quiet, timezone, during_quiet, description)
     if rename is not None:
@@ -169,7 +169,7 @@ def delete(name: AlertName, output: OutputOption = Output.TABLE) -> None:
 def send_test(name: AlertName, output: OutputOption = Output.TABLE) -> None:
     """Send a test message every way the alert goes, now, and tell how each went."""
     from mainspring.operations.alerts import test_alert
-    from mainspring.wiring import open_caller, open_messengers
+    from mainspring.wiring.outside import open_caller, open_messengers
 
     settings = current_settings()
 

@@ -34,7 +34,7 @@ def create(
 ) -> None:
     """Make an API key and show it, once."""
     from mainspring.operations.apikeys import KeyWish, add_api_key
-    from mainspring.wiring import open_locksmith
+    from mainspring.wiring.desk import open_locksmith
 
     life = timedelta(milliseconds=parse_duration_ms(expires, field="expires"))
     wish = KeyWish(name, tuple(scope or [Scope.READ]), life, operator)

@@ -25,7 +25,7 @@ def mcp(
 
 async def _serve(scopes: frozenset[Scope]) -> None:
     from mainspring.observe import set_up_logging
-    from mainspring.wiring import serve_assistant
+    from mainspring.wiring.web import serve_assistant
 
     settings = current_settings()
     set_up_logging(settings.log_format, settings.log_level)

@@ -100,7 +100,7 @@ def _model(settings: "Settings") -> Iterator[Finding]:
         yield Finding("planner", OK, f"rules alone, which need no key; {how}")
         return
     from mainspring.domain.errors import Misconfigured
-    from mainspring.planner_wiring import configured_model
+    from mainspring.wiring.planner import configured_model
 
     try:
         configured_model(settings)
@@ -186,7 +186,7 @@ def file_system_of(path: Path, mounts: str = "/proc/self/mounts") -> str:
 
 
 async def _database(settings: "Settings") -> list[Finding]:
-    from mainspring.wiring import open_stores
+    from mainspring.wiring.stores import open_stores
 
     shown = masked(settings.url)
     try:
@@ -213,7 +213,7 @@ async def _database(settings: "Settings") -> list[Finding]:
 
 
 async def _clock(stores: "Stores", kind: str) -> list[Finding]:
-    from mainspring.wiring import SystemClock
+    from mainspring.wiring.clock import SystemClock
 
     if kind == "sqlite":
         return [Finding("clock", OK, f"{clock(await stores.schedule.now())}; SQLite uses this machine's clock")]
@@ -237,7 +237,7 @@ def skew(distance: timedelta) -> Finding:
 
 
 async def _key(stores: "Stores", settings: "Settings") -> list[Finding]:
-    from mainspring.wiring import open_keys
+    from mainspring.wiring.desk import open_keys
 
     where = "MAINSPRING_SECRET_KEY" if settings.secret_key else str(settings.key_file)
     way_out = "put the key back that this database was made with; without it no secret header can be read"

@@ -119,7 +119,7 @@ def ask(work: Callable[["Desk"], Awaitable[T]], remotely: Callable[["Client"], T
                 field="server",
             )
         return ask_server(server, remotely)
-    from mainspring.wiring import open_desk
+    from mainspring.wiring.desk import open_desk
 
     settings = current_settings()
 

@@ -287,7 +287,7 @@ def call_once(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     The run is recorded with the trigger `test`; the schedule does not change. Ends with 1 unless it succeeded.
     """
     from mainspring.operations.testing import test_endpoint
-    from mainspring.wiring import open_caller
+    from mainspring.wiring.outside import open_caller
 
     settings = current_settings()
 
@@ -418,7 +418,7 @@ def _last(sight: Sight) -> str:
 
 def _note_what_is_missing(sight: Sight) -> None:
     """What a newcomer would find out a minute later: the address is blocked, or nothing runs at all."""
-    from mainspring.wiring import judge_host
+    from mainspring.wiring.outside import judge_host
 
     verdict = judge_host(current_settings(), sight.endpoint.host.rpartition(":")[0])
     if verdict is not None:

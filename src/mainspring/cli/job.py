@@ -61,7 +61,7 @@ def list_jobs(output: OutputOption = Output.TABLE) -> None:
 def show(name: JobName, output: OutputOption = Output.TABLE) -> None:
     """Show a job and its endpoints."""
     from mainspring.operations.jobs import find_job
-    from mainspring.wiring import SystemClock
+    from mainspring.wiring.clock import SystemClock
 
     async def work(desk: "Desk") -> tuple["Job", list[Sight], "datetime"]:
         job = await find_job(desk, name)

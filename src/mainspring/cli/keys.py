@@ -25,7 +25,7 @@ def create(output: OutputOption = Output.TABLE) -> None:
     Keys made before keep signing beside it until they are revoked.
     """
     from mainspring.operations.signing import add_signing_key
-    from mainspring.wiring import new_signing_secret
+    from mainspring.wiring.desk import new_signing_secret
 
     secret = new_signing_secret()
     key_id = ask(lambda desk: add_signing_key(desk, secret))

@@ -42,7 +42,7 @@ def list_members(output: OutputOption = Output.TABLE) -> None:
 def add(email: Email, role: RoleOption = Role.VIEWER, output: OutputOption = Output.TABLE) -> None:
     """Take somebody into the tenant. Who is no user yet becomes one, with a link to set a password."""
     from mainspring.operations.accounts import add_member
-    from mainspring.wiring import open_locksmith
+    from mainspring.wiring.desk import open_locksmith
 
     member, token = ask(lambda desk: add_member(desk, open_locksmith(), email, role))
     link = link_of(current_settings(), token) if token else None

@@ -42,7 +42,7 @@ def run() -> None:
 def look(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     """Let the model look at an endpoint now, whether it is due or not."""
     from mainspring.operations.endpoints import find_endpoint
-    from mainspring.planner_wiring import open_analyst
+    from mainspring.wiring.planner import open_analyst
 
     settings = current_settings()
     if not settings.model:
@@ -100,7 +100,7 @@ def mode(
 
 async def _plan(settings: "Settings") -> None:
     from mainspring.observe import set_up_logging
-    from mainspring.planner_wiring import run_planner
+    from mainspring.wiring.planner import run_planner
 
     def greet() -> None:
         say(f"Mainspring {__version__} planner")

@@ -69,7 +69,7 @@ def error_of(refusal: "ApiError") -> MainspringError:
 
 
 def sight_of(shape: Shape, has_scheduler: bool = True) -> "Sight":
-    from mainspring.wiring import SystemClock
+    from mainspring.wiring.clock import SystemClock
     from mainspring.words import Sight
 
     return Sight(endpoint_of(shape), shape["job"], SystemClock().now(), has_scheduler)

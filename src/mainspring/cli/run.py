@@ -41,7 +41,7 @@ def runs(
 
     from mainspring.operations.endpoints import find_endpoint
     from mainspring.ports import RunFilter
-    from mainspring.wiring import SystemClock
+    from mainspring.wiring.clock import SystemClock
 
     wanted = _status(status)
 
@@ -92,7 +92,7 @@ def show(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show one run: how it ended, what came back, why it ran."""
-    from mainspring.wiring import SystemClock
+    from mainspring.wiring.clock import SystemClock
 
     async def work(desk: "Desk") -> tuple["Run", "Body | None", str, "datetime"]:
         run = await desk.stores.runs.run(desk.tenant_id, run_id)

@@ -50,7 +50,7 @@ def notifier() -> None:
 
     Any number of them may share one PostgreSQL; `serve` has one of its own.
     """
-    from mainspring.wiring import run_notifier
+    from mainspring.wiring.workers import run_notifier
 
     settings = current_settings()
 
@@ -91,7 +91,8 @@ def migrate(output: OutputOption = Output.TABLE) -> None:
 async def _serve(settings: "Settings") -> None:
     from mainspring.observe import set_up_logging
     from mainspring.ports import EndpointFilter
-    from mainspring.wiring import open_notices, open_scheduler, open_web
+    from mainspring.wiring.web import open_web
+    from mainspring.wiring.workers import open_notices, open_scheduler
 
     _end_at_once_on_signals()
     set_up_logging(settings.log_format, settings.log_level)
@@ -122,14 +123,14 @@ async def _serve(settings: "Settings") -> None:
 async def _first_link(desk: "Desk") -> str:
     """While there is no user, the one who started the process is the one who may make the first."""
     from mainspring.operations.accounts import make_setup_link
-    from mainspring.wiring import open_locksmith
+    from mainspring.wiring.desk import open_locksmith
 
     return "" if await desk.stores.accounts.users() else await make_setup_link(desk, open_locksmith())
 
 
 async def _schedule(settings: "Settings") -> None:
     from mainspring.observe import set_up_logging
-    from mainspring.wiring import open_scheduler
+    from mainspring.wiring.workers import open_scheduler
 
     _end_at_once_on_signals()
     set_up_logging(settings.log_format, settings.log_level)
@@ -140,7 +141,7 @@ async def _schedule(settings: "Settings") -> None:
 
 
 async def _migrate(settings: "Settings") -> "StoreFacts":
-    from mainspring.wiring import open_stores
+    from mainspring.wiring.stores import open_stores
 
     async with open_stores(settings.url, pool_size=2, behind_bouncer=settings.pgbouncer) as stores:
         return await stores.upkeep.facts()

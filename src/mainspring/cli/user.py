@@ -47,7 +47,7 @@ def add(
     The first user becomes owner of MAINSPRING_TENANT and operator of the installation.
     """
     from mainspring.operations.accounts import add_user
-    from mainspring.wiring import open_locksmith
+    from mainspring.wiring.desk import open_locksmith
 
     password = read_password() if password_stdin else None
 
@@ -108,7 +108,7 @@ def password(email: Email, password_stdin: PasswordStdin = False, output: Output
     It is asked for on the terminal, or read from standard input with --password-stdin.
     """
     from mainspring.operations.accounts import set_password
-    from mainspring.wiring import open_locksmith
+    from mainspring.wiring.desk import open_locksmith
 
     wanted = read_password() if password_stdin else _ask_password()
     _show(ask(lambda desk: set_password(desk, open_locksmith(), email, wanted)), "set the password of", output)
@@ -126,7 +126,7 @@ def link(
     Without EMAIL it makes the first owner, and only while there is no user.
     """
     from mainspring.operations.accounts import make_link, make_setup_link
-    from mainspring.wiring import open_locksmith
+    from mainspring.wiring.desk import open_locksmith
 
     if email is not None:
         wanted = email

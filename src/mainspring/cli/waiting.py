@@ -10,7 +10,7 @@ ALIVE_WITHIN_MS = 30_000  # three heartbeats of a scheduler
 
 async def live_schedulers(stores: "Stores") -> list["WorkerRow"]:
     """Schedulers with a recent sign of life, without those of this machine whose process has ended since."""
-    from mainspring.wiring import is_gone
+    from mainspring.wiring.clock import is_gone
 
     rows = await stores.upkeep.workers(ALIVE_WITHIN_MS)
     return [row for row in rows if row.kind == "scheduler" and not is_gone(row.id)]

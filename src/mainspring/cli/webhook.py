@@ -37,7 +37,8 @@ def add(
 ) -> None:
     """Send events to a URL from now on, and show the secret they are signed with, once."""
     from mainspring.operations.webhooks import WebhookDraft, add_webhook
-    from mainspring.wiring import judge_host, new_signing_secret
+    from mainspring.wiring.desk import new_signing_secret
+    from mainspring.wiring.outside import judge_host
 
     secret = new_signing_secret()
     draft = WebhookDraft(url, name, tuple(types or ()), description, secret=secret)
@@ -106,7 +107,7 @@ def edit(
     from msgspec.structs import replace
 
     from mainspring.operations.webhooks import edit_webhook
-    from mainspring.wiring import new_signing_secret
+    from mainspring.wiring.desk import new_signing_secret
 
     given: dict[str, object] = {"url": url, "name": rename, "description": description, "enabled": enabled}
     given["types"] = None if types is None else tuple(types)
@@ -136,7 +137,7 @@ def delete(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
 def send_test(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
     """Send a test message now, from here, and tell how it went."""
     from mainspring.operations.webhooks import test_webhook
-    from mainspring.wiring import open_caller
+    from mainspring.wiring.outside import open_caller
 
     settings = current_settings()
 

@@ -33,7 +33,7 @@ from mainspring.ports import FinishReport, Stores
 from mainspring.simulation.loop import SimulatedLoop
 from mainspring.simulation.scenario import Scenario, Target, milliseconds
 from mainspring.simulation.trace import Trace, read_trace
-from mainspring.wiring import open_stores
+from mainspring.wiring.stores import open_stores
 from mainspring.workers.planner import Planner
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
 

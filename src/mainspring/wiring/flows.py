@@ -1,4 +1,4 @@
-"""Where the wires of workflows meet: a part of `wiring`, which would be too long with it."""
+"""The workers of workflows."""
 
 from mainspring.observe import Metrics
 from mainspring.operations.endpoints import Desk

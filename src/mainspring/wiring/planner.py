@@ -1,11 +1,12 @@
-"""Where the planner's wires meet: a planner as a process of its own, and the language model that is configured."""
+"""A planner as a process of its own, and the language model that is configured."""
 
 from collections.abc import Callable
 
 from mainspring.operations.endpoints import Desk
 from mainspring.planner_ports import LanguageModel
 from mainspring.settings import Settings
-from mainspring.wiring import open_desk, worker_name
+from mainspring.wiring.clock import worker_name
+from mainspring.wiring.desk import open_desk
 from mainspring.workers.analyst import Analyst, AnalystOptions
 
 

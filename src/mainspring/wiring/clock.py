@@ -1,0 +1,47 @@
+"""The real clock, real ids, and the names of workers."""
+
+import os
+import socket
+from datetime import UTC, datetime
+from itertools import count
+from random import Random
+from secrets import token_hex
+
+from mainspring.domain.instant import to_us
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+class TimeOrderedIds:
+    """Millisecond of the store's clock, a counter, 64 random bits: sorts by time, and within a process by order.
+
+    An id is no secret, so the bits need not come from the system each time: that would let go of the interpreter.
+    """
+
+    def __init__(self) -> None:
+        self._random = Random()
+        self._count = count(self._random.getrandbits(12))
+
+    def new(self, prefix: str, now: datetime) -> str:
+        return f"{prefix}_{to_us(now) // 1000:012x}{next(self._count) & 0xFFFF:04x}{self._random.getrandbits(64):016x}"
+
+
+def worker_name() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}-{token_hex(3)}"
+
+
+def is_gone(worker: str) -> bool:
+    """Whether a worker of this machine has ended, although its last sign of life is recent."""
+    host, pid, _ = worker.rsplit("-", 2) if worker.count("-") >= 2 else ("", "", "")
+    if host != socket.gethostname() or not pid.isdigit():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:  # it lives, as another user
+        pass
+    return False

@@ -1,0 +1,71 @@
+"""The doors of one process: the web server with the API, the UI and MCP, and MCP on standard input and output."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from mainspring.domain.access import Principal, Scope
+from mainspring.operations.endpoints import Desk
+from mainspring.settings import Settings
+from mainspring.wiring.desk import open_desk, open_locksmith
+from mainspring.wiring.outside import open_caller, open_issuer
+from mainspring.wiring.workers import Notices, Running
+
+if TYPE_CHECKING:
+    from mainspring.workers.supervisor import Worker
+
+
+@contextmanager
+def open_web(
+    settings: Settings, running: Running, notices: Notices, on_ready: Callable[[str], None]
+) -> Iterator[list["Worker"]]:
+    """The web server of one process, bound to its port, and what lives with it: ready to be supervised as workers."""
+    from starlette.routing import Route
+
+    from mainspring.api.access import admit
+    from mainspring.api.app import make_app
+    from mainspring.api.context import Context
+    from mainspring.api.server import WebServer
+    from mainspring.configuration.watcher import watch
+    from mainspring.mcp.transports import WebDoor
+
+    def desk(tenant_id: str, actor: str) -> Desk:
+        return replace(running.desk, tenant_id=tenant_id, actor=actor)
+
+    checks = {"database": running.check_database}
+    watchers = watch(replace(running.desk, actor="config_dir"), settings.config_dir, prune=settings.config_prune)
+    context = Context(
+        running.stores,
+        desk,
+        running.caller,
+        settings,
+        running.metrics.registry(),
+        checks,
+        notices.feed,
+        notices.messengers,
+        open_locksmith(),
+        {"config_dir": each.check for each in watchers},  # noqa: B035  # one, or none
+        open_issuer(settings),
+    )
+    app = make_app(context)
+    assistants = WebDoor(admit, desk, running.caller)
+    app.router.routes.insert(0, Route("/mcp", assistants))
+    web = WebServer(app, settings.host, settings.port, on_ready, notices.feed.stop, settings.trusted_proxies)
+    try:
+        yield [web, assistants, *watchers]
+    finally:
+        web.close()
+
+
+async def serve_assistant(settings: Settings, scopes: frozenset[Scope]) -> None:
+    """The MCP server on standard input and output, for whoever started this process."""
+    from mainspring.mcp.transports import serve_stdio
+
+    async with open_desk(settings, actor="mcp") as desk:
+        caller = open_caller(settings, desk.vault)
+        try:
+            await serve_stdio(Principal(desk.tenant_id, desk.actor, scopes), lambda _, __: desk, caller)
+        finally:
+            await caller.aclose()

@@ -1,0 +1,134 @@
+"""The workers of one process."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from mainspring.domain.errors import StoreUnavailable
+from mainspring.operations.endpoints import Desk
+from mainspring.ports import Stores
+from mainspring.settings import Settings
+from mainspring.wiring.clock import worker_name
+from mainspring.wiring.desk import open_desk
+from mainspring.wiring.outside import open_caller, open_messengers
+
+if TYPE_CHECKING:
+    from mainspring.domain.subscription import ChannelKind
+    from mainspring.feed import Feed
+    from mainspring.mailroom import Messenger
+    from mainspring.observe import Metrics
+    from mainspring.outbound.http import HttpCaller
+    from mainspring.workers.notifier import Notifier
+    from mainspring.workers.supervisor import Worker
+
+READY_S = 3  # whoever asks whether we are ready gives up after a few seconds
+
+
+class Running(Struct, frozen=True):
+    """The workers of one process and what its doors need to look at them."""
+
+    workers: tuple["Worker", ...]
+    desk: Desk
+    caller: "HttpCaller"
+    metrics: "Metrics"
+
+    @property
+    def stores(self) -> Stores:
+        return self.desk.stores
+
+    async def supervise(self, *others: "Worker") -> None:
+        """Work until a signal comes or a worker ends; drains before it returns."""
+        from mainspring.workers.supervisor import supervise
+
+        await supervise([*others, *self.workers])
+
+    async def check_database(self) -> str | None:
+        try:
+            async with asyncio.timeout(READY_S):
+                await self.stores.upkeep.ping()
+        except TimeoutError:
+            return f"the database did not answer within {READY_S} s"
+        except StoreUnavailable as fault:
+            return str(fault)
+        return None
+
+
+@asynccontextmanager
+async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
+    """The scheduler, the planner and the janitor of one process, ready to be supervised."""
+    from mainspring.observe import Metrics
+    from mainspring.wiring.flows import open_flows
+    from mainspring.wiring.planner import open_analysts
+    from mainspring.workers.janitor import Janitor, JanitorOptions
+    from mainspring.workers.planner import Planner
+    from mainspring.workers.scheduler import Scheduler, SchedulerOptions
+
+    async with open_desk(settings, actor="system") as desk:
+        stores, metrics = desk.stores, Metrics()
+        caller = open_caller(settings, desk.vault)
+        options = SchedulerOptions(
+            worker=worker_name(),
+            places=settings.concurrency,
+            per_tenant=settings.concurrency_per_tenant,
+            per_host=settings.concurrency_per_host,
+            lease_margin_ms=int(settings.lease_margin.total_seconds() * 1000),
+            grace_s=settings.shutdown_grace.total_seconds(),
+        )
+        upkeep = JanitorOptions(
+            settings.zombie_after,
+            settings.late_after,
+            settings.keep_runs,
+            settings.keep_bodies,
+            settings.keep_events,
+            settings.keep_runs_per_endpoint,
+        )
+        scheduler = Scheduler(stores.schedule, caller, options, metrics)
+        flows = open_flows(settings, desk, caller, metrics, worker_name())
+        try:
+            janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics)
+            planner = Planner(stores.planner, metrics, options.worker)
+            analysts = open_analysts(settings, desk)
+            yield Running((scheduler, planner, *analysts, janitor, *flows), desk, caller, metrics)
+        finally:
+            await caller.aclose()
+
+
+class Notices(Struct, frozen=True):
+    """What tells others: the feed and the notifier of one process, and how messages leave it."""
+
+    feed: "Feed"
+    notifier: "Notifier"
+    messengers: "dict[ChannelKind, Messenger]"
+
+
+@asynccontextmanager
+async def open_notices(settings: Settings, desk: Desk, metrics: "Metrics") -> AsyncIterator[Notices]:
+    """The notifier with a caller of its own: a receiver that hangs takes no place from an endpoint's run."""
+    from mainspring.feed import Feed
+    from mainspring.workers.alerter import Alerter
+    from mainspring.workers.courier import Courier
+    from mainspring.workers.notifier import Notifier, NotifierOptions
+
+    caller, messengers, stores = open_caller(settings, desk.vault), open_messengers(settings), desk.stores
+    feed = Feed(stores.runs)
+    late_ms = int(settings.late_after.total_seconds() * 1000)
+    courier = Courier(stores.endpoints, caller, messengers, desk.vault, desk.ids)
+    alerter = Alerter(stores, desk.ids, late_ms, settings.public_url)
+    options = NotifierOptions(worker_name(), keep=settings.keep_events)
+    try:
+        yield Notices(feed, Notifier(stores, feed, courier, alerter, options, metrics), messengers)
+    finally:
+        await caller.aclose()
+
+
+async def run_notifier(settings: Settings, on_ready: Callable[[], None]) -> None:
+    """A notifier alone, as a process of its own, until a signal comes."""
+    from mainspring.observe import Metrics
+    from mainspring.workers.supervisor import supervise
+
+    async with open_desk(settings, actor="notifier") as desk, open_notices(settings, desk, Metrics()) as notices:
+        on_ready()
+        await supervise([notices.feed, notices.notifier])
