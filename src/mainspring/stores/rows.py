@@ -51,7 +51,7 @@ STATE_IN_SQL = """CASE WHEN archived_at IS NOT NULL THEN 'archived' WHEN parked_
     WHEN deferred_until > :now THEN 'deferred' ELSE 'active' END"""
 RESULT_COLUMNS = (
     "id", "tenant_id", "status", "finished_at", "duration_ms", "status_code", "error_code", "error", "detail",
-    "started_at", "body", "body_type", "body_truncated", "body_seen",
+    "started_at", "body_type", "body_truncated", "body_seen", "body",
 )  # fmt: skip
 EVENT_COLUMNS = ("tenant_id", "at", "events")
 
@@ -164,8 +164,8 @@ def result_values(claim: Claim, status: RunStatus, finished: Finished, t: Codec)
 
 def body_values(body: Body | None) -> tuple[object, ...]:
     if body is None:
-        return (None, "", False, 0)
-    return (body.data, clean_text(body.content_type, 200), body.truncated, body.bytes_seen)
+        return ("", False, 0, None)
+    return (clean_text(body.content_type, 200), body.truncated, body.bytes_seen, body.data)
 
 
 def event_rows(events: Sequence[Event], t: Codec = as_it_is) -> list[tuple[object, ...]]:

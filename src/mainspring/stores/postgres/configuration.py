@@ -6,10 +6,10 @@ import asyncpg
 
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.ports import Changeset
-from mainspring.stores.postgres.database import Database, Session, columns
+from mainspring.stores.postgres.database import Database, Session, as_json
 from mainspring.stores.postgres.endpoints import add_events, put_job
 from mainspring.stores.postgres.schedule import lock
-from mainspring.stores.rows import STATE_COLUMNS, config_values, endpoint_from, job_from, job_values, state_values
+from mainspring.stores.rows import config_values, endpoint_from, job_from, job_values, state_values
 
 
 class PostgresConfiguration:
@@ -54,7 +54,7 @@ class PostgresConfiguration:
                 states.append((new.host, *state_values(new), old.id))
         await session.run_many("write_config", configs)
         await session.run_many("write_host", [(row[0], row[-1]) for row in states])
-        await session.run("write_states", *columns([row[1:] for row in states], len(STATE_COLUMNS) + 1))
+        await session.run("write_states", as_json([row[1:] for row in states]))
         added = changeset.new_endpoints
         await session.run_many("add_endpoint", [config_values(each) for each in added])
         await session.run_many("add_schedule", [(e.id, e.tenant_id, e.host, *state_values(e)) for e in added])

@@ -11,11 +11,9 @@ from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
 from mainspring.ports import ORIGIN, EndpointFilter, Join, as_it_is
 from mainspring.stores.people import AUDIT_COLUMNS, audited_by_tenant, digests, head_from, struct_values
-from mainspring.stores.postgres.database import Database, Session, columns
+from mainspring.stores.postgres.database import Database, Session, as_json, columns
 from mainspring.stores.postgres.schedule import lock, tenants
 from mainspring.stores.rows import (
-    EVENT_COLUMNS,
-    STATE_COLUMNS,
     config_values,
     endpoint_from,
     event_rows,
@@ -72,7 +70,7 @@ class PostgresEndpoints:
                 if change.endpoint != old:
                     states.append((*state_values(change.endpoint), old.id))
             if states:
-                await session.run("write_states", *columns(states, len(STATE_COLUMNS) + 1))
+                await session.run("write_states", as_json(states))
             after = [change.endpoint for change in changes]
             await add_events(session, [event for change in changes for event in change.events], endpoints, after)
             await self._db.notify(session)
@@ -140,7 +138,7 @@ async def add_events(
     session: Session, events: Sequence[Event], before: Sequence[Endpoint] = (), after: Sequence[Endpoint] = ()
 ) -> None:
     """Tell what happened, and put into the audit trail what belongs there; `before` and `after` are what it changed."""
-    await session.run("add_events", *columns(event_rows(events), len(EVENT_COLUMNS)))
+    await session.run("add_events", as_json(event_rows(events)))
     for tenant_id, audited in audited_by_tenant(events):
         await session.run("add_audit_head", tenant_id, FIRST_SEAL)
         head = head_from(await session.rows("lock_audit_head", tenant_id))

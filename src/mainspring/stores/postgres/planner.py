@@ -20,10 +20,10 @@ from mainspring.stores.firings import (
     rule_values,
     stored_rule,
 )
-from mainspring.stores.postgres.database import Database, Session, columns
+from mainspring.stores.postgres.database import Database, Session, as_json, columns
 from mainspring.stores.postgres.endpoints import add_events
 from mainspring.stores.postgres.schedule import lock
-from mainspring.stores.rows import STATE_COLUMNS, endpoint_from, id_floor, state_values, stored_events
+from mainspring.stores.rows import endpoint_from, id_floor, state_values, stored_events
 
 POLL_S = 0.25  # a notification for every finished run would cost each of them a lock at commit
 
@@ -87,7 +87,7 @@ class PostgresPlanner:
                 changed, events = apply_firings(locked, decisions, now, self._cron)
                 states = [(*state_values(endpoint), endpoint.id) for endpoint in changed]
                 if states:
-                    await session.run("write_states", *columns(states, len(STATE_COLUMNS) + 1))
+                    await session.run("write_states", as_json(states))
                     await self._db.notify(session)
             if decisions.states:
                 rows = [(*key, state.streak, state.fired_at, state.fault) for key, state in decisions.states.items()]

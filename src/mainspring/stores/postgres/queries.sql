@@ -65,7 +65,7 @@ WHERE run.tenant_id = lost.tenant_id AND run.id = lost.id AND run.status = 'runn
 WITH leased AS (
     UPDATE schedule SET revision = revision + 1, claim_epoch = claim_epoch + 1, claimed_by = :worker,
         {{lease_assignments}}
-    FROM unnest({{lease_arrays}}, :ids::text[]) AS new ({{lease_columns}}, id) WHERE schedule.id = new.id
+    FROM {{lease_rows}} WHERE schedule.id = new.id
     RETURNING schedule.*
 ), opened AS (
     INSERT INTO run (id, tenant_id, endpoint_id, slot_at, attempt, trigger, source, status, started_at, claim_epoch,
@@ -77,23 +77,23 @@ WITH leased AS (
     SELECT tenant_id, :month, :worker, runs FROM unnest(:used_tenants::text[], :used_runs::bigint[]) AS new (tenant_id, runs)
     ON CONFLICT (tenant_id, month, worker) DO UPDATE SET runs = usage.runs + excluded.runs
 )
-INSERT INTO event ({{event_columns}}) SELECT * FROM unnest({{event_arrays}});
+INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}};
 
 -- name: add_runs
 -- Runs that an ordinary claim does not make: missed slots, slots taken over.
-INSERT INTO run ({{run_columns}}) SELECT * FROM unnest({{run_arrays}});
+INSERT INTO run ({{run_columns}}) SELECT * FROM {{run_rows}};
 
 -- name: write_results
 -- Everything ordinary finishes change, in one statement. A result is written once, also where its run was given up.
 WITH settled AS (
     UPDATE schedule SET revision = revision + 1, {{outcome_assignments}}
-    FROM unnest({{outcome_arrays}}, :ids::text[]) AS new ({{outcome_columns}}, id) WHERE schedule.id = new.id
+    FROM {{outcome_rows}} WHERE schedule.id = new.id
 ), results AS (
-    UPDATE run SET {{result_assignments}} FROM unnest({{result_arrays}}) AS new ({{result_columns}})
+    UPDATE run SET {{result_assignments}} FROM {{result_rows}}
     WHERE run.tenant_id = new.tenant_id AND run.id = new.id
       AND (run.status IN ('running', 'abandoned', 'unknown') OR run.error_code = 'zombie')
 )
-INSERT INTO event ({{event_columns}}) SELECT * FROM unnest({{event_arrays}});
+INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}};
 
 -- name: superseded_runs
 -- Which of these runs are known to have come too late.
@@ -103,7 +103,7 @@ SELECT id FROM run WHERE endpoint_id = ANY (:endpoint_ids::text[]) AND id = ANY 
 -- name: write_states
 -- Whole states, where more changed than an ordinary claim or finish changes.
 UPDATE schedule SET revision = revision + 1, {{state_assignments}}
-FROM unnest({{state_arrays}}, :ids::text[]) AS new ({{state_columns}}, id) WHERE schedule.id = new.id;
+FROM {{state_rows}} WHERE schedule.id = new.id;
 
 -- name: notify
 -- Tell every listening process that a schedule moved, and to when.
@@ -167,7 +167,7 @@ INSERT INTO run ({{run_columns}}) VALUES ({{run_parameters}});
 
 -- name: add_body
 -- The body of a test run.
-UPDATE run SET body = :body, body_type = :body_type, body_truncated = :truncated, body_seen = :seen
+UPDATE run SET body_type = :body_type, body_truncated = :truncated, body_seen = :seen, body = :body
 WHERE tenant_id = :tenant_id AND id = :id;
 
 -- name: run
@@ -290,7 +290,7 @@ SELECT body, body_type, body_truncated, body_seen FROM run WHERE tenant_id = :te
 
 -- name: add_events
 -- Events on their own.
-INSERT INTO event ({{event_columns}}) SELECT * FROM unnest({{event_arrays}});
+INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}};
 
 -- name: events_after
 -- Events in commit order, of one tenant or of all, up to the oldest transaction that is still running.

@@ -16,17 +16,8 @@ from mainspring.domain.settling import Finished
 from mainspring.ports import Caps, ClaimBatch, FinishReport, Ids
 from mainspring.stores.batches import Batch, admit_all, expire_all, month_of, release_all, settle_all
 from mainspring.stores.cache import EndpointCache
-from mainspring.stores.postgres.database import Database, Session, columns
-from mainspring.stores.rows import (
-    EVENT_COLUMNS,
-    LEASE_COLUMNS,
-    OUTCOME_COLUMNS,
-    RESULT_COLUMNS,
-    RUN_COLUMNS,
-    STATE_COLUMNS,
-    as_it_is,
-    endpoint_from,
-)
+from mainspring.stores.postgres.database import Database, Session, as_json, columns
+from mainspring.stores.rows import as_it_is, endpoint_from
 
 CLAIM_LOCK = 0x6D61696E737063  # "mainspc"
 CLAIM_LOCK_TRIES = 20
@@ -79,9 +70,10 @@ class PostgresSchedule:
             await _write_states(session, rows)
             await session.run(
                 "write_results",
-                *columns(rows.outcomes, len(OUTCOME_COLUMNS) + 1),
-                *columns(rows.results, len(RESULT_COLUMNS)),
-                *columns(rows.event_rows(), len(EVENT_COLUMNS)),
+                as_json(rows.outcomes),
+                as_json([row[:-1] for row in rows.results]),
+                [row[-1] for row in rows.results],
+                as_json(rows.event_rows()),
             )
             if report.next_due_at is not None and report.next_due_at < now + NOTICE:
                 await self._db.notify(session, report.next_due_at)
@@ -105,7 +97,7 @@ class PostgresSchedule:
                 rows = expire_all(await self._endpoints(session, revisions), now, self._cron)
                 await _close(session, rows, now)
                 await _write_states(session, rows)
-                await session.run("add_events", *columns(rows.event_rows(), len(EVENT_COLUMNS)))
+                await session.run("add_events", as_json(rows.event_rows()))
                 await self._db.notify(session)
         return len(revisions)
 
@@ -163,16 +155,16 @@ class PostgresSchedule:
         await _close(session, rows, now)
         await _write_states(session, rows)
         if rows.runs:
-            await session.run("add_runs", *columns(rows.runs, len(RUN_COLUMNS)))
+            await session.run("add_runs", as_json(rows.runs))
         await session.run(
             "write_claims",
             worker,
-            *columns(rows.leases, len(LEASE_COLUMNS) + 1),
+            as_json(rows.leases),
             now,
             month_of(now),
             list(started),
             list(started.values()),
-            *columns(rows.event_rows(), len(EVENT_COLUMNS)),
+            as_json(rows.event_rows()),
         )
 
     async def _endpoints(self, session: Session, revisions: dict[str, int]) -> list[Endpoint]:
@@ -200,7 +192,7 @@ def _revisions(rows: Sequence[Sequence[object]]) -> dict[str, int]:
 
 async def _write_states(session: Session, rows: Batch) -> None:
     if rows.states:
-        await session.run("write_states", *columns(rows.states, len(STATE_COLUMNS) + 1))
+        await session.run("write_states", as_json(rows.states))
 
 
 async def _close(session: Session, batch: Batch, now: datetime) -> None:

@@ -90,7 +90,7 @@ QUERIES = load_queries(
         "state": STATE_IN_SQL,
         "run_columns": ", ".join(RUN_COLUMNS),
         "run_parameters": _parameters(RUN_COLUMNS),
-        "result_assignments": _from_new(RESULT_COLUMNS[2:]).replace("new.body,", "unhex(new.body),"),
+        "result_assignments": f"{_from_new(RESULT_COLUMNS[2:-1])}, body = unhex(new.body)",
         "event_columns": ", ".join(EVENT_COLUMNS),
         "event_parameters": _parameters(EVENT_COLUMNS),
         "job_columns": ", ".join(JOB_COLUMNS),

@@ -133,7 +133,7 @@ WHERE run.tenant_id = new.tenant_id AND run.id = new.id
 
 -- name: add_body
 -- The body of a run, where it does not come with its result.
-UPDATE run SET body = :body, body_type = :body_type, body_truncated = :truncated, body_seen = :seen
+UPDATE run SET body_type = :body_type, body_truncated = :truncated, body_seen = :seen, body = :body
 WHERE tenant_id = :tenant_id AND id = :id;
 
 -- name: run

@@ -20,7 +20,7 @@ from mainspring.stores.sqlite.database import Connection, Database, instant, mic
 
 POLL_S = 0.1  # how often to look whether another process committed; a look costs some microseconds
 BODY_IN_JSON_MAX = 4_096
-_BODY = RESULT_COLUMNS.index("body")
+_ABOUT_BODY = RESULT_COLUMNS.index("body_type")
 _INSTANTS = [
     index
     for index, column in enumerate(ENDPOINT_COLUMNS)
@@ -196,11 +196,11 @@ def _write_results(db: Connection, results: Sequence[tuple[object, ...]]) -> Non
     rows = []
     long_bodies = []
     for row in results:
-        body = row[_BODY]
+        *result, body = row
         if isinstance(body, bytes) and len(body) > BODY_IN_JSON_MAX:
-            long_bodies.append((body, *row[_BODY + 1 :], row[1], row[0]))
+            long_bodies.append((*result[_ABOUT_BODY:], body, row[1], row[0]))
             body = None
-        rows.append((*row[:_BODY], body.hex() if isinstance(body, bytes) else None, *row[_BODY + 1 :]))
+        rows.append((*result, body.hex() if isinstance(body, bytes) else None))
     db.later("write_results", encoded(rows))
     for long_body in long_bodies:
         db.later("add_body", *long_body)
