@@ -64,7 +64,7 @@ class TickStore(Protocol):
     async def sweep(self, lead: Lead, before: datetime, limit: int) -> tuple[str, ...]:
         """Ids of at most `limit` executions that ended before `before`; the ticker removes them in a tick."""
 
-    async def remove(self, lead: Lead, ids: Sequence[str], head: TickHead, wall: datetime) -> Lead | None:
+    async def remove(self, lead: Lead, ids: Sequence[str], head: TickHead, wall: datetime, ttl_ms: int) -> Lead | None:
         """Remove executions with their logs; the tick head that tells of it is written in the same transaction."""
 
     async def add_checkpoint(self, checkpoint: "Checkpoint") -> None: ...

@@ -9,7 +9,7 @@ import msgspec
 from mainspring.domain.instant import from_us, to_us
 from mainspring.workflow.audit import Anchor, TickHead
 from mainspring.workflow.model import Arrival, Entry, Kind, LogicalClock, State, Workflow
-from mainspring.workflow.ticking import Moved, Ready
+from mainspring.workflow.ticking import Moved, Ready, due_tick
 from mainspring.workflow_ports import Checkpoint, Execution, Intent, Lead, Published, Sending
 
 Row = Sequence[object]
@@ -20,6 +20,7 @@ _WORKFLOW = msgspec.json.Decoder(Workflow)
 _DATA = msgspec.json.Decoder(dict[str, object])
 _HEADS = msgspec.json.Decoder(tuple[tuple[str, int, str], ...])
 _encode = msgspec.json.Encoder().encode
+_bytes = bytes.fromhex  # hashes lie in the log as bytes
 
 
 def text_of(value: object) -> str:
@@ -53,19 +54,34 @@ def execution_from(row: Row) -> Execution:
 def moved_rows(moved: Iterable[Moved], wall_us: int) -> list[Row]:
     return [
         (
-            each.state.status.value, each.state.step, each.state.ready_tick, each.state.number, each.state.head,
-            each.state.outcome, each.state.error, wall_us, text_of(each.state), each.state.id,
+            state.status.value, state.step, state.ready_tick, state.number, state.head, state.outcome, state.error,
+            text_of(state), wall_us if state.is_over else None, state.id,
         )
-        for each in moved
+        for state in (each.state for each in moved)
     ]  # fmt: skip
+
+
+def left_rows(moved: Iterable[Moved], partition: int) -> list[Row]:
+    """The places in the queue that executions give up."""
+    return [
+        (partition, each.was_ready_tick, each.state.id)
+        for each in moved
+        if each.was_ready_tick is not None and each.was_ready_tick != each.state.ready_tick
+    ]
+
+
+def joined_rows(moved: Iterable[Moved], partition: int) -> list[Row]:
+    """The places in the queue that executions take."""
+    ticks = ((each.state.id, each.state.ready_tick, each.was_ready_tick) for each in moved)
+    return [(partition, tick, execution_id) for execution_id, tick, old in ticks if tick is not None and tick != old]
 
 
 def entry_rows(moved: Iterable[Moved]) -> list[Row]:
     return [
         (
-            entry.execution_id, entry.number, entry.tick, entry.step, entry.action, entry.input_hash, entry.output_hash,
-            entry.context, entry.previous, entry.hash, (entry.input or b"null").decode(),
-            (entry.output or b"null").decode(),
+            entry.execution_id, entry.number, entry.tick, entry.step, entry.action, _bytes(entry.input_hash),
+            _bytes(entry.output_hash), _bytes(entry.context), _bytes(entry.previous), _bytes(entry.hash),
+            (entry.input or b"null").decode(), (entry.output or b"null").decode(),
         )
         for each in moved
         for entry in each.entries
@@ -75,7 +91,8 @@ def entry_rows(moved: Iterable[Moved]) -> list[Row]:
 def entry_from(row: Row) -> Entry:
     given, came = row[10], row[11]
     return Entry(  # type: ignore[call-arg]  # columns
-        *row[:10],  # type: ignore[arg-type]  # columns
+        *row[:5],  # type: ignore[arg-type]  # columns
+        *(cast(bytes, each).hex() for each in row[5:10]),
         None if given is None else str(given).encode(),
         None if came is None else str(came).encode(),
     )
@@ -108,6 +125,14 @@ def lead_from(partition: int, row: Row) -> Lead:
 
 def clock_of(lead: Lead, tick: int) -> LogicalClock:
     return LogicalClock(tick, lead.zero, lead.resolution_ms)
+
+
+def tick_from_outlook(lead: Lead, wall: datetime, outlook: Row) -> tuple[int | None, int | None]:
+    """Which tick is due, and which is next, from the earliest tick in the queue and the oldest arrival."""
+    ready_tick, arrived_us = cast("tuple[int | None, int | None]", tuple(outlook))
+    clock = clock_of(lead, 0)
+    first_arrival = None if arrived_us is None else clock.reading(from_us(arrived_us))
+    return due_tick(lead.tick, clock.reading(wall), ready_tick, first_arrival)
 
 
 def ready_of(ids: Sequence[str], states: Iterable[Row], arrivals: Iterable[Row]) -> tuple[Ready, ...]:

@@ -60,18 +60,15 @@ UPDATE workflow_partition SET tick = :tick, sequence = :sequence, head = :head, 
     arrivals = arrivals + :arrivals
 WHERE partition = :partition;
 
--- name: first_ready
--- The earliest tick at which an execution wants to be looked at.
-SELECT ready_tick FROM execution WHERE partition = :partition AND ready_tick IS NOT NULL ORDER BY ready_tick LIMIT 1;
-
--- name: first_arrival
--- When the oldest arrival came that was not taken yet.
-SELECT arrived_us FROM execution_arrival WHERE partition = :partition AND number IS NULL ORDER BY arrived_us LIMIT 1;
+-- name: tick_outlook
+-- The earliest tick at which an execution wants to be looked at, and when the oldest arrival came that was not taken yet.
+SELECT (SELECT tick FROM execution_ready WHERE partition = :partition ORDER BY tick LIMIT 1),
+    (SELECT arrived_us FROM execution_arrival WHERE partition = :partition AND number IS NULL ORDER BY arrived_us LIMIT 1);
 
 -- name: ready_by_time
 -- Executions whose tick has come.
-SELECT ready_tick, id FROM execution WHERE partition = :partition AND ready_tick <= :tick
-ORDER BY ready_tick, id LIMIT :limit;
+SELECT tick, execution_id FROM execution_ready WHERE partition = :partition AND tick <= :tick
+ORDER BY tick, execution_id LIMIT :limit;
 
 -- name: ready_by_arrival
 -- Executions for which something came before this tick, by the tick in which they may first take it.
@@ -86,9 +83,9 @@ VALUES (:partition, :sequence, :tick, :heads, :previous, :hash, :epoch, :wall_us
 
 -- name: ended_executions
 -- Executions that ended long ago and have nothing left to take.
-SELECT id FROM execution WHERE partition = :partition AND status IN ('completed', 'cancelled') AND moved_us < :before_us
+SELECT id FROM execution WHERE partition = :partition AND ended_us < :before_us
   AND NOT EXISTS (SELECT 1 FROM execution_arrival WHERE execution_id = execution.id AND number IS NULL)
-ORDER BY moved_us LIMIT :limit;
+ORDER BY ended_us LIMIT :limit;
 
 -- name: delete_execution
 -- An execution whose time is over.

@@ -120,7 +120,7 @@ class Ticker:
             if ids and tick > lead.tick:
                 gone = [(each, -1, "") for each in ids]
                 head = seal_tick(lead.partition, lead.sequence + 1, tick, gone, lead.head, lead.epoch)
-                self._lead_on(lead, await self._stores.ticks.remove(lead, ids, head, now))
+                self._lead_on(lead, await self._stores.ticks.remove(lead, ids, head, now, self._options.lock_ttl_ms))
                 removed += len(ids)
         return removed
 
@@ -167,6 +167,8 @@ class Ticker:
                 return turns
             lead = current
             turns += len(load.ready)
+            if LogicalClock(0, lead.zero, lead.resolution_ms).reading(load.wall) <= load.tick:
+                break  # the clock has shown no later one
         await self._renew(lead)
         await self._sign(lead)
         return turns

@@ -32,6 +32,7 @@ class Moved(Struct, frozen=True):
     effects: tuple[Effect, ...]
     withdrawn: tuple[str, ...]
     taken: tuple[str, ...]  # ids of the arrivals it took
+    was_ready_tick: int | None  # when it had wanted to be looked at, before this
 
 
 class Ticked(Struct, frozen=True):
@@ -89,7 +90,9 @@ def run_tick(
         entries = seal(state.id, state.salt, state.number, state.head, done.drafts)
         after = replace(done.state, head=entries[-1].hash) if entries else done.state
         taken = tuple(arrival.id for arrival in each.arrivals)
-        moved.append(Moved(each.tenant_id, after, tuple(entries), done.effects, done.withdrawn, taken))
+        moved.append(
+            Moved(each.tenant_id, after, tuple(entries), done.effects, done.withdrawn, taken, state.ready_tick)
+        )
     heads = [(each.state.id, each.state.number, each.state.head) for each in moved]
     return Ticked(tuple(moved), seal_tick(partition, sequence, clock.tick, heads, head, epoch))
 

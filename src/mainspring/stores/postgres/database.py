@@ -181,6 +181,10 @@ class Session:
         """Execute once for each row, without waiting for the answers in between."""
         await self._connection.executemany(QUERIES[query], rows)
 
+    async def copy(self, table: str, rows: Sequence[Sequence[object]]) -> None:
+        """Add rows that have every column of the table, in its order: a third of what arrays cost."""
+        await self._connection.copy_records_to_table(table, records=rows)
+
     async def script(self, sql: str, timeout_s: float | None = None) -> None:
         await self._connection.execute(sql, timeout=timeout_s)
 

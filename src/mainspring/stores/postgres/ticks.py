@@ -6,7 +6,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from mainspring.domain.event import Event
-from mainspring.domain.instant import from_us, to_us
+from mainspring.domain.instant import to_us
 from mainspring.failpoints import is_on
 from mainspring.stores.flows import (
     arrival_values,
@@ -20,15 +20,16 @@ from mainspring.stores.flows import (
     moved_rows,
     ready_of,
     taken_rows,
+    tick_from_outlook,
     tick_values,
 )
 from mainspring.stores.postgres.database import Database, Session, columns
 from mainspring.stores.postgres.endpoints import add_events
 from mainspring.workflow.audit import TickHead
-from mainspring.workflow.ticking import Ticked, due_tick, pick
+from mainspring.workflow.ticking import Ticked, pick
 from mainspring.workflow_ports import Checkpoint, EffectAnswer, Intent, Lead, Sending, TickLoad
 
-MOVED_WIDTH, ENTRY_WIDTH, EFFECT_WIDTH, TAKEN_WIDTH = 10, 12, 13, 4
+MOVED_WIDTH, EFFECT_WIDTH, TAKEN_WIDTH = 10, 13, 4
 
 
 class PostgresTicks:
@@ -43,21 +44,19 @@ class PostgresTicks:
             return lead_from(partition, (await session.rows("partition", partition))[0])
 
     async def load_tick(self, lead: Lead, limit: int) -> TickLoad:
-        async with self._db.transaction() as session:
+        async with self._db.statement() as session:  # nobody but the lead changes what it reads
             wall = await self._db.now_in(session)
-            clock = clock_of(lead, 0)
-            arrived_us = await session.value("first_arrival", lead.partition)
-            first_arrival = None if arrived_us is None else clock.reading(from_us(int(str(arrived_us))))
-            ready = await session.value("first_ready", lead.partition)
-            first_ready = None if ready is None else int(str(ready))
-            tick, next_tick = due_tick(lead.tick, clock.reading(wall), first_ready, first_arrival)
+            (outlook,) = await session.rows("tick_outlook", lead.partition)
+            tick, next_tick = tick_from_outlook(lead, wall, outlook)
             if tick is None:
                 return TickLoad(wall, next_tick=next_tick)
             before_us = to_us(clock_of(lead, tick).instant())
             step_us = lead.resolution_ms * 1000
             by_time = await session.rows("ready_by_time", lead.partition, tick, limit)
-            by_arrival = await session.rows(
-                "ready_by_arrival", to_us(lead.zero), step_us, lead.partition, before_us, limit
+            by_arrival = (
+                await session.rows("ready_by_arrival", to_us(lead.zero), step_us, lead.partition, before_us, limit)
+                if outlook[1] is not None
+                else []
             )
             ids = pick(by_time, by_arrival, limit)  # type: ignore[arg-type]  # columns
             states = await session.rows("ready_states", ids)
@@ -70,14 +69,13 @@ class PostgresTicks:
         moved, wall_us, head = ticked.moved, to_us(wall), ticked.head
         taken = sum(len(each.taken) for each in moved)
         async with self._db.transaction() as session:
-            after = await _move(self._db, session, lead, head, ttl_ms, taken)
+            after = await _move(session, lead, head, wall, ttl_ms, taken)
             if after is None:
                 return None
-            await session.run(
-                "write_tick",
-                *columns(moved_rows(moved, wall_us), MOVED_WIDTH),
-                *columns(entry_rows(moved), ENTRY_WIDTH),
-            )
+            was_ready = [each.was_ready_tick for each in moved]
+            rows = columns(moved_rows(moved, wall_us), MOVED_WIDTH)
+            await session.run("move_executions", *rows, was_ready, wall_us, lead.partition)
+            await session.copy("execution_entry", entry_rows(moved))
             if taken:
                 first = int(str(await session.value("partition_arrivals", lead.partition))) - taken
                 await session.run("take_arrivals", *columns(taken_rows(moved, first, head.tick), TAKEN_WIDTH))
@@ -86,7 +84,8 @@ class PostgresTicks:
             if withdrawn := [key for each in moved for key in each.withdrawn]:
                 await session.run("withdraw_effects", withdrawn)
             await session.run("add_tick", *tick_values(head, wall_us, lead.worker))
-            await add_events(session, events)
+            if events:
+                await add_events(session, events)
         return after
 
     async def renew(self, lead: Lead, ttl_ms: int) -> bool:
@@ -103,9 +102,9 @@ class PostgresTicks:
             rows = await session.rows("ended_executions", lead.partition, to_us(before), limit)
         return tuple(str(row[0]) for row in rows)
 
-    async def remove(self, lead: Lead, ids: Sequence[str], head: TickHead, wall: datetime) -> Lead | None:
+    async def remove(self, lead: Lead, ids: Sequence[str], head: TickHead, wall: datetime, ttl_ms: int) -> Lead | None:
         async with self._db.transaction() as session:
-            after = await _move(self._db, session, lead, head, 0, 0)
+            after = await _move(session, lead, head, wall, ttl_ms, 0)
             if after is not None:
                 for query in ("delete_execution", "delete_entries", "delete_arrivals", "delete_effects"):
                     for each in ids:
@@ -145,12 +144,9 @@ class PostgresEffects:
             return bool(await session.value("any_effect"))
 
 
-async def _move(
-    database: Database, session: Session, lead: Lead, head: TickHead, ttl_ms: int, taken: int
-) -> Lead | None:
+async def _move(session: Session, lead: Lead, head: TickHead, wall: datetime, ttl_ms: int, taken: int) -> Lead | None:
     """The compare-and-set of a tick: the lead that follows, or None where another writer was faster."""
-    until_us = later_us(await database.now_in(session), ttl_ms)
-    values = (head.tick, head.sequence, head.hash, until_us, taken, lead.partition)
+    values = (head.tick, head.sequence, head.hash, later_us(wall, ttl_ms), taken, lead.partition)
     if is_on("no_tick_fence"):
         won = await session.run("move_partition_unfenced", *values)
     else:

@@ -10,21 +10,25 @@ SELECT execution_id, id, kind, type, data, actor, occurred_at FROM execution_arr
 WHERE execution_id = ANY (:ids::text[]) AND number IS NULL AND arrived_us < :before_us
 ORDER BY arrived_us, id;
 
--- name: write_tick
--- Executions after their turns, their log entries, and what they want sent, in one statement.
-WITH moved AS (
+-- name: move_executions
+-- Executions after their turns, and their new places in the queue of those that are ready.
+WITH new AS (
+    SELECT * FROM unnest(:statuses::text[], :steps::text[], :ready_ticks::bigint[], :numbers::bigint[], :heads::text[],
+        :outcomes::text[], :errors::text[], :states::text[], :ended::bigint[], :ids::text[], :old_ticks::bigint[])
+        AS new (status, step, ready_tick, number, head, outcome, error, state, ended_us, id, old_tick)
+), moved AS (
     UPDATE execution SET status = new.status, step = new.step, ready_tick = new.ready_tick, number = new.number,
-        head = new.head, outcome = new.outcome, error = new.error, moved_us = new.moved_us, state = new.state
-    FROM unnest(:statuses::text[], :steps::text[], :ready_ticks::bigint[], :numbers::bigint[], :heads::text[],
-                :outcomes::text[], :errors::text[], :moved_us::bigint[], :states::text[], :ids::text[])
-        AS new (status, step, ready_tick, number, head, outcome, error, moved_us, state, id)
-    WHERE execution.id = new.id
+        head = new.head, outcome = new.outcome, error = new.error, moved_us = :moved_us::bigint, state = new.state,
+        ended_us = new.ended_us
+    FROM new WHERE execution.id = new.id
+), gone AS (
+    DELETE FROM execution_ready USING new
+    WHERE execution_ready.partition = :partition::bigint AND execution_ready.tick = new.old_tick
+      AND execution_ready.execution_id = new.id AND new.old_tick IS DISTINCT FROM new.ready_tick
 )
-INSERT INTO execution_entry (execution_id, number, tick, step, action, input_hash, output_hash, context, previous, hash,
-    input, output)
-SELECT * FROM unnest(:entry_ids::text[], :entry_numbers::bigint[], :entry_ticks::bigint[], :entry_steps::text[],
-    :entry_actions::text[], :entry_inputs::text[], :entry_outputs::text[], :entry_contexts::text[],
-    :entry_previous::text[], :entry_hashes::text[], :entry_given::text[], :entry_came::text[]);
+INSERT INTO execution_ready (partition, tick, execution_id)
+SELECT :partition::bigint, ready_tick, id FROM new
+WHERE ready_tick IS NOT NULL AND ready_tick IS DISTINCT FROM old_tick;
 
 -- name: take_arrivals
 -- Arrivals get their numbers, which never change again.

@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mainspring.domain.event import Event
-from mainspring.domain.instant import from_us, to_us
+from mainspring.domain.instant import to_us
 from mainspring.failpoints import is_on
 from mainspring.stores.flows import (
     arrival_values,
@@ -16,17 +16,20 @@ from mainspring.stores.flows import (
     effect_rows,
     entry_rows,
     intent_from,
+    joined_rows,
     later_us,
     lead_from,
+    left_rows,
     moved_rows,
     ready_of,
     taken_rows,
+    tick_from_outlook,
     tick_values,
 )
 from mainspring.stores.sqlite.database import Connection, Database
 from mainspring.stores.sqlite.endpoints import add_events
 from mainspring.workflow.audit import TickHead
-from mainspring.workflow.ticking import Ticked, due_tick, pick
+from mainspring.workflow.ticking import Ticked, pick
 from mainspring.workflow_ports import Checkpoint, EffectAnswer, Intent, Lead, Sending, TickLoad
 
 
@@ -46,12 +49,8 @@ class SqliteTicks:
     async def load_tick(self, lead: Lead, limit: int) -> TickLoad:
         def work(db: Connection) -> TickLoad:
             wall = self._db.clock.now()
-            clock = clock_of(lead, 0)
-            arrived_us = db.value("first_arrival", lead.partition)
-            first_arrival = None if arrived_us is None else clock.reading(from_us(int(str(arrived_us))))
-            ready = db.value("first_ready", lead.partition)
-            first_ready = None if ready is None else int(str(ready))
-            tick, next_tick = due_tick(lead.tick, clock.reading(wall), first_ready, first_arrival)
+            (outlook,) = db.rows("tick_outlook", lead.partition)
+            tick, next_tick = tick_from_outlook(lead, wall, outlook)
             if tick is None:
                 return TickLoad(wall, next_tick=next_tick)
             before_us = to_us(clock_of(lead, tick).instant())
@@ -72,11 +71,13 @@ class SqliteTicks:
         taken = sum(len(each.taken) for each in moved)
 
         def work(db: Connection) -> Lead | None:
-            after = _move(self._db, db, lead, head, ttl_ms, taken)
+            after = _move(db, lead, head, wall, ttl_ms, taken)
             if after is None:
                 return None
             first = int(str(db.value("partition_arrivals", lead.partition))) - taken
-            db.run_many("move_execution", moved_rows(moved, wall_us))
+            db.run_many("move_execution", [(*row[:-1], wall_us, row[-1]) for row in moved_rows(moved, wall_us)])
+            db.run_many("leave_queue", left_rows(moved, lead.partition))
+            db.run_many("join_queue", joined_rows(moved, lead.partition))
             db.run_many("add_entry", entry_rows(moved))
             db.run_many("take_arrival", taken_rows(moved, first, head.tick))
             db.run_many("put_effect", effect_rows(moved, lead.partition, wall_us, head.tick))
@@ -98,9 +99,9 @@ class SqliteTicks:
         rows = await self._db.read(lambda db: db.rows("ended_executions", lead.partition, to_us(before), limit))
         return tuple(str(row[0]) for row in rows)
 
-    async def remove(self, lead: Lead, ids: Sequence[str], head: TickHead, wall: datetime) -> Lead | None:
+    async def remove(self, lead: Lead, ids: Sequence[str], head: TickHead, wall: datetime, ttl_ms: int) -> Lead | None:
         def work(db: Connection) -> Lead | None:
-            after = _move(self._db, db, lead, head, 0, 0)
+            after = _move(db, lead, head, wall, ttl_ms, 0)
             if after is not None:
                 for query in ("delete_execution", "delete_entries", "delete_arrivals", "delete_effects"):
                     db.run_many(query, [(each,) for each in ids])
@@ -143,10 +144,9 @@ class SqliteEffects:
         return bool(self._db.look(lambda db: db.value("any_effect")))
 
 
-def _move(database: Database, db: Connection, lead: Lead, head: TickHead, ttl_ms: int, taken: int) -> Lead | None:
+def _move(db: Connection, lead: Lead, head: TickHead, wall: datetime, ttl_ms: int, taken: int) -> Lead | None:
     """The compare-and-set of a tick: the lead that follows, or None where another writer was faster."""
-    until_us = later_us(database.clock.now(), ttl_ms)
-    values = (head.tick, head.sequence, head.hash, until_us, taken, lead.partition)
+    values = (head.tick, head.sequence, head.hash, later_us(wall, ttl_ms), taken, lead.partition)
     if is_on("no_tick_fence"):
         won = db.run("move_partition_unfenced", *values)
     else:

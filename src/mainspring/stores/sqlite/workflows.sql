@@ -13,7 +13,15 @@ ORDER BY arrived_us, id;
 -- name: move_execution
 -- An execution after its turn.
 UPDATE execution SET status = :status, step = :step, ready_tick = :ready_tick, number = :number, head = :head,
-    outcome = :outcome, error = :error, moved_us = :moved_us, state = :state WHERE id = :id;
+    outcome = :outcome, error = :error, state = :state, ended_us = :ended_us, moved_us = :moved_us WHERE id = :id;
+
+-- name: leave_queue
+-- An execution is no longer ready at the tick it was.
+DELETE FROM execution_ready WHERE partition = :partition AND tick = :tick AND execution_id = :execution_id;
+
+-- name: join_queue
+-- The tick at which an execution wants to be looked at next.
+INSERT INTO execution_ready (partition, tick, execution_id) VALUES (:partition, :tick, :execution_id);
 
 -- name: add_entry
 -- One line of a log.
