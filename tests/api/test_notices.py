@@ -90,6 +90,14 @@ async def test_deliveries_are_listed_read_and_sent_again(api: AsyncClient, store
     assert (read["status"], read["payload"]["type"]) == ("pending", "run.missed")
 
 
+async def test_alert_tells_the_kinds_it_was_asked_for(api: AsyncClient) -> None:
+    made = await make_alert(api, kinds=["late", "quota"])
+    changed = (await api.patch("/api/v1/alerts/ops", json={"kinds": ["parked"]})).json()
+
+    assert made["kinds"] == ["late", "quota"]
+    assert changed["kinds"] == ["parked"]
+
+
 async def test_address_of_an_alert_is_never_shown_again(api: AsyncClient) -> None:
     made = await make_alert(api, "https://hooks.example.com/T0/B0/s3cret", "ops@example.com", cooldown_ms="30m")
     changed = (await api.patch("/api/v1/alerts/ops", json={"to": made["to"], "failures": 5})).json()

@@ -20,6 +20,8 @@ PAGES = {
     "run": "/runs/{run}",
     "events": "/events",
     "settings": "/settings",
+    "alerts": "/settings?tab=alerts",
+    "webhooks": "/settings?tab=webhooks",
     "usage": "/settings?tab=usage",
     "keys": "/settings?tab=keys",
     "signing keys": "/settings?tab=signing",
@@ -64,7 +66,6 @@ def test_page_shows_and_is_accessible_in_light_and_dark(name: str, page: Page, s
     light = serious(page)
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size({"width": 390, "height": 844})
-    open_page(page, PAGES[name].format(**shown))
     dark = serious(page)
     width = page.evaluate("document.documentElement.scrollWidth")
 

@@ -1,4 +1,4 @@
-import { createTheme, Badge, Button, Card, Modal, Tooltip } from "@mantine/core";
+import { createTheme, Badge, Button, Card, Drawer, Modal, Tooltip } from "@mantine/core";
 
 export const theme = createTheme({
   primaryColor: "cyan",
@@ -14,7 +14,8 @@ export const theme = createTheme({
     Badge: Badge.extend({ defaultProps: { variant: "light", radius: "sm" } }),
     Button: Button.extend({ defaultProps: { size: "sm" } }),
     Card: Card.extend({ defaultProps: { withBorder: true, padding: "md" } }),
-    Modal: Modal.extend({ defaultProps: { centered: true, transitionProps: { duration: 120 } } }),
+    Drawer: Drawer.extend({ defaultProps: { closeButtonProps: { "aria-label": "Close" } } }),
+    Modal: Modal.extend({ defaultProps: { centered: true, transitionProps: { duration: 120 }, closeButtonProps: { "aria-label": "Close" } } }),
     Tooltip: Tooltip.extend({ defaultProps: { openDelay: 250, multiline: true, maw: 360, withArrow: true } }),
   },
 });

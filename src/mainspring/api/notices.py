@@ -1,6 +1,6 @@
 """What the routes of webhooks, alerts and deliveries take and answer with, field by field."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -10,6 +10,9 @@ from mainspring.domain.subscription import AlertKind
 
 TYPES = "Events, or families such as `run.*`; none is all of them."
 TO = "Mail addresses, http(s) URLs, apprise URLs. One given as it is shown stays as it is."
+
+# JSON has no enumerations: what is strict elsewhere would refuse every kind that anybody sends.
+Kind = Annotated[AlertKind, Field(strict=False)]
 
 
 class WebhookNew(RequestModel):
@@ -32,8 +35,8 @@ class WebhookPatch(RequestModel):
 class AlertNew(RequestModel):
     name: Text = Field(examples=["ops"])
     to: list[Text] = Field(max_length=10, description=TO, examples=[["ops@example.com"]])
-    kinds: list[AlertKind] = Field(
-        default=[AlertKind.FAILING, AlertKind.RECOVERED, AlertKind.PARKED], strict=False, description="What it tells."
+    kinds: list[Kind] = Field(
+        default=[AlertKind.FAILING, AlertKind.RECOVERED, AlertKind.PARKED], description="What it tells."
     )
     failures: int = Field(default=3, description="Failures in a row before an endpoint is failing.")
     endpoint: Text = Field(default="", description="About this endpoint alone: its name or id.")
@@ -49,7 +52,7 @@ class AlertNew(RequestModel):
 class AlertPatch(RequestModel):
     name: Text | None = None
     to: list[Text] | None = Field(default=None, max_length=10, description=TO)
-    kinds: list[AlertKind] | None = Field(default=None, strict=False)
+    kinds: list[Kind] | None = None
     failures: int | None = None
     endpoint: Text | None = None
     job: Text | None = None

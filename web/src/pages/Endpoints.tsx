@@ -99,7 +99,7 @@ function List({ endpoints }: { endpoints: Endpoint[] }) {
           <Table.Thead>
             <Table.Tr>
               {mayRun && <Table.Th w={36}><Checkbox size="xs" aria-label="Select all shown" checked={selected.length === ids.length} indeterminate={selected.length > 0 && selected.length < ids.length} onChange={(event) => setChosen(new Set(event.currentTarget.checked ? ids : []))} /></Table.Th>}
-              <Table.Th>Endpoint</Table.Th><Table.Th>State</Table.Th><Table.Th>Schedule</Table.Th><Table.Th w={160}>Last runs</Table.Th><Table.Th>p95</Table.Th><Table.Th>Next run</Table.Th>
+              <Table.Th>Endpoint</Table.Th><Table.Th>State</Table.Th><Table.Th>Schedule</Table.Th><Table.Th w={172}>Last runs</Table.Th><Table.Th ta={{ sm: "right" }}>p95</Table.Th><Table.Th>Next run</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -115,7 +115,7 @@ function List({ endpoints }: { endpoints: Endpoint[] }) {
                 <Table.Td data-label="State"><EndpointState endpoint={each} /></Table.Td>
                 <Table.Td data-label="Schedule" maw={220}><Text size="sm">{scheduleWords(each)}</Text></Table.Td>
                 <Table.Td data-label="Last runs"><RunBars runs={recent.data?.get(each.id)?.runs ?? []} /></Table.Td>
-                <Table.Td data-label="p95" className="nowrap tabular">{took(recent.data?.get(each.id)?.p95_ms)}</Table.Td>
+                <Table.Td data-label="p95" className="nowrap tabular" ta={{ sm: "right" }}>{took(recent.data?.get(each.id)?.p95_ms)}</Table.Td>
                 <Table.Td data-label="Next run">
                   <div>
                     <Text size="sm" component="div"><When at={each.status === "active" ? each.next_run_at : null} none="not planned" /></Text>

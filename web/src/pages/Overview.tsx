@@ -117,7 +117,7 @@ function Workers() {
         {found.map((worker) => (
           <Group key={worker.id} justify="space-between" wrap="nowrap" gap="xs">
             <Text size="sm" className="clip" title={worker.id}>{worker.kind} <span className="mono quiet">{worker.id}</span></Text>
-            <Text size="xs" c="dimmed" className="nowrap">up <When at={worker.started_at} mode="relative" /></Text>
+            <Text size="xs" c="dimmed" className="nowrap">since <When at={worker.started_at} /></Text>
           </Group>
         ))}
       </Stack>

@@ -1,19 +1,23 @@
-/** Keys, members, usage, the audit trail, and how things look. */
+/** Who is told, keys, members, usage, the audit trail, and how things look. */
 import { Tabs } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ComponentType } from "react";
 import { useMay } from "../api/session";
 import { Page } from "../parts/Page";
 import { Account } from "./settings/Account";
+import { Alerts } from "./settings/Alerts";
 import { Audit } from "./settings/Audit";
 import { Keys } from "./settings/Keys";
 import { Members } from "./settings/Members";
 import { SigningKeys } from "./settings/SigningKeys";
 import { Usage } from "./settings/Usage";
+import { Webhooks } from "./settings/Webhooks";
 
 type Part = { name: string; label: string; part: ComponentType; admin?: true };
 const PARTS: Part[] = [
   { name: "account", label: "You", part: Account },
+  { name: "alerts", label: "Alerts", part: Alerts },
+  { name: "webhooks", label: "Webhooks", part: Webhooks },
   { name: "usage", label: "Usage and quotas", part: Usage },
   { name: "keys", label: "API keys", part: Keys, admin: true },
   { name: "signing", label: "Signing keys", part: SigningKeys, admin: true },
@@ -30,7 +34,7 @@ export function Settings() {
   return (
     <Page title="Settings">
       <Tabs value={shown?.name ?? null} keepMounted={false} onChange={(name) => void navigate({ to: "/settings", search: { tab: name ?? undefined } as never })}>
-        <Tabs.List mb="md">{parts.map((part) => <Tabs.Tab key={part.name} value={part.name}>{part.label}</Tabs.Tab>)}</Tabs.List>
+        <Tabs.List mb="md" className="tabs-in-a-row">{parts.map((part) => <Tabs.Tab key={part.name} value={part.name}>{part.label}</Tabs.Tab>)}</Tabs.List>
         {parts.map((part) => <Tabs.Panel key={part.name} value={part.name}><part.part /></Tabs.Panel>)}
       </Tabs>
     </Page>

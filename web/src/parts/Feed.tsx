@@ -3,8 +3,11 @@ import { Anchor, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { EventShown } from "../api/types";
 import { When } from "../time/When";
+import { actorWords } from "../words/actor";
 import { eventWords } from "../words/event";
 import { INK, runTone, type Tone } from "../words/state";
+
+const BY_WORKERS = /^(run|schedule|backoff|manual_run\.started|hint\.expired|quota)/; // which worker it was, its run says
 
 export function toneOf(event: EventShown): Tone {
   if (event.type === "run.finished") return runTone(String(event.data.status ?? ""));
@@ -28,7 +31,7 @@ export function Feed({ events }: { events: EventShown[] }) {
             {event.run_id && event.type !== "run.missed" ? (
               <Anchor component={Link} to="/runs/$run" params={{ run: event.run_id } as never} size="sm" c="inherit" underline="always">{eventWords(event)}</Anchor>
             ) : eventWords(event)}
-            {event.actor !== "system" && !event.actor.startsWith("worker") && <Text span size="xs" c="dimmed"> by {event.actor}</Text>}
+            {!BY_WORKERS.test(event.type) && event.actor !== "system" && <Text span size="xs" c="dimmed"> by {actorWords(event.actor)}</Text>}
           </Text>
           <Text size="xs" c="dimmed" component="span" className="nowrap"><When at={event.at} /></Text>
         </Group>

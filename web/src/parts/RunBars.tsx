@@ -13,7 +13,7 @@ export function RunBars({ runs, places = 30 }: { runs: Bar[]; places?: number })
   const failed = shown.filter((run) => ["bad", "warn"].includes(runTone(run.status))).length;
   const label = shown.length ? `Last ${shown.length} runs, ${failed} of them not well` : "No runs yet";
   return (
-    <svg width={places * WIDTH} height={HEIGHT} role="img" aria-label={label} style={{ display: "block", maxWidth: "100%" }}>
+    <svg width={places * WIDTH} height={HEIGHT} viewBox={`0 0 ${places * WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label} style={{ display: "block", maxWidth: "100%" }}>
       {Array.from({ length: places - shown.length }, (_, place) => (
         <rect key={place} x={place * WIDTH} y={HEIGHT - 3} width={WIDTH - 1.5} height={3} rx={1} fill="var(--grid)" />
       ))}

@@ -6,5 +6,5 @@ export const PAGES = [
   { to: "/jobs", label: "Jobs", icon: IconStack2, key: "g j", about: "Groups of endpoints" },
   { to: "/runs", label: "Runs", icon: IconHistory, key: "g r", about: "What happened" },
   { to: "/events", label: "Events", icon: IconActivity, key: "g v", about: "What changed, by whom" },
-  { to: "/settings", label: "Settings", icon: IconSettings, key: "g s", about: "Keys, members, usage, appearance" },
+  { to: "/settings", label: "Settings", icon: IconSettings, key: "g s", about: "Alerts, webhooks, keys, members, usage, appearance" },
 ] as const;

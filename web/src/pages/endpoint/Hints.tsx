@@ -7,6 +7,7 @@ import { useMay } from "../../api/session";
 import type { Endpoint } from "../../api/types";
 import { useAct } from "../../parts/useAct";
 import { When } from "../../time/When";
+import { actorWords } from "../../words/actor";
 import { duration } from "../../words/duration";
 
 export function Hints({ endpoint }: { endpoint: Endpoint }) {
@@ -39,7 +40,7 @@ function Hint({ what, until, author, reason }: { what: React.ReactNode; until: s
   return (
     <div>
       <Group gap="xs"><Badge color="cyan" tt="none">{what}</Badge><Text size="sm" component="span">ends <When at={until} /></Text></Group>
-      <Text size="xs" c="dimmed" className="breaks">by {author}{reason && `: ${reason}`}</Text>
+      <Text size="xs" c="dimmed" className="breaks">by {actorWords(author)}{reason && `: ${reason}`}</Text>
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { api, data } from "../../api/client";
 import { Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
 import { When } from "../../time/When";
+import { actorWords } from "../../words/actor";
 
 export function Audit() {
   const trail = useInfiniteQuery({
@@ -25,7 +26,7 @@ export function Audit() {
           <Table.Tbody>{entries.map((entry) => (
             <Table.Tr key={entry.seq}>
               <Table.Td className="stack-title nowrap"><When at={entry.at} /></Table.Td>
-              <Table.Td data-label="Who" className="breaks">{entry.actor}</Table.Td>
+              <Table.Td data-label="Who" className="breaks">{actorWords(entry.actor)}</Table.Td>
               <Table.Td data-label="Did" className="mono">{entry.act}</Table.Td>
               <Table.Td data-label="To" className="breaks">{entry.subject ?? "–"}</Table.Td>
               <Table.Td data-label="From" className="mono">{entry.address ?? "–"}</Table.Td>

@@ -22,11 +22,12 @@ export function Keys() {
   const revoke = useAct((id: string) => data(api.DELETE("/api/v1/keys/{key}", { params: { path: { key: id } } })), { done: "The key has ended", after: () => setEnding(null) });
   if (keys.error) return <Failed fault={keys.error} retry={() => void keys.refetch()} />;
   if (!keys.data) return <Pending />;
+  const add = <Button leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>New API key</Button>;
   return (
     <Stack>
-      <Group justify="space-between"><Text size="sm" c="dimmed">By a key a program is known here.</Text><Button leftSection={<IconPlus size={16} />} onClick={() => setMaking(true)}>New API key</Button></Group>
+      {keys.data.items.length > 0 && <Group justify="space-between"><Text size="sm" c="dimmed">By a key a program is known here.</Text>{add}</Group>}
       {made && <ShownOnce what="The new key" secret={made}>Send it as <span className="mono">Authorization: Bearer …</span></ShownOnce>}
-      {!keys.data.items.length ? <Card><Empty icon={IconKey} title="No API keys yet" command="mainspring key --help">A script, a deploy pipeline, an assistant: each gets a key of its own, with no more than it needs.</Empty></Card> : (
+      {!keys.data.items.length ? <Card><Empty icon={IconKey} title="No API keys yet" action={add} command="mainspring apikey create deploys --scope read --scope run">A script, a deploy pipeline, an assistant: each gets a key of its own, with no more than it needs.</Empty></Card> : (
         <Card padding={0}>
           <Table className="stacks" verticalSpacing={8}>
             <Table.Thead><Table.Tr><Table.Th>Name</Table.Th><Table.Th>State</Table.Th><Table.Th>May</Table.Th><Table.Th>Last used</Table.Th><Table.Th>Ends</Table.Th><Table.Th>Actions</Table.Th></Table.Tr></Table.Thead>

@@ -17,11 +17,12 @@ export function SigningKeys() {
   const revoke = useAct((id: string) => data(api.DELETE("/api/v1/signing-keys/{key}", { params: { path: { key: id } } })), { done: "The signing key has ended", after: () => setEnding("") });
   if (keys.error) return <Failed fault={keys.error} retry={() => void keys.refetch()} />;
   if (!keys.data) return <Pending />;
+  const add = <Button leftSection={<IconPlus size={16} />} loading={make.isPending} onClick={() => make.mutate(undefined)}>New signing key</Button>;
   return (
     <Stack>
-      <Group justify="space-between"><Text size="sm" c="dimmed">With a signing key, whoever is called can prove that the call came from here.</Text><Button leftSection={<IconPlus size={16} />} loading={make.isPending} onClick={() => make.mutate(undefined)}>New signing key</Button></Group>
+      {keys.data.items.length > 0 && <Group justify="space-between"><Text size="sm" c="dimmed">With a signing key, whoever is called can prove that the call came from here.</Text>{add}</Group>}
       {made && <ShownOnce what="The secret" secret={made}>Give it to whoever verifies the header <span className="mono">webhook-signature</span>. Keys made before keep signing beside it.</ShownOnce>}
-      {!keys.data.items.length ? <Card><Empty icon={IconSignature} title="Calls are not signed">Make a key, and every call carries a signature by the Standard Webhooks rules.</Empty></Card> : (
+      {!keys.data.items.length ? <Card><Empty icon={IconSignature} title="Calls are not signed" action={add} command="mainspring signing-key create">Make a key, and every call carries a signature by the Standard Webhooks rules.</Empty></Card> : (
         <Card padding={0}>
           <Table className="stacks" verticalSpacing={8}>
             <Table.Thead><Table.Tr><Table.Th>Key</Table.Th><Table.Th>Made</Table.Th><Table.Th>Actions</Table.Th></Table.Tr></Table.Thead>

@@ -1,0 +1,53 @@
+"""Settings in a real browser: who is told, by which way, and whether it arrived."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.site import Site
+
+
+def test_webhook_is_made_tried_watched_and_switched_off_and_on(page: Page, site: Site) -> None:
+    page.goto("/settings?tab=webhooks")
+    page.get_by_role("button", name="New webhook").click()
+    page.get_by_label("URL").fill(f"{site.shop}/ok/hook")
+    page.get_by_label("Name").fill("truck bus")
+    page.get_by_role("combobox", name="Events").fill("endpoint.*")
+    page.get_by_role("button", name="Add the webhook").click()
+    expect(page.get_by_text("whsec_")).to_be_visible()
+
+    row = page.get_by_role("row").filter(has_text="truck bus")
+    row.get_by_role("button", name="Test").click()
+    page.get_by_role("button", name="Send the test message").click()
+    expect(page.get_by_role("status").filter(has_text="It was taken")).to_be_visible()
+    page.get_by_role("dialog").get_by_text("Close").click()
+
+    site.add("told of")
+    row.get_by_role("button", name="Deliveries").click()
+    drawer = page.get_by_role("dialog")
+    expect(drawer.get_by_text("delivered 200")).to_be_visible()
+    drawer.get_by_role("button", name="Show the message").click()
+    expect(drawer.get_by_label("Message")).to_contain_text("told of")
+    drawer.get_by_role("button", name="Send again").click()
+    expect(page.get_by_text("It is sent once more")).to_be_visible()
+    page.keyboard.press("Escape")
+    row.get_by_role("button", name="More for truck bus").click()
+    page.get_by_role("menuitem", name="Switch off").click()
+    row.get_by_role("button", name="Switch on").click()
+    expect(row.get_by_role("button", name="Test")).to_be_visible()
+
+
+def test_alert_is_made_with_quiet_hours_and_its_way_is_tried(page: Page, site: Site) -> None:
+    page.goto("/settings?tab=alerts")
+    page.get_by_role("button", name="New alert").click()
+    page.get_by_label("Name").fill("night watch")
+    page.get_by_role("combobox", name="To").fill(f"{site.shop}/fail/alert")
+    page.get_by_label("Quiet hours", exact=True).fill("25:00-07:00")
+    page.get_by_role("button", name="Add the alert").click()
+    expect(page.get_by_label("Quiet hours", exact=True)).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("Quiet hours", exact=True).fill("22:00-07:00")
+    page.get_by_role("button", name="Add the alert").click()
+
+    row = page.get_by_role("row").filter(has_text="night watch")
+    expect(row).to_contain_text("22:00-07:00")
+    row.get_by_role("button", name="Test").click()
+    page.get_by_role("button", name="Send the test message").click()
+    expect(page.get_by_role("status").filter(has_text="it did not arrive")).to_be_visible()

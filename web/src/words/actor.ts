@@ -1,0 +1,9 @@
+/** Who did it, as people say it: `user:ann@example.com` is Ann's address, `key:key_1` an API key. */
+export function actorWords(actor: string): string {
+  if (actor.startsWith("user:")) return actor.slice("user:".length);
+  if (actor.startsWith("key:")) return `API key ${actor.slice("key:".length)}`;
+  if (actor.startsWith("rule:")) return `rule ${actor.slice("rule:".length)}`;
+  return PLACES[actor] ?? actor;
+}
+
+const PLACES: Record<string, string> = { cli: "the command line", mcp: "an assistant", config_dir: "the configuration folder", planner: "the planner" };
