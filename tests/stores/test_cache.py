@@ -252,3 +252,13 @@ def test_two_processes_on_sqlite_never_act_on_a_stale_value(steps: list[Step]) -
 def test_two_processes_on_postgres_never_act_on_a_stale_value(shared_postgres_url: str, steps: list[Step]) -> None:
     asyncio.run(empty(shared_postgres_url))
     asyncio.run(agree(shared_postgres_url, steps))
+
+
+def test_a_full_cache_forgets_what_was_not_written_for_longest_and_nothing_else() -> None:
+    cache = EndpointCache(size=2)
+    a, b, c = ENDPOINTS
+    for each in (a, b, a, a):  # b is the oldest now, and a known one takes nobody's place
+        cache.keep({each.id: 1}, [each], written=0)
+    assert cache.known({a.id: 1, b.id: 1}) == ([a, b], [])
+    cache.keep({c.id: 1}, [c], written=0)
+    assert cache.known({a.id: 1, b.id: 1, c.id: 1}) == ([a, c], [b.id])

@@ -29,8 +29,10 @@ class EndpointCache:
         return hits, misses
 
     def keep(self, revisions: Mapping[str, int], endpoints: Iterable[Endpoint], written: int) -> None:
-        """Remember endpoints as they are `written` writes after the given revisions."""
+        """Remember endpoints as they are `written` writes after the given revisions; the longest untouched goes."""
+        values = self._values
         for endpoint in endpoints:
-            if len(self._values) >= self._size:
-                del self._values[next(iter(self._values))]
-            self._values[endpoint.id] = (revisions[endpoint.id] + written, endpoint)
+            values.pop(endpoint.id, None)
+            if len(values) >= self._size:
+                del values[next(iter(values))]
+            values[endpoint.id] = (revisions[endpoint.id] + written, endpoint)

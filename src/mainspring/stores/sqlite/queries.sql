@@ -22,8 +22,8 @@ GROUP BY tenant_id, host;
 
 -- name: due
 -- One tenant's due endpoints, oldest first. PostgreSQL asks for all tenants in one LATERAL join, which SQLite lacks;
--- here a query costs microseconds.
-SELECT id, tenant_id, host, claimable_at FROM schedule
+-- here a query costs microseconds. The write transaction that reads their revisions is the lock.
+SELECT id, tenant_id, host, claimable_at, revision FROM schedule
 WHERE tenant_id = :tenant_id AND claimable_at <= :now AND claimable_at IS NOT NULL
   AND host NOT IN (SELECT value FROM json_each(:full_hosts))
 ORDER BY claimable_at LIMIT :limit;

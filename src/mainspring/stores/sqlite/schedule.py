@@ -50,7 +50,7 @@ class SqliteSchedule:
         def work(db: Connection) -> tuple[ClaimBatch, dict[str, int], list[Endpoint]]:
             now = self._db.clock.now()
             picked, more = self._pick(db, now, limit, caps)
-            revisions, endpoints = self._lock(db, picked)
+            endpoints = self._endpoints(db, picked)
             held = {tenant_id: tenant(db, tenant_id, now) for tenant_id in {each.tenant_id for each in endpoints}}
             claims, rows, started = admit_all(
                 endpoints, held, now, worker, lease_margin_ms, self._ids, self._cron, microseconds
@@ -58,7 +58,7 @@ class SqliteSchedule:
             for tenant_id, runs in started.items():
                 db.run("count_usage", tenant_id, month_of(now), worker, runs)
             _write(db, rows, now, worker)
-            return ClaimBatch(now, tuple(claims), more=more), revisions, rows.endpoints
+            return ClaimBatch(now, tuple(claims), more=more), picked, rows.endpoints
 
         # One `now` for both questions: what falls due between two of them would be neither due nor to come.
         now = self._db.clock.now()
@@ -126,24 +126,26 @@ class SqliteSchedule:
     async def heartbeat(self, worker: str, kind: str, places: int) -> None:
         await self._db.write(lambda db: db.run("heartbeat", worker, kind, places, self._db.clock.now()))
 
-    def _pick(self, db: Connection, now: datetime, limit: int, caps: Caps) -> tuple[list[str], bool]:
-        """Who gets the free places, and whether somebody due was left out."""
+    def _pick(self, db: Connection, now: datetime, limit: int, caps: Caps) -> tuple[dict[str, int], bool]:
+        """Who gets the free places, at which revision they are, and whether somebody due was left out."""
         busy = {(tenant, host): count for tenant, host, count in db.rows("busy", now)}
         full = encoded(full_hosts(busy, caps.per_host))  # type: ignore[arg-type]  # columns
-        candidates = [
-            Candidate(*row)  # type: ignore[arg-type]  # columns; instants compare as well as integers
-            for (tenant_id,) in db.rows("tenants")
-            for row in db.rows("due", tenant_id, now, full, limit)
-        ]
+        due = [row for (tenant_id,) in db.rows("tenants") for row in db.rows("due", tenant_id, now, full, limit)]
+        candidates = [Candidate(*row[:4]) for row in due]  # type: ignore[arg-type]  # columns; instants as integers
         picked = pick(candidates, busy, caps.per_tenant, caps.per_host, limit)  # type: ignore[arg-type]  # columns
-        return picked, bool(picked) and (len(picked) == limit or len(picked) < len(candidates))
+        revisions = {row[0]: row[4] for row in due}
+        more = bool(picked) and (len(picked) == limit or len(picked) < len(due))
+        return {each: revisions[each] for each in picked}, more  # type: ignore[misc]  # columns
 
     def _lock(self, db: Connection, ids: Sequence[str]) -> tuple[dict[str, int], list[Endpoint]]:
         revisions = {str(row[0]): int(str(row[1])) for row in db.rows("revisions", encoded(ids))}
+        return revisions, self._endpoints(db, revisions)
+
+    def _endpoints(self, db: Connection, revisions: dict[str, int]) -> list[Endpoint]:
         endpoints, unknown = self._cache.known(revisions)
         if unknown:
             endpoints.extend(endpoint_row(row) for row in db.rows("endpoints_by_id", encoded(unknown)))
-        return revisions, endpoints
+        return endpoints
 
 
 def _is_any_due(db: Connection, now: datetime) -> bool:
