@@ -16,6 +16,7 @@ from mainspring.domain.errors import Forbidden, NotAuthenticated
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.login import principal_of_key, principal_of_visit, visit_of
 
+VISITOR = "visitor"
 TENANT_HEADER = "x-mainspring-tenant"
 
 
@@ -23,9 +24,13 @@ async def recognise(request: Request) -> Principal:
     """The principal of a request, by its API key or its session; raises NotAuthenticated.
 
     A session acts in the tenant that `X-Mainspring-Tenant` names, among those its user belongs to; else in the first.
+    In a demo everybody is its visitor, whatever cookies of other servers on this machine the browser brings along.
     """
-    stores = request.app.state.context.stores
+    context: Context = request.app.state.context
+    stores = context.stores
     authorization = request.headers.get("authorization", "")
+    if context.demo is not None and not authorization:
+        return Principal(context.settings.tenant, VISITOR, frozenset(Scope))
     token = cookies.session_token(request)
     if authorization and token:
         raise ApiError(

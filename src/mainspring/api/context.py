@@ -30,3 +30,4 @@ class Context(Struct, frozen=True):
     locksmith: Locksmith
     remarks: Mapping[str, Check] = {}  # told at /readyz, but no reason not to be ready
     issuer: Issuer | None = None  # of single sign-on, where it is set up
+    demo: Callable[[], dict[str, object]] | None = None  # how the demo stands, where this is one

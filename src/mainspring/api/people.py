@@ -119,6 +119,7 @@ class Whoami(Answer):
     user: User | None = Field(description="Null for an API key.")
     tenants: list[Place] = Field(description="Where the user belongs; the header X-Mainspring-Tenant chooses one.")
     expires_at: At | None
+    demo: bool = Field(description="Whether this is `mainspring demo`, where everybody is a visitor.")
 
 
 class Member(Answer):

@@ -12,6 +12,7 @@ from mainspring.cli import (
     assistant,
     audit,
     configuration,
+    demonstrating,
     doctor,
     documents,
     endpoint,
@@ -67,6 +68,7 @@ def mainspring(
 
 
 app.command("serve")(serving.serve)
+app.command("demo")(demonstrating.demo)
 app.command("scheduler")(serving.scheduler)
 app.add_typer(planner.app, name="planner")
 app.command("notifier")(serving.notifier)

@@ -797,6 +797,7 @@ class Whoami(TypedDict):
     user: Union[User, None]
     tenants: List[Place]
     expires_at: Union[str, None]
+    demo: bool
 
 class Worker(TypedDict):
     id: str

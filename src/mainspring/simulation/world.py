@@ -32,6 +32,7 @@ from mainspring.operations.rules import add_rules, find_owner
 from mainspring.ports import FinishReport, Stores
 from mainspring.simulation.loop import SimulatedLoop
 from mainspring.simulation.scenario import Scenario, Target, milliseconds
+from mainspring.simulation.targets import answer_at
 from mainspring.simulation.trace import Trace, read_trace
 from mainspring.wiring.stores import open_stores
 from mainspring.workers.planner import Planner
@@ -254,22 +255,19 @@ class ScriptedTargets:
         name = world.endpoints[request.endpoint_id].name
         target = self._targets[name]
         minute = world.clock.minute()
-        phase = scenario.phase_at(minute)
         # By the slot, not by the order of calls: two databases may hand slots of one instant out in another order.
         chance = Random(hashlib.sha256(f"{world.seed} {name} {to_us(request.slot_at)}".encode()).digest())
-        takes_ms = _takes_ms(target, phase) * (1 + scenario.noise * chance.uniform(-1, 1))
+        answer = answer_at(scenario, target, minute, chance)
         timeout_ms = milliseconds(target.timeout, "timeout")
-        failing = next((span for span in target.fails if span.begin <= minute < span.to), None)
-        status = failing.status if failing is not None else 500 if chance.random() < scenario.fault_rate else 200
-        if status == 0 or takes_ms > timeout_ms:
+        if answer.status == 0 or answer.takes_ms > timeout_ms:
             await asyncio.sleep(timeout_ms / 1000)
             return Outcome(RunStatus.TIMEOUT, timeout_ms, None, "deadline", f"no answer within {target.timeout}")
-        await asyncio.sleep(round(takes_ms) / 1000)
-        if status >= 300:
-            error = f"the target answered {status}"
-            return Outcome(RunStatus.FAILURE, round(takes_ms), status, "status", error, body=_body({"error": status}))
-        said = {metric: phase.get(metric) for metric in target.says} | target.answer
-        return Outcome(RunStatus.SUCCESS, round(takes_ms), status, body=_body(said))
+        took_ms = round(answer.takes_ms)
+        await asyncio.sleep(took_ms / 1000)
+        if answer.status >= 300:
+            error = f"the target answered {answer.status}"
+            return Outcome(RunStatus.FAILURE, took_ms, answer.status, "status", error, body=_body(answer.said))
+        return Outcome(RunStatus.SUCCESS, took_ms, answer.status, body=_body(answer.said))
 
     async def aclose(self) -> None:
         """Nothing is open."""
@@ -419,11 +417,6 @@ def _definition(name: str, target: Target) -> Definition:
         misfire=target.misfire,
         spread=target.spread,
     )
-
-
-def _takes_ms(target: Target, phase: dict[str, object]) -> float:
-    value = phase.get(target.takes)
-    return float(value) if isinstance(value, int | float) else milliseconds(target.takes, "takes")
 
 
 def _body(said: dict[str, object]) -> Body:

@@ -19,9 +19,16 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_web(
-    settings: Settings, running: Running, notices: Notices, on_ready: Callable[[str], None]
+    settings: Settings,
+    running: Running,
+    notices: Notices,
+    on_ready: Callable[[str], None],
+    demo: Callable[[], dict[str, object]] | None = None,
 ) -> Iterator[list["Worker"]]:
-    """The web server of one process, bound to its port, and what lives with it: ready to be supervised as workers."""
+    """The web server of one process, bound to its port, and what lives with it: ready to be supervised as workers.
+
+    With `demo`, which tells how the demo stands, nobody has to log in.
+    """
     from starlette.routing import Route
 
     from mainspring.api.access import admit
@@ -48,6 +55,7 @@ def open_web(
         open_locksmith(),
         {"config_dir": each.check for each in watchers},  # noqa: B035  # one, or none
         open_issuer(settings),
+        demo,
     )
     app = make_app(context)
     assistants = WebDoor(admit, desk, running.caller)

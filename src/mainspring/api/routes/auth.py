@@ -85,6 +85,7 @@ async def read_session(request: Request, principal: Known) -> Shape:
         "user": user_shape(visit.user) if visit else None,
         "tenants": _places(visit) if visit else [],
         "expires_at": instant(visit.session.expires_at) if visit else None,
+        "demo": context_of(request).demo is not None,
     }
 
 

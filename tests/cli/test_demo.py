@@ -1,0 +1,105 @@
+"""The demo as a stranger starts it: a real process, its story to the end, and nothing left of it."""
+
+import json
+import signal
+import time
+import urllib.request
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from tests.harness.processes import Process, Processes
+
+SPEED = 60  # forty minutes in forty seconds: hints cannot be quicker than a second
+POLL_S = 0.1
+STORY_S = 90.0  # two days of the shop and more
+
+T = TypeVar("T")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where temporary files go; what lies there in the end was left behind."""
+    return tmp_path
+
+
+def start(processes: Processes, folder: Path) -> tuple[Process, str]:
+    env = {"TMPDIR": str(folder), "MAINSPRING_DATABASE_URL": "postgresql://nobody@127.0.0.1:9/production"}
+    process = processes.start("demo", "--speed", str(SPEED), env=env)
+    return process, process.wait_for("Open http").strip().removeprefix("Open ").removesuffix("/demo")
+
+
+def read(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=20) as answer:
+        return json.load(answer)
+
+
+def wait_until(condition: Callable[[], T], what: str, deadline_s: float = 20.0) -> T:
+    deadline = time.monotonic() + deadline_s
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, f"not within {deadline_s} s: {what}"
+        time.sleep(POLL_S)
+    return answer
+
+
+def is_rule(name: str, endpoint: str) -> Callable[[Any], bool]:
+    return lambda event: (event["endpoint"], event["actor"]) == (endpoint, f"rule:{name}")
+
+
+def test_demo_shows_surge_adaptation_woken_alert_and_recovery_and_leaves_nothing(
+    processes: Processes, folder: Path
+) -> None:
+    process, url = start(processes, folder)
+
+    def fired(name: str, endpoint: str) -> list[Any]:
+        found = read(f"{url}/api/v1/events?type=rule.fired&limit=200")["items"]
+        return [event for event in found if is_rule(name, endpoint)(event)]
+
+    wait_until(lambda: fired("surge", "traffic_monitor"), "the surge is answered", STORY_S)
+    adapted = read(f"{url}/api/v1/endpoints/traffic_monitor")
+    wait_until(lambda: fired("wake", "slow_page_analyzer"), "an investigator is woken", STORY_S)
+    wait_until(lambda: fired("page", "emergency_oncall_page"), "somebody is paged", STORY_S)
+    told = wait_until(lambda: read(f"{url}/api/v1/demo")["messages"], "the alert arrives", STORY_S)
+    wait_until(lambda: fired("sleep", "slow_page_analyzer"), "the investigator sleeps again", STORY_S)
+    wait_until(lambda: fired("calm", "traffic_monitor"), "the traffic is normal again", STORY_S)
+    asleep = read(f"{url}/api/v1/endpoints/slow_page_analyzer")
+    alerts = [datetime.fromisoformat(event["at"]) for event in fired("alert", "slack_operations")]
+    executions = read(f"{url}/api/v1/events?type=execution.ended&limit=200")["items"]
+    process.send(signal.SIGINT)
+
+    assert process.wait() == 0
+    assert adapted["source"] in ("ai-interval", "ai-oneshot")
+    assert "checkout" in told[-1]["title"]
+    assert asleep["paused_until"] is not None
+    assert alerts
+    assert all(after - before >= timedelta(minutes=5) / SPEED for before, after in pairwise(alerts))
+    assert executions
+    assert "Traceback" not in process.output
+    assert list(folder.iterdir()) == []
+
+
+def test_demo_needs_no_login_but_listens_on_loopback_alone_and_says_that_it_is_one(
+    processes: Processes, folder: Path
+) -> None:
+    (folder / "mainspring-demo-999999999-left").mkdir()  # by one that was killed
+
+    process, url = start(processes, folder)
+    session = read(f"{url}/api/v1/auth/session")
+
+    assert url.startswith("http://127.0.0.1:")
+    assert (session["actor"], session["demo"]) == ("visitor", True)
+    assert process.terminate() == 0
+    assert list(folder.iterdir()) == []
+
+
+def test_demo_that_is_ended_while_it_starts_leaves_nothing(processes: Processes, folder: Path) -> None:
+    process = processes.start("demo", env={"TMPDIR": str(folder)})
+    wait_until(lambda: list(folder.iterdir()), "it has made its folder")
+
+    process.terminate()
+
+    assert list(folder.iterdir()) == []
