@@ -318,12 +318,16 @@ class Backlog(Struct, frozen=True):
 
 
 class StoreFacts(Struct, frozen=True):
-    """What the database is: its kind and version, its schema, and which migrations this process has applied to it."""
+    """What the database is: its kind and version, its schema, and which migrations this process has applied to it.
+
+    `above_policies`: its user is one for whom row-level security does not hold.
+    """
 
     kind: str  # sqlite | postgresql
     version: str
     schema: int
     migrated: tuple[str, ...] = ()
+    above_policies: bool = False
 
 
 class UpkeepStore(Protocol):

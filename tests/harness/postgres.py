@@ -38,6 +38,7 @@ STOP_SIGNALS: dict[StopMode, signal.Signals] = {
     "kill": signal.SIGKILL,  # as an out-of-memory kill: not even a goodbye to the children
 }
 SUPERUSER = "postgres"
+OWNER = "mainspring"  # of every test database: a plain user, so that row-level security holds for it
 POLL_S = 0.01  # the server announces readiness in a file; there is nothing to wait on
 SYSTEM_FOLDERS = "/usr/lib/postgresql/*/bin"  # Debian; elsewhere the PATH decides
 
@@ -86,6 +87,8 @@ class Cluster:
             if is_first_start:
                 self.port = free_port()
             if self._try_start(deadline):
+                if is_first_start:
+                    self.execute(f"CREATE ROLE {OWNER} LOGIN PASSWORD '{self._password}'")
                 return
             if time.monotonic() > deadline:
                 raise RuntimeError(f"PostgreSQL did not start within {deadline_s} s; its log:\n{self.log()}")
@@ -133,12 +136,12 @@ class Cluster:
         self.close()
 
     def url(self, dbname: str = "postgres", *, port: int | None = None) -> str:
-        """The address of a database; `port` is for going through a fault proxy."""
-        return f"postgresql://{SUPERUSER}:{self._password}@{self.host}:{port or self.port}/{dbname}"
+        """The address of a database, for its owner; `port` is for going through a fault proxy."""
+        return f"postgresql://{OWNER}:{self._password}@{self.host}:{port or self.port}/{dbname}"
 
     def create_database(self, name: str, *, template: str = "template1") -> str:
         """Make a database as a copy of `template` (nobody may be connected to that) and return its URL."""
-        self.execute(f"CREATE DATABASE {_identifier(name)} TEMPLATE {_identifier(template)}")
+        self.execute(f"CREATE DATABASE {_identifier(name)} OWNER {OWNER} TEMPLATE {_identifier(template)}")
         return self.url(name)
 
     def drop_database(self, name: str) -> None:
@@ -147,8 +150,9 @@ class Cluster:
 
     def execute(self, statement: str, dbname: str = "postgres") -> str:
         """Run one statement through psql and return its rows as bare text: needs no event loop, so any test can."""
+        url = as_superuser(self.url(dbname))
         done = subprocess.run(
-            [self._binaries / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", self.url(dbname), "-c", statement],
+            [self._binaries / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", statement],
             env=_environment(),
             capture_output=True,
             text=True,
@@ -208,6 +212,11 @@ class Cluster:
         except PermissionError:
             pass
         return _copy_software(binaries, self._root / "software")
+
+
+def as_superuser(url: str) -> str:
+    """The same database for whom no policy holds: to look and write past every rule but the schema's own."""
+    return url.replace(f"//{OWNER}:", f"//{SUPERUSER}:", 1)
 
 
 def find_binaries() -> Path:

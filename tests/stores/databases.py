@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import apsw
 import asyncpg
 import pytest
-from tests.harness.postgres import Cluster
+from tests.harness.postgres import Cluster, as_superuser
 from tests.stores.world import FixedClock
 
 from mainspring.domain.endpoint import Endpoint, Tenant
@@ -87,7 +87,7 @@ async def query(url: str, sql: str) -> list[tuple[object, ...]]:
             return list(file.execute(sql))
         finally:
             file.close()
-    connection = await asyncpg.connect(url)
+    connection = await asyncpg.connect(as_superuser(url))
     try:
         return [tuple(row) for row in await connection.fetch(sql)]
     finally:
@@ -107,7 +107,7 @@ async def multiply(url: str, endpoint: Endpoint, count: int) -> None:
 
 async def empty(url: str) -> None:
     """Remove every row of a PostgreSQL database, and keep its schema; TRUNCATE makes new files, which takes longer."""
-    connection = await asyncpg.connect(url)
+    connection = await asyncpg.connect(as_superuser(url))
     try:
         tables = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
         names = [table[0] for table in tables if table[0] != "schema_migration"]

@@ -6,6 +6,7 @@ import random
 import apsw
 import asyncpg
 import pytest
+from tests.harness.postgres import as_superuser
 from tests.stores.databases import file_of, is_sqlite, query
 from tests.stores.people import add_key, add_user, an_event
 from tests.stores.world import START, FixedClock, add, an_endpoint, edited, hinted, requested, run_slot
@@ -37,7 +38,7 @@ async def tamper(url: str, *statements: str) -> None:
             file.execute(statement)
         file.close()
         return
-    connection = await asyncpg.connect(url)
+    connection = await asyncpg.connect(as_superuser(url))
     await connection.execute("SET session_replication_role = replica")
     for statement in statements:
         await connection.execute(statement)

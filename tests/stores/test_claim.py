@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import asyncpg
 import pytest
+from tests.harness.postgres import as_superuser
 from tests.stores.databases import is_sqlite
 from tests.stores.world import (
     START,
@@ -299,7 +300,7 @@ async def test_row_that_another_transaction_has_locked_is_skipped_and_not_waited
         pytest.skip("SQLite has one writer and no row locks: nobody can hold a row during a claim")
     held, free = an_endpoint(), an_endpoint()
     await add(stores, held, free)
-    connection = await asyncpg.connect(store_url)
+    connection = await asyncpg.connect(as_superuser(store_url))
     try:
         async with connection.transaction(), asyncio.timeout(1):
             await connection.execute("SELECT id FROM schedule WHERE id = $1 FOR UPDATE", held.id)

@@ -6,6 +6,7 @@ from datetime import timedelta
 import asyncpg
 import msgspec
 import pytest
+from tests.harness.postgres import as_superuser
 from tests.harness.waiting import until_true
 from tests.stores.databases import is_sqlite
 from tests.stores.world import START, FixedClock, told
@@ -161,7 +162,7 @@ async def test_event_of_a_transaction_that_commits_late_is_not_skipped(stores: S
     if is_sqlite(store_url):
         pytest.skip("SQLite has one writer: whoever begins first commits first")
     await stores.runs.add_events(numbered(0))
-    connection = await asyncpg.connect(store_url)
+    connection = await asyncpg.connect(as_superuser(store_url))
     try:
         transaction = connection.transaction()
         await transaction.start()
@@ -185,7 +186,7 @@ async def test_event_of_a_transaction_that_commits_late_is_not_skipped(stores: S
 async def test_event_of_a_transaction_that_is_rolled_back_holds_nobody_up(stores: Stores, store_url: str) -> None:
     if is_sqlite(store_url):
         pytest.skip("SQLite has one writer: whoever begins first commits first")
-    connection = await asyncpg.connect(store_url)
+    connection = await asyncpg.connect(as_superuser(store_url))
     try:
         transaction = connection.transaction()
         await transaction.start()

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import apsw
 import asyncpg
 import pytest
+from tests.harness.postgres import as_superuser
 from tests.harness.waiting import until_true
 from tests.stores.databases import file_of, is_sqlite, query
 from tests.stores.world import START, add, an_endpoint, archived, change, claim, finished, get, get_run, told
@@ -27,7 +28,7 @@ async def locked(url: str, endpoint: Endpoint) -> AsyncIterator[None]:
         finally:
             file.close()
         return
-    connection = await asyncpg.connect(url)
+    connection = await asyncpg.connect(as_superuser(url))
     try:
         async with connection.transaction():
             await connection.execute("SELECT id FROM schedule WHERE id = $1 FOR UPDATE", endpoint.id)

@@ -19,7 +19,7 @@ from mainspring.domain.errors import MainspringError, Misconfigured
 from mainspring.words import clock, relative
 
 if TYPE_CHECKING:
-    from mainspring.ports import Stores
+    from mainspring.ports import StoreFacts, Stores
     from mainspring.settings import Settings
 
 OK, WARNING, ERROR = "ok", "warning", "error"
@@ -196,6 +196,7 @@ async def _database(settings: "Settings") -> list[Finding]:
             return [
                 Finding("database", OK, f"{shown} answers: {facts.kind} {facts.version}"),
                 Finding("schema", OK, f"version {facts.schema}, the newest{applied}"),
+                *_policies(facts),
                 *await _clock(stores, facts.kind),
                 *await _key(stores, settings),
                 *await _workers(stores, facts.kind),
@@ -210,6 +211,14 @@ async def _database(settings: "Settings") -> list[Finding]:
     except OSError as fault:
         way_out = "make it readable and writable, or set MAINSPRING_DATA_DIR to another folder"
         return [Finding("database", ERROR, f"{shown}: {fault}", way_out)]
+
+
+def _policies(facts: "StoreFacts") -> Iterator[Finding]:
+    if facts.above_policies:
+        message = "row-level security does not hold for this database user: it is a superuser, or has BYPASSRLS"
+        yield Finding("tenants", WARNING, message, "connect as a plain user that owns the database and its tables")
+    elif facts.kind == "postgresql":
+        yield Finding("tenants", OK, "kept apart by row-level security too")
 
 
 async def _clock(stores: "Stores", kind: str) -> list[Finding]:

@@ -81,11 +81,11 @@ class PostgresAccounts:
             await add_events(db, [event])
 
     async def members(self, tenant_id: str) -> list[Member]:
-        async with self._db.statement() as db:
+        async with self._db.statement(tenant_id) as db:
             return [member_from(row, instant) for row in await db.rows("members", tenant_id)]
 
     async def put_member(self, tenant_id: str, user_id: str, role: Role | None, event: Event) -> None:
-        async with self._db.transaction() as db:
+        async with self._db.transaction(tenant_id) as db:
             await db.rows("lock_tenant", tenant_id)  # two owners who demote each other at once: one of them is too late
             had_owner = await _has_owner(db, tenant_id)
             if role is None:
@@ -121,16 +121,16 @@ class PostgresCredentials:
         self._db = database
 
     async def add_api_key(self, key: ApiKey, secret_hash: str, event: Event) -> None:
-        async with self._db.transaction() as db:
+        async with self._db.transaction(key.tenant_id) as db:
             await db.run("add_api_key", *api_key_values(key), secret_hash)
             await add_events(db, [event])
 
     async def api_keys(self, tenant_id: str) -> list[ApiKey]:
-        async with self._db.statement() as db:
+        async with self._db.statement(tenant_id) as db:
             return [api_key_from(row, instant) for row in await db.rows("api_keys", tenant_id)]
 
     async def revoke_api_key(self, tenant_id: str, key_id: str, event: Event) -> bool:
-        async with self._db.transaction() as db:
+        async with self._db.transaction(tenant_id) as db:
             if not await db.run("revoke_api_key", event.at, tenant_id, key_id):
                 return False
             await add_events(db, [event])
@@ -198,12 +198,12 @@ class PostgresAudit:
 
     async def audit_entries(self, tenant_id: str, before_seq: int | None, limit: int) -> list[AuditEntry]:
         before = 1 << 62 if before_seq is None else before_seq
-        async with self._db.statement() as db:
+        async with self._db.statement(tenant_id or None) as db:
             rows = await db.rows("audit_entries", tenant_id, before, limit)
         return [audit_entry_from(row, instant) for row in rows]
 
     async def verify_audit(self, tenant_id: str) -> AuditHead | AuditFault:
-        async with self._db.statement() as db:
+        async with self._db.statement(tenant_id or None) as db:
             reached, head = AuditHead(), head_from(await db.rows("audit_head", tenant_id))
             while rows := await db.rows("audit_entries_after", tenant_id, reached.seq, AUDIT_PAGE):
                 found = follow(reached, (audit_entry_from(row, instant) for row in rows), self._db.audit_keys)

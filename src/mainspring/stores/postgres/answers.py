@@ -16,6 +16,8 @@ class PostgresAnswers:
         async with self._db.transaction() as session:
             now = await self._db.now_in(session)
             await session.run("forget_answers", now)
+            if tenant_id:  # else the installation's own
+                await session.only(tenant_id)
             work, keep = timedelta(milliseconds=work_ms), timedelta(milliseconds=keep_ms)
             if await session.run("claim_answer", *place, request, now + work, now + keep, now):
                 return None
@@ -23,9 +25,9 @@ class PostgresAnswers:
         return (rows[0][0], rows[0][1]) if rows else ("", None)  # type: ignore[return-value]  # columns
 
     async def keep(self, tenant_id: str, actor: str, key: str, request: str, answer: str) -> None:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id or None) as session:
             await session.run("keep_answer", answer, tenant_id, actor, key, request)
 
     async def release(self, tenant_id: str, actor: str, key: str, request: str) -> None:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id or None) as session:
             await session.run("release_answer", tenant_id, actor, key, request)

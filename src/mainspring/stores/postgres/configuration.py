@@ -19,7 +19,7 @@ class PostgresConfiguration:
 
     async def apply(self, tenant_id: str, changeset: Changeset) -> None:
         try:
-            async with self._db.transaction() as session:
+            async with self._db.transaction(tenant_id) as session:
                 await self._apply(session, tenant_id, changeset)
         except asyncpg.UniqueViolationError as fault:
             raise Conflict(

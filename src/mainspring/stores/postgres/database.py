@@ -44,6 +44,7 @@ MIGRATION_TIMEOUT_S = 660  # > what the server is told to allow a migration, and
 CLOSE_TIMEOUT_S = 0.5  # a goodbye that is not answered by then is left unsaid
 RECONNECT_PAUSE_S = 1.25  # with the listener, at most two attempts a second while the database is away
 MIGRATION_LOCK = 0x6D61696E737072  # "mainspr"
+EVERY_TENANT = "*"  # what the policies take for all; no tenant can be named so
 SERVER_SETTINGS = {
     "application_name": "mainspring",
     "statement_timeout": "5s",
@@ -54,6 +55,7 @@ SERVER_SETTINGS = {
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
     "jit": "off",  # our statements are short; compiling them costs more than running them
+    "mainspring.tenant": EVERY_TENANT,  # a worker's; whoever works for one tenant narrows it for a transaction
 }
 AWAY = (
     OSError,
@@ -185,6 +187,10 @@ class Session:
         """Add rows that have every column of the table, in its order: a third of what arrays cost."""
         await self._connection.copy_records_to_table(table, records=rows)
 
+    async def only(self, tenant_id: str) -> None:
+        """From here to the end of the transaction, no row of another tenant is seen or written."""
+        await self._connection.fetchval(QUERIES["work_for"], tenant_id)
+
     async def script(self, sql: str, timeout_s: float | None = None) -> None:
         await self._connection.execute(sql, timeout=timeout_s)
 
@@ -235,20 +241,33 @@ class Database:
         return database
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Session]:
-        """One transaction: commits where the block ends, leaves nothing where it raises."""
+    async def transaction(self, tenant_id: str | None = None) -> AsyncIterator[Session]:
+        """One transaction: commits where the block ends, leaves nothing where it raises.
+
+        With a tenant, row-level security hides every other tenant in it: whatever is asked for within one tenant
+        names it here. Without one, as the workers are, it goes across them all, at no cost.
+        """
         async with self._lent() as connection, connection.transaction():
             try:
-                yield Session(connection, self.audit_keys)
+                session = Session(connection, self.audit_keys)
+                if tenant_id is not None:
+                    await session.only(tenant_id)
+                elif self._behind_bouncer:
+                    await connection.fetchval(QUERIES["work_for_all"])
+                yield session
             except TimeoutError:
                 connection.terminate()  # it would not answer a rollback either
                 raise
 
     @asynccontextmanager
-    async def statement(self) -> AsyncIterator[Session]:
-        """Single statements, each a transaction of its own."""
-        async with self._lent() as connection:
-            yield Session(connection, self.audit_keys)
+    async def statement(self, tenant_id: str | None = None) -> AsyncIterator[Session]:
+        """Single statements, each a transaction of its own; for a tenant, or behind a bouncer, all in one."""
+        if tenant_id is not None or self._behind_bouncer:  # what holds for a transaction only needs one
+            async with self.transaction(tenant_id) as session:
+                yield session
+        else:
+            async with self._lent() as connection:
+                yield Session(connection, self.audit_keys)
 
     async def now(self) -> datetime:
         if self.clock is not None:
@@ -358,6 +377,8 @@ class Database:
             for number, name, text in missing:
                 await session.script(text, timeout_s=MIGRATION_TIMEOUT_S)
                 await session.run("add_migration", number, name, await self.now_in(session))
+            if missing:
+                await session.run("guard_tenants")
         self.migrated = tuple(name for _, name, _ in missing)
 
 

@@ -30,7 +30,7 @@ class PostgresEndpoints:
         self._wake = wake
 
     async def add_endpoint(self, endpoint: Endpoint, event: Event, join: Join = as_it_is) -> None:
-        async with self._db.transaction() as session:
+        async with self._db.transaction(endpoint.tenant_id) as session:
             job = await session.value("lock_job", endpoint.tenant_id, endpoint.job_id)
             others = await session.value("count_endpoints", endpoint.tenant_id)
             new = join(endpoint, joined_status(job), int(str(others or 0)))
@@ -44,12 +44,12 @@ class PostgresEndpoints:
         self._wake()
 
     async def endpoint(self, tenant_id: str, name_or_id: str) -> Endpoint | None:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             rows = await session.rows("endpoint", tenant_id, name_or_id)
         return endpoint_from(rows[0]) if rows else None
 
     async def endpoints(self, tenant_id: str, wanted: EndpointFilter) -> list[Endpoint]:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             rows = await session.rows(
                 "endpoints", tenant_id, wanted.job_id, wanted.archived, *(wanted.after or (None, None)), wanted.limit
             )
@@ -57,7 +57,7 @@ class PostgresEndpoints:
 
     async def change_endpoints(self, tenant_id: str, ids: Sequence[str], act: Act) -> list[Change]:
         changes: list[Change] = []
-        async with self._db.transaction() as session:
+        async with self._db.transaction(tenant_id) as session:
             _, now = await lock(self._db, session, ids)
             rows = await session.rows("endpoints_by_id", list(ids))
             endpoints = [endpoint_from(row) for row in rows if row[1] == tenant_id]
@@ -78,7 +78,7 @@ class PostgresEndpoints:
         return changes
 
     async def delete_endpoint(self, tenant_id: str, endpoint_id: str, event: Event) -> bool:
-        async with self._db.transaction() as session:
+        async with self._db.transaction(tenant_id) as session:
             if not await session.run("delete_endpoint", tenant_id, endpoint_id):
                 return False
             await session.run("delete_runs", endpoint_id)
@@ -86,7 +86,7 @@ class PostgresEndpoints:
             return True
 
     async def add_job(self, job: Job, event: Event) -> None:
-        async with self._db.transaction() as session:
+        async with self._db.transaction(job.tenant_id) as session:
             try:
                 await session.run("add_job", *job_values(job))
             except asyncpg.UniqueViolationError as fault:
@@ -94,11 +94,11 @@ class PostgresEndpoints:
             await add_events(session, [event])
 
     async def jobs(self, tenant_id: str) -> list[Job]:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             return [job_from(row) for row in await session.rows("jobs", tenant_id)]
 
     async def put_job(self, job: Job, event: Event) -> None:
-        async with self._db.transaction() as session:
+        async with self._db.transaction(job.tenant_id) as session:
             try:
                 await put_job(session, job)
             except asyncpg.UniqueViolationError as fault:
@@ -107,11 +107,11 @@ class PostgresEndpoints:
 
     async def tenant(self, tenant_id: str) -> Tenant | None:
         now = await self._db.now()
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             return (await tenants(session, {tenant_id}, now)).get(tenant_id)
 
     async def put_tenant(self, tenant: Tenant, event: Event | None = None) -> None:
-        async with self._db.transaction() as session:
+        async with self._db.transaction(tenant.id) as session:
             await session.run(
                 "put_tenant", tenant.id, tenant.name, tenant.runs_per_month, tenant.tokens_per_month,
                 tenant.endpoints_max, tenant.interval_ms_min,

@@ -21,7 +21,7 @@ class PostgresLook:
 
     async def endpoints(self, tenant_id: str, wanted: EndpointLook) -> list[Endpoint]:
         after = wanted.after or (None, None)
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             if wanted.state == "archived":
                 rows = await session.rows(
                     "look_archived_endpoints", tenant_id, wanted.job_id, wanted.text, *after, wanted.limit
@@ -37,7 +37,7 @@ class PostgresLook:
         before, first = bounds_of(wanted)
         filters = (wanted.status, wanted.trigger, wanted.limit)
         looked_to: object = None
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             if wanted.endpoint_id is not None:
                 rows = await session.rows(
                     "look_runs_of_endpoint", tenant_id, wanted.endpoint_id, before, first, *filters
@@ -49,29 +49,29 @@ class PostgresLook:
         return page_of([run_summary_from(row) for row in rows], wanted, first, looked_to)
 
     async def results(self, tenant_id: str, endpoint_id: str, since: datetime) -> list[Result]:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             rows = await session.rows("results", tenant_id, endpoint_id, id_floor("run", since), RESULTS_MAX)
         return [Result(at, RunStatus(str(status)), took) for at, status, took in _typed(rows)]
 
     async def count_states(self, tenant_id: str, late_before: datetime) -> list[StateCount]:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             now = await self._db.now_in(session)
             rows = await session.rows("count_states", now, late_before, tenant_id)
         return [StateCount(*row) for row in _typed(rows)]
 
     async def count_runs(self, tenant_id: str, since: datetime, hours: int) -> list[Mapping[str, int]]:
         before = id_floor("run", since + timedelta(hours=hours))
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             rows = await session.rows("count_runs", since, tenant_id, id_floor("run", since), before)
         return by_hour(_typed(rows), hours)
 
     async def upcoming(self, tenant_id: str, limit: int) -> list[Endpoint]:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             rows = await session.rows("upcoming_endpoints", tenant_id, FOREVER, limit)
         return [endpoint_from(row) for row in rows]
 
     async def names(self, tenant_id: str, endpoint_ids: Sequence[str]) -> dict[str, str]:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             return {
                 row[0]: row[1] for row in _typed(await session.rows("endpoint_names", tenant_id, list(endpoint_ids)))
             }

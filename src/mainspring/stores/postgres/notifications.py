@@ -39,6 +39,7 @@ class PostgresSubscriptions:
     async def add_subscription(self, subscription: Subscription, event: Event) -> None:
         async with self._db.transaction() as session:
             await _begin(session)
+            await session.only(subscription.tenant_id)
             try:
                 await session.run("add_subscription", *subscription_values(subscription))
             except asyncpg.UniqueViolationError as fault:
@@ -46,12 +47,12 @@ class PostgresSubscriptions:
             await add_events(session, [event])
 
     async def subscriptions(self, tenant_id: str | None, kind: SubscriptionKind | None) -> list[Subscription]:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             return [subscription_from(row) for row in await session.rows("subscriptions", tenant_id, kind)]
 
     async def put_subscription(self, subscription: Subscription, event: Event) -> bool:
         s = subscription
-        async with self._db.transaction() as session:
+        async with self._db.transaction(s.tenant_id) as session:
             try:
                 changed = await session.run(
                     "put_subscription", s.name, subscription_values(s)[4], s.enabled, s.version, s.updated_at,
@@ -64,7 +65,7 @@ class PostgresSubscriptions:
             return bool(changed)
 
     async def delete_subscription(self, tenant_id: str, subscription_id: str, event: Event) -> bool:
-        async with self._db.transaction() as session:
+        async with self._db.transaction(tenant_id) as session:
             if not await session.run("delete_subscription", tenant_id, subscription_id):
                 return False
             await session.run("delete_deliveries", subscription_id)
@@ -73,7 +74,7 @@ class PostgresSubscriptions:
             return True
 
     async def deliveries(self, tenant_id: str, wanted: DeliveryFilter) -> list[Delivery]:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             rows = await session.rows(
                 "deliveries", tenant_id, wanted.subscription_id, wanted.status, wanted.id, wanted.before_id,
                 wanted.limit,
@@ -82,12 +83,12 @@ class PostgresSubscriptions:
 
     async def redeliver(self, tenant_id: str, delivery_id: str) -> Delivery | None:
         now = await self._db.now()
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             rows = await session.rows("redeliver", now, tenant_id, delivery_id)
         return delivery_from(rows[0]) if rows else None
 
     async def alert_states(self, tenant_id: str | None) -> list[AlertState]:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             return [state_from(row) for row in await session.rows("alert_states", tenant_id)]
 
 
@@ -173,7 +174,7 @@ class PostgresOutbox:
 
 async def _begin(session: Session) -> str:
     """The position; the newest event's where there was none. Read before whoever subscribes now is there."""
-    rows = await session.rows("latest_events", None, 1)
+    rows = await session.rows("latest_events", 1)
     newest = stored_events([(row[0], row[1]) for row in rows])  # type: ignore[misc]  # columns
     await session.run("begin_outbox", newest[-1].cursor if newest else "")
     return str(await session.value("outbox_position"))

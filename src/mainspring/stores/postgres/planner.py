@@ -105,6 +105,7 @@ class PostgresPlanner:
         async with self._db.transaction() as session:
             if not await session.value("any_rule"):
                 await session.run("start_planner_cursor", CURSOR, await session.value("newest_event"))
+            await session.only(event.tenant_id)
             for position, stored in enumerate(rules):
                 try:
                     await session.run("add_rule", *rule_values(stored, position))
@@ -113,14 +114,14 @@ class PostgresPlanner:
             await add_events(session, [event])
 
     async def remove_rules(self, tenant_id: str, ids: Sequence[str], event: Event) -> int:
-        async with self._db.transaction() as session:
+        async with self._db.transaction(tenant_id) as session:
             removed = await session.run("remove_rules", tenant_id, list(ids))
             if removed:
                 await add_events(session, [event])
             return removed
 
     async def rules(self, tenant_id: str, job_id: str | None = None) -> list[KnownRule]:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             rows = await session.rows("rules_of_tenant", tenant_id, job_id)
             states = rule_states(await session.rows("states_of_rules", [row[0] for row in rows]))
         return [

@@ -293,16 +293,26 @@ SELECT body, body_type, body_truncated, body_seen FROM run WHERE tenant_id = :te
 INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}};
 
 -- name: events_after
--- Events in commit order, of one tenant or of all, up to the oldest transaction that is still running.
+-- Events in commit order, of all tenants, up to the oldest transaction that is still running.
 SELECT tx::text || '.' || seq, events FROM event
 WHERE (tx, seq) >= (:tx::text::xid8, :seq) AND tx < pg_snapshot_xmin(pg_current_snapshot())
-  AND (:tenant_id::text IS NULL OR tenant_id = :tenant_id)
+ORDER BY tx, seq LIMIT :limit;
+
+-- name: events_of_tenant_after
+-- The same of one: by its own index, however much the others have to tell.
+SELECT tx::text || '.' || seq, events FROM event
+WHERE tenant_id = :tenant_id AND (tx, seq) >= (:tx::text::xid8, :seq) AND tx < pg_snapshot_xmin(pg_current_snapshot())
 ORDER BY tx, seq LIMIT :limit;
 
 -- name: latest_events
--- The newest events, newest first, of one tenant or of all, up to the oldest transaction that is still running.
+-- The newest events, newest first, of all tenants, up to the oldest transaction that is still running.
+SELECT tx::text || '.' || seq, events FROM event WHERE tx < pg_snapshot_xmin(pg_current_snapshot())
+ORDER BY tx DESC, seq DESC LIMIT :limit;
+
+-- name: latest_events_of_tenant
+-- The same of one.
 SELECT tx::text || '.' || seq, events FROM event
-WHERE tx < pg_snapshot_xmin(pg_current_snapshot()) AND (:tenant_id::text IS NULL OR tenant_id = :tenant_id)
+WHERE tenant_id = :tenant_id AND tx < pg_snapshot_xmin(pg_current_snapshot())
 ORDER BY tx DESC, seq DESC LIMIT :limit;
 
 -- name: add_job

@@ -16,13 +16,13 @@ class PostgresRuns:
         self._db = database
 
     async def run(self, tenant_id: str, run_id: str) -> Run | None:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             rows = await session.rows("run", tenant_id, run_id)
         return run_from(rows[0]) if rows else None
 
     async def runs(self, tenant_id: str, wanted: RunFilter) -> list[Run]:
         status = wanted.status.value if wanted.status else None
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             if wanted.endpoint_id is None:
                 rows = await session.rows("runs", tenant_id, wanted.before_id, status, wanted.limit)
             else:
@@ -32,12 +32,12 @@ class PostgresRuns:
         return [run_from(row) for row in rows]
 
     async def body(self, tenant_id: str, run_id: str) -> Body | None:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             rows = await session.rows("body", tenant_id, run_id)
         return Body(*rows[0]) if rows and rows[0][0] is not None else None  # type: ignore[arg-type]  # columns
 
     async def add_test_run(self, run: Run, outcome: Outcome, events: Sequence[Event]) -> None:
-        async with self._db.transaction() as session:
+        async with self._db.transaction(run.tenant_id) as session:
             await session.run("add_run", *run_values(run))
             if outcome.body is not None:
                 await session.run("add_body", *body_values(outcome.body), run.tenant_id, run.id)
@@ -46,13 +46,19 @@ class PostgresRuns:
     async def events_after(self, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
         place, index = parse_cursor(cursor, "0.0")
         tx, _, seq = place.partition(".")
-        async with self._db.statement() as session:
-            rows = await session.rows("events_after", tx, int(seq), tenant_id, limit + 1)
+        async with self._db.statement(tenant_id) as session:
+            if tenant_id is None:
+                rows = await session.rows("events_after", tx, int(seq), limit + 1)
+            else:
+                rows = await session.rows("events_of_tenant_after", tenant_id, tx, int(seq), limit + 1)
         return stored_events([(row[0], row[1]) for row in rows], (place, index))[:limit]  # type: ignore[misc]  # columns
 
     async def latest_events(self, tenant_id: str | None, limit: int) -> list[StoredEvent]:
-        async with self._db.statement() as session:
-            rows = await session.rows("latest_events", tenant_id, limit)
+        async with self._db.statement(tenant_id) as session:
+            if tenant_id is None:
+                rows = await session.rows("latest_events", limit)
+            else:
+                rows = await session.rows("latest_events_of_tenant", tenant_id, limit)
         return stored_events([(row[0], row[1]) for row in reversed(rows)])[-limit:]  # type: ignore[misc]  # columns
 
     async def add_events(self, events: Sequence[Event]) -> None:
@@ -60,17 +66,17 @@ class PostgresRuns:
             await add_events(session, events)
 
     async def add_signing_key(self, tenant_id: str, key_id: str, sealed: str, event: Event) -> None:
-        async with self._db.transaction() as session:
+        async with self._db.transaction(tenant_id) as session:
             await session.run("add_signing_key", key_id, tenant_id, sealed, event.at)
             await add_events(session, [event])
 
     async def revoke_signing_key(self, tenant_id: str, key_id: str, event: Event) -> bool:
-        async with self._db.transaction() as session:
+        async with self._db.transaction(tenant_id) as session:
             if not await session.run("revoke_signing_key", tenant_id, key_id):
                 return False
             await add_events(session, [event])
             return True
 
     async def signing_keys(self, tenant_id: str) -> list[tuple[str, datetime]]:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             return [(row[0], row[1]) for row in await session.rows("signing_keys", tenant_id)]  # type: ignore[misc]  # columns

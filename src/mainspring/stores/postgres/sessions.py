@@ -39,18 +39,18 @@ class PostgresSessions:
     async def sessions(
         self, tenant_id: str, endpoint_id: str | None = None, before_id: str | None = None, limit: int = 50
     ) -> list[Session]:
-        async with self._db.statement() as db:
+        async with self._db.statement(tenant_id) as db:
             rows = await db.rows("planner_sessions", tenant_id, endpoint_id, before_id, limit)
         return [session_from(row) for row in rows]
 
     async def session(self, tenant_id: str, session_id: str) -> Session | None:
-        async with self._db.statement() as db:
+        async with self._db.statement(tenant_id) as db:
             rows = await db.rows("planner_session", tenant_id, session_id)
         return session_from(rows[0]) if rows else None
 
     async def token_usage(self, tenant_id: str) -> TokenUsage:
         month = month_of(await self._db.now())
-        async with self._db.statement() as db:
+        async with self._db.statement(tenant_id) as db:
             rows = await db.rows("token_usage", tenant_id, month)
         return TokenUsage(*rows[0]) if rows else TokenUsage(month)  # type: ignore[arg-type]  # columns
 

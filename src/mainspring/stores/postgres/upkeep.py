@@ -62,7 +62,8 @@ class PostgresUpkeep:
         async with self._db.statement() as session:
             version = str(await session.value("server_version"))
             applied = await session.rows("applied_migrations")
-        return StoreFacts("postgresql", version, max(int(str(row[0])) for row in applied), self._db.migrated)
+            above = bool(await session.value("is_above_policies"))
+        return StoreFacts("postgresql", version, max(int(str(row[0])) for row in applied), self._db.migrated, above)
 
     async def ping(self) -> None:
         async with self._db.statement() as session:

@@ -43,7 +43,7 @@ class PostgresWorkflows:
         return from_us(int(str(rows[0][0]))), int(str(rows[0][1]))
 
     async def publish(self, tenant_id: str, workflow: Workflow, document: str, actor: str, event: Event) -> Published:
-        async with self._db.transaction() as session:
+        async with self._db.transaction(tenant_id) as session:
             await session.value("lock_publishing", tenant_id, workflow.name)
             now = await self._db.now_in(session)
             version = int(str(await session.value("newest_workflow_version", tenant_id, workflow.name))) + 1
@@ -55,18 +55,18 @@ class PostgresWorkflows:
         return Published(made, document, actor, now)
 
     async def version(self, tenant_id: str, name: str, version: int | None) -> Published | None:
-        async with self._db.transaction() as session:
+        async with self._db.transaction(tenant_id) as session:
             wanted = version or await session.value("newest_workflow_version", tenant_id, name)
             rows = await session.rows("workflow_version", tenant_id, name, wanted)
         return published_from(rows[0]) if rows else None
 
     async def versions(self, tenant_id: str, name: str | None) -> list[Published]:
         query = ("newest_workflows", tenant_id) if name is None else ("workflow_versions", tenant_id, name)
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             return [published_from(row) for row in await session.rows(*query)]
 
     async def start(self, execution: Execution, event: Event) -> Execution:
-        async with self._db.transaction() as session:
+        async with self._db.transaction(execution.tenant_id) as session:
             if await session.run("add_execution", *execution_values(execution)):
                 await add_events(session, [event])
                 return execution
@@ -74,13 +74,13 @@ class PostgresWorkflows:
             return execution_from((await session.rows("execution_by_key", *key))[0])
 
     async def execution(self, tenant_id: str, execution_id: str) -> Execution | None:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             rows = await session.rows("execution", tenant_id, execution_id)
         return execution_from(rows[0]) if rows else None
 
     async def executions(self, tenant_id: str, wanted: ExecutionFilter) -> list[Execution]:
         values = (tenant_id, wanted.workflow, wanted.status, wanted.correlation, wanted.before_id, wanted.limit)
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             return [execution_from(row) for row in await session.rows("executions", *values)]
 
     async def send(self, sendings: Sequence[Sending], events: Sequence[Event]) -> int:
@@ -125,7 +125,7 @@ class PostgresLogs:
             return [str(row[0]) for row in await session.rows("log_ids", partition)]
 
     async def erase(self, tenant_id: str, execution_id: str, event: Event) -> int:
-        async with self._db.transaction() as session:
+        async with self._db.transaction(tenant_id) as session:
             rows = await session.rows("execution", tenant_id, execution_id)
             if not rows or not (state := execution_from(rows[0]).state).is_over:
                 return 0

@@ -189,7 +189,7 @@ class SqliteOutbox:
 
 def _begin(db: Connection) -> str:
     """The position; the newest event's where there was none. Read before whoever subscribes now is there."""
-    newest = stored_events([(str(row[0]), str(row[1])) for row in db.rows("latest_events", None, 1)])
+    newest = stored_events([(str(row[0]), str(row[1])) for row in db.rows("latest_events", 1)])
     db.run("begin_outbox", newest[-1].cursor if newest else "")
     return str(db.value("outbox_position"))
 

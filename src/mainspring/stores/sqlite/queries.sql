@@ -258,14 +258,20 @@ SELECT body, body_type, body_truncated, body_seen FROM run WHERE tenant_id = :te
 INSERT INTO event ({{event_columns}}) VALUES ({{event_parameters}});
 
 -- name: events_after
--- Events in order, of one tenant or of all.
-SELECT seq, events FROM event WHERE seq >= :cursor AND (:tenant_id IS NULL OR tenant_id = :tenant_id)
-ORDER BY seq LIMIT :limit;
+-- Events in order, of all tenants.
+SELECT seq, events FROM event WHERE seq >= :cursor ORDER BY seq LIMIT :limit;
+
+-- name: events_of_tenant_after
+-- The same of one: by its own index, however much the others have to tell.
+SELECT seq, events FROM event WHERE tenant_id = :tenant_id AND seq >= :cursor ORDER BY seq LIMIT :limit;
 
 -- name: latest_events
--- The newest events, newest first, of one tenant or of all.
-SELECT seq, events FROM event WHERE :tenant_id IS NULL OR tenant_id = :tenant_id
-ORDER BY seq DESC LIMIT :limit;
+-- The newest events, newest first, of all tenants.
+SELECT seq, events FROM event ORDER BY seq DESC LIMIT :limit;
+
+-- name: latest_events_of_tenant
+-- The same of one.
+SELECT seq, events FROM event WHERE tenant_id = :tenant_id ORDER BY seq DESC LIMIT :limit;
 
 -- name: add_job
 -- A new job.

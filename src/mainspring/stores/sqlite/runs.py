@@ -52,11 +52,22 @@ class SqliteRuns:
 
     async def events_after(self, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
         seq, index = parse_cursor(cursor, "0")
-        rows = await self._db.read(lambda db: db.rows("events_after", int(seq), tenant_id, limit + 1))
+
+        def read(db: Connection) -> list[tuple[object, ...]]:
+            if tenant_id is None:
+                return db.rows("events_after", int(seq), limit + 1)
+            return db.rows("events_of_tenant_after", tenant_id, int(seq), limit + 1)
+
+        rows = await self._db.read(read)
         return stored_events([(str(row[0]), str(row[1])) for row in rows], (seq, index))[:limit]
 
     async def latest_events(self, tenant_id: str | None, limit: int) -> list[StoredEvent]:
-        rows = await self._db.read(lambda db: db.rows("latest_events", tenant_id, limit))
+        def read(db: Connection) -> list[tuple[object, ...]]:
+            if tenant_id is None:
+                return db.rows("latest_events", limit)
+            return db.rows("latest_events_of_tenant", tenant_id, limit)
+
+        rows = await self._db.read(read)
         return stored_events([(str(row[0]), str(row[1])) for row in reversed(rows)])[-limit:]
 
     async def add_events(self, events: Sequence[Event]) -> None:

@@ -1,0 +1,15 @@
+-- name: work_for
+-- Until the transaction ends, only one tenant's rows are there. No tenant is named like all of them.
+SELECT set_config('mainspring.tenant', CASE :tenant_id WHEN '*' THEN '' ELSE :tenant_id END, true);
+
+-- name: work_for_all
+-- The same for a worker, where the connection may have been another's.
+SELECT set_config('mainspring.tenant', '*', true);
+
+-- name: guard_tenants
+-- Policies for tables that have come since; what has a tenant_id and none of its own gets the one of all the others.
+SELECT guard_tenants();
+
+-- name: is_above_policies
+-- Whether row-level security holds for this user at all: a superuser's and some others' statements pass it by.
+SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user;
