@@ -26,7 +26,7 @@ FORBIDDEN_NAMES = frozenset(
 
 # Room -> rooms it may import. A room is a folder or module directly under `mainspring`; new ones get a row here.
 INNER = frozenset({"domain", "workflow", "ports", "planner_ports", "mailroom", "workflow_ports"})
-DOOR = INNER | {"operations", "settings", "observe", "shapes", "words", "feed", "configuration"}
+DOOR = INNER | {"operations", "settings", "observe", "shapes", "planner_shapes", "words", "feed", "configuration"}
 ROOMS: dict[str, frozenset[str]] = {
     "domain": frozenset(),
     "workflow": frozenset({"domain"}),
@@ -44,6 +44,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "observe": frozenset({"domain", "ports", "settings"}),
     "configuration": INNER | {"operations"},  # documents: a door whose visitors are files
     "shapes": INNER,  # domain values as the JSON objects that all doors give out
+    "planner_shapes": INNER | {"shapes"},  # the same, for what the planner keeps
     "words": INNER | {"shapes"},  # instants, hints and decisions as the sentences that all doors give out
     "api": DOOR,
     "mcp": DOOR,
@@ -56,6 +57,7 @@ ROOMS: dict[str, frozenset[str]] = {
         "workers",
         "api",
         "mcp",
+        "simulation",
     },  # the one place where wires meet
     "simulation": DOOR | {"workers", "wiring"},
     "reference": DOOR | {"api", "mcp", "cli", "wiring", "bindings"},  # writes docs/reference from what doors declare

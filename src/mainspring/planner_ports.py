@@ -48,6 +48,12 @@ class PlannerStore(Protocol):
     async def add_rules(self, rules: Sequence[StoredRule], event: Event) -> None:
         """Raises Conflict where the owner has a rule of that name. They judge runs that finish from now on."""
 
+    async def put_rule(self, stored: StoredRule, event: Event) -> bool:
+        """Write an edited rule: it counts runs afresh, and its cooldown goes on. False: it is not there any more.
+
+        Raises Conflict where its owner has another rule of that name.
+        """
+
     async def remove_rules(self, tenant_id: str, ids: Sequence[str], event: Event) -> int:
         """How many were there."""
 
@@ -88,6 +94,26 @@ class SessionStore(Protocol):
 
     async def owner_of(self, endpoint_id: str) -> Endpoint | None:
         """An endpoint by its id alone: its tenant is not known yet."""
+
+
+Look = Callable[[Endpoint], Awaitable[Session | None]]
+"""One session about an endpoint now; None where another analyst is at it, or its job is not active."""
+
+
+class Simulator(Protocol):
+    """Scenarios, played away from whoever asks: a simulation may take all of a processor for a while."""
+
+    def scenarios(self) -> list[dict[str, object]]:
+        """Those that come with Mainspring: name, title, description, minutes."""
+
+    def scenario(self, name: str) -> dict[str, object]:
+        """One of them in full. Raises NotFound."""
+
+    async def play(self, wanted: dict[str, object]) -> dict[str, object]:
+        """Play `scenario` (a name) or `document` (YAML) with `seed`, and tell what happened.
+
+        Raises InvalidInput for what is no scenario, and for one that takes too long or too much.
+        """
 
 
 class Budget(Struct, frozen=True):

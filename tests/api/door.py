@@ -22,10 +22,12 @@ from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.locksmith import Argon2Locksmith
 from mainspring.outbound.vault import KeyRing, Vault
+from mainspring.planner_ports import Look
 from mainspring.ports import Caller, Clock, Stores
 from mainspring.settings import Settings
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.wiring.outside import open_messengers
+from mainspring.wiring.planner import open_simulator
 
 ALL = " ".join(Scope)
 
@@ -53,7 +55,11 @@ class NobodyThere:
 
 @asynccontextmanager
 async def open_app(
-    stores: Stores, clock: Clock, settings: Settings | None = None, caller: Caller | None = None
+    stores: Stores,
+    clock: Clock,
+    settings: Settings | None = None,
+    caller: Caller | None = None,
+    look: Look | None = None,
 ) -> AsyncIterator[FastAPI]:
     vault, ids = Vault(KeyRing(bytes(32))), TimeOrderedIds()
     caller = caller or HttpCaller(AddressGuard((ip_network("127.0.0.0/8"),)), vault, clock=clock.now)
@@ -64,7 +70,12 @@ async def open_app(
     chosen = settings or Settings(api_requests_per_minute=0, api_requests_per_minute_of_tenant=0)
     locksmith = Argon2Locksmith(memory_kib=8, passes=1)  # cheap: its strength is not what is tested here
     feed, ways = Feed(stores.runs), open_messengers(chosen)
-    app = make_app(Context(stores, desk, caller, chosen, CollectorRegistry(), {}, feed, ways, locksmith))
+    app = make_app(
+        Context(
+            stores, desk, caller, chosen, CollectorRegistry(), {}, feed, ways, locksmith, look=look,
+            simulator=open_simulator(),
+        )
+    )  # fmt: skip
     app.dependency_overrides[recognise] = recognised
     try:
         yield app

@@ -21,9 +21,24 @@ BODIES: dict[str, Json] = {
     "update_webhook": {"description": "changed"},
     "create_alert": {"name": "another", "to": ["ops@example.com"]},
     "update_alert": {"failures": 5},
+    "create_rule": {"endpoint": "billing", "rule": {"when": "body.depth > 10", "interval": "30s"}},
+    "update_rule": {"rule": {"interval": "1m"}},
+    "check_rules": {"endpoint": "billing", "rules": [{"when": "ok", "clear_hints": True}]},
+    "test_rules": {"endpoint": "billing"},
+    "set_tenant_mode": {"mode": "shadow"},
+    "set_mode_for_all": {"mode": "live"},
+    "set_endpoint_mode": {"mode": "off"},
+    "run_simulation": {"scenario": "no-such"},
 }
 # What may change something and has no dry_run, and why that is so.
-WITHOUT_DRY_RUN = {"check_endpoint": "it stores nothing"}
+WITHOUT_DRY_RUN = {
+    "check_endpoint": "it stores nothing",
+    "check_rules": "it stores nothing",
+    "test_rules": "it stores nothing",
+    "run_simulation": "it stores nothing",
+    "set_mode_for_all": "one switch, for operators",
+    "look_at_endpoint": "shadow mode is its rehearsal",
+}
 RANDOM = {
     "endpoint": "ep_0000",
     "job": "job_0000",
@@ -32,6 +47,8 @@ RANDOM = {
     "webhook": "web_0000",
     "alert": "alr_0000",
     "delivery": "msg_0000",
+    "rule_id": "rule_0000",
+    "session": "ses_0000",
 }
 
 

@@ -9,6 +9,8 @@ from httpx2 import AsyncClient, Response
 from mainspring.domain.access import Scope
 from mainspring.domain.delivery import Delivery, DeliveryStatus
 from mainspring.domain.endpoint import Tenant
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.session import Session, SessionDetail
 from mainspring.mailroom import Intake
 from mainspring.ports import Stores
 from tests.api.acting import URL, Json, fingerprint, make
@@ -39,6 +41,24 @@ async def ids(api: AsyncClient, stores: Stores, clock: FixedClock) -> dict[str, 
     key = (await api.post("/api/v1/keys", json={"name": "reader", "scopes": ["read"], "expires_in": "30d"})).json()
     webhook = (await api.post("/api/v1/webhooks", json={"url": URL, "types": ["run.missed"]})).json()
     alert = (await api.post("/api/v1/alerts", json={"name": "ops", "to": ["ops@example.com"]})).json()
+    rule = (await api.post("/api/v1/rules", json=BODIES["create_rule"])).json()
+    held = Session(
+        "ses_1",
+        "default",
+        endpoint["id"],
+        clock.now(),
+        "done",
+        "live",
+        "m",
+        1,
+        1,
+        1,
+        1,
+        clock.now(),
+        0,
+        SessionDetail(),
+    )
+    await stores.sessions.record_session(held, "w", Event(EventType.PLANNER_ANALYSED, clock.now(), "default"))
     sent = Delivery(
         "msg_1", "default", webhook["id"], "", "1", "run.missed", "{}", DeliveryStatus.DELIVERED, 1,
         clock.now(), clock.now(), clock.now(),
@@ -52,6 +72,8 @@ async def ids(api: AsyncClient, stores: Stores, clock: FixedClock) -> dict[str, 
         "webhook": webhook["id"],
         "alert": alert["id"],
         "delivery": sent.id,
+        "rule_id": rule["id"],
+        "session": held.id,
     }
 
 
@@ -128,7 +150,19 @@ def test_every_write_has_a_dry_run_or_a_reason_for_none(app: FastAPI, store_url:
         for operation in every_operation(app)
         if operation.method != "get" and "dry_run" not in operation.in_query and operation.path.startswith("/api/v1/")
     }
-    ours = {"jobs", "endpoints", "hints", "runs", "events", "dashboard", "tenant", "system"}
+    ours = {
+        "jobs",
+        "endpoints",
+        "hints",
+        "runs",
+        "events",
+        "dashboard",
+        "tenant",
+        "system",
+        "rules",
+        "planner",
+        "simulations",
+    }
     mine = {each.id for each in every_operation(app) if ours.intersection(each.described.get("tags", []))}
 
     assert without & mine == set(WITHOUT_DRY_RUN)

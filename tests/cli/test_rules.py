@@ -11,14 +11,10 @@ def test_rule_is_added_listed_and_removed(any_shell: Shell) -> None:
     assert said == "added rule 'rule-1': when body.depth > 10, every 30s for 10m\n"
 
     (rule,) = any_shell.json("rules", "list", "health")
-    assert {key: rule[key] for key in ("endpoint", "name", "when", "interval", "fired_at", "fault")} == {
-        "endpoint": "health",
-        "name": "rule-1",
-        "when": "body.depth > 10",
-        "interval": "30s",
-        "fired_at": None,
-        "fault": None,
-    }
+    assert rule["rule"] == {"name": "rule-1", "when": "body.depth > 10", "interval": "30s", "ttl": "10m"}
+    assert [rule[key] for key in ("endpoint", "does", "fired_at", "fault")] == [
+        "health", "every 30s for 10m", None, None,
+    ]  # fmt: skip
     assert "body.depth > 10" in any_shell.ok("rules", "list")
     assert any_shell.ok("rules", "remove", "health", "rule-1") == "removed 1: rule-1\n"
     assert any_shell.ok("rules", "list") == "No rule yet.\n"

@@ -10,6 +10,7 @@ from mainspring.feed import Feed
 from mainspring.mailroom import Messenger
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.single_sign_on import Issuer
+from mainspring.planner_ports import Look, Simulator
 from mainspring.ports import Caller, Locksmith, Stores
 from mainspring.settings import Settings
 
@@ -31,3 +32,5 @@ class Context(Struct, frozen=True):
     remarks: Mapping[str, Check] = {}  # told at /readyz, but no reason not to be ready
     issuer: Issuer | None = None  # of single sign-on, where it is set up
     demo: Callable[[], dict[str, object]] | None = None  # how the demo stands, where this is one
+    look: Look | None = None  # lets the model look at an endpoint, where one is configured
+    simulator: Simulator | None = None

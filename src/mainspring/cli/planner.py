@@ -10,8 +10,9 @@ from mainspring.cli.arguments import EndpointName
 from mainspring.cli.configuration import masked
 from mainspring.cli.door import Door, OutputOption, ask, complete, current_settings
 from mainspring.cli.screen import Output, say, show_json
-from mainspring.cli.sessions import session_shape, show_session
+from mainspring.cli.sessions import show_session
 from mainspring.domain.errors import Conflict, Misconfigured
+from mainspring.planner_shapes import session_shape
 
 if TYPE_CHECKING:
     from mainspring.domain.session import Session

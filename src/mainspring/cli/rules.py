@@ -10,14 +10,15 @@ from mainspring.cli.door import Door, OutputOption, ask, fail_unless
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.errors import InvalidInput
-from mainspring.shapes import instant
+from mainspring.planner_shapes import rule_shape, tested_shape
 from mainspring.words import clock, relative
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from mainspring.domain.rulebook import Tested
     from mainspring.operations.endpoints import Desk
-    from mainspring.operations.rules import Owner, Tested
+    from mainspring.operations.rules import Owner
     from mainspring.planner_ports import KnownRule
 
 app = Door("Rules: what happens when responses say something.")
@@ -43,15 +44,12 @@ def check(
 
     Without --endpoint or --job, names of siblings and targets are taken as they are.
     """
-    from mainspring.domain.rules import check_rule, mentions, read_rule, rule_document
-    from mainspring.operations.rules import check_rules, find_owner
+    from mainspring.domain.rules import rule_document
+    from mainspring.operations.rules import check_loose_rules, check_rules, find_owner
 
     documents = read_documents(file)
     if endpoint is None and job is None:
-        rules = [read_rule(document, f"rule-{place}") for place, document in enumerate(documents, 1)]
-        for rule in rules:
-            named = {*mentions(rule.when).sibling_names, *([rule.target] if rule.target else [])}
-            check_rule(rule, "", tuple(named))
+        rules = check_loose_rules(documents)
     else:
 
         async def work(desk: "Desk") -> "Owner":
@@ -110,7 +108,7 @@ def add(
 
     added = ask(work)
     if output is Output.JSON:
-        show_json([_shape(known) for known in added])
+        show_json([rule_shape(known) for known in added])
         return
     for known in added:
         rule = known.stored.rule
@@ -131,7 +129,7 @@ def list_rules(endpoint: MaybeEndpoint = None, job: OfJob = None, output: Output
 
     found, now = ask(work)
     if output is Output.JSON:
-        show_json([_shape(known) for known in found])
+        show_json([rule_shape(known) for known in found])
         return
     rows = [
         (
@@ -210,12 +208,7 @@ def replay(
 
     tested = ask(work)
     if output is Output.JSON:
-        show_json(
-            [
-                {"run_id": each.run_id, "at": instant(each.at), "fired": list(each.fired), "faults": list(each.faults)}
-                for each in tested
-            ]
-        )
+        show_json([tested_shape(each) for each in tested])
     else:
         rows = [(clock(each.at), each.run_id, ", ".join(each.fired) or "-", "; ".join(each.faults)) for each in tested]
         columns = (Column("FINISHED"), Column("RUN", spare=True), Column("FIRES"), Column("FAULT", tail=True))
@@ -270,15 +263,3 @@ def _fired_at(known: "KnownRule") -> "datetime | None":
 
 def _fault(known: "KnownRule") -> str:
     return next((state.fault for state in known.states.values() if state.fault), "")
-
-
-def _shape(known: "KnownRule") -> dict[str, object]:
-    from mainspring.domain.rules import rule_document
-
-    return {
-        "id": known.stored.id,
-        "endpoint": known.owner or None,
-        **rule_document(known.stored.rule),
-        "fired_at": instant(_fired_at(known)),
-        "fault": _fault(known) or None,
-    }

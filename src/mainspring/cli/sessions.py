@@ -9,7 +9,7 @@ from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.sights import names_of
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.domain.errors import NotFound
-from mainspring.shapes import instant
+from mainspring.planner_shapes import session_shape
 from mainspring.words import clock, took
 
 if TYPE_CHECKING:
@@ -109,29 +109,3 @@ def show_session(session: "Session", endpoint: str) -> None:
         arguments = ", ".join(f"{name}={value}" for name, value in call.arguments.items())
         say(f"  {call.tool}({arguments})")
         say(f"    {call.result[:500]}")
-
-
-def session_shape(session: "Session", endpoint: str) -> dict[str, object]:
-    detail = session.detail
-    return {
-        "id": session.id,
-        "endpoint": endpoint,
-        "at": instant(session.started_at),
-        "status": session.status,
-        "mode": session.mode,
-        "model": session.model,
-        "tokens_in": session.tokens_in,
-        "tokens_out": session.tokens_out,
-        "cost_usd": session.cost_micros / 1e6,
-        "duration_ms": session.duration_ms,
-        "next_analysis_at": instant(session.next_analysis_at),
-        "failures": session.failure_count,
-        "reasoning": detail.reasoning,
-        "actions_taken": detail.actions_taken,
-        "confidence": detail.confidence,
-        "warnings": list(detail.warnings),
-        "note": detail.note,
-        "tool_calls": [
-            {"tool": call.tool, "arguments": call.arguments, "result": call.result} for call in detail.tool_calls
-        ],
-    }

@@ -114,6 +114,8 @@ class Applied(TypedDict):
     steps: List[StepTaken]
     notes: List[str]
 
+Asleep = TypedDict("Asleep", {"from": float, "to": float})
+
 class AuditEntry(TypedDict):
     seq: int
     at: str
@@ -259,6 +261,11 @@ class Endpoint(TypedDict):
     running: Union[RunInFlight, None]
     last_run_at: Union[str, None]
     last_status: Union[str, None]
+
+class EndpointMode(TypedDict):
+    endpoint: str
+    endpoint_id: str
+    mode: Literal['live', 'shadow', 'off']
 
 class EndpointMoved(TypedDict):
     id: str
@@ -409,6 +416,8 @@ class JobRehearsed(TypedDict):
     endpoints_changed: int
     endpoints: List[EndpointMoved]
 
+JsonValue = Any
+
 class KeyNew(TypedDict):
     name: str
     scopes: NotRequired[List[Literal['read', 'run', 'write', 'admin']]]
@@ -438,6 +447,19 @@ class MemberNew(TypedDict):
 
 class Members(TypedDict):
     items: List[Member]
+
+class ModeRehearsed(TypedDict):
+    dry_run: Literal[True]
+    before: ModeSet
+    after: ModeSet
+    changed: List[str]
+
+class ModeSet(TypedDict):
+    scope: str
+    mode: Literal['live', 'shadow', 'off']
+
+class ModeWish(TypedDict):
+    mode: Literal['live', 'shadow', 'off']
 
 class Moved(TypedDict):
     before: Union[str, None]
@@ -475,8 +497,16 @@ class Page_Job(TypedDict):
     items: List[Job]
     next_cursor: Union[str, None]
 
+class Page_PlannerSession(TypedDict):
+    items: List[PlannerSession]
+    next_cursor: Union[str, None]
+
 class Page_RecentRuns(TypedDict):
     items: List[RecentRuns]
+    next_cursor: Union[str, None]
+
+class Page_Rule(TypedDict):
+    items: List[Rule]
     next_cursor: Union[str, None]
 
 class Page_Run(TypedDict):
@@ -504,6 +534,8 @@ class Pause(TypedDict):
     for_ms: NotRequired[Union[Union[int, str], None]]
     reason: NotRequired[str]
 
+Phase = TypedDict("Phase", {"from": float, "to": float, "phase": str, "measured": Dict[str, JsonValue]})
+
 class Phases(TypedDict):
     dns_us: int
     connect_us: int
@@ -520,6 +552,90 @@ class Planned(TypedDict):
     next_run_at: str
     source: str
     trail: List[Step]
+
+class PlannerModes(TypedDict):
+    all: Literal['live', 'shadow', 'off']
+    tenant: Literal['live', 'shadow', 'off']
+    endpoints: List[EndpointMode]
+
+class PlannerSession(TypedDict):
+    id: str
+    endpoint: str
+    endpoint_id: str
+    at: str
+    status: Literal['done', 'skipped', 'failed']
+    mode: Literal['live', 'shadow']
+    model: str
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float
+    duration_ms: int
+    next_analysis_at: str
+    failures: int
+    reasoning: str
+    actions_taken: str
+    confidence: str
+    warnings: List[str]
+    note: str
+    tool_calls: List[ToolCalled]
+
+class PlannerStatus(TypedDict):
+    policy: Literal['rules', 'rules and model']
+    model: Union[str, None]
+    how_to_add_a_model: Union[str, None]
+    modes: PlannerModes
+    rules: int
+    rules_with_faults: int
+    spend: Spend
+
+class Played(TypedDict):
+    title: str
+    description: str
+    seed: int
+    minutes: float
+    started_at: str
+    ok: bool
+    runs: int
+    sources: Dict[str, int]
+    phases: List[Phase]
+    endpoints: List[PlayedEndpoint]
+    decisions: List[PlayedDecision]
+    checks: List[PlayedCheck]
+    is_cut: bool
+
+class PlayedCheck(TypedDict):
+    check: str
+    ok: bool
+    detail: str
+
+class PlayedDecision(TypedDict):
+    minute: float
+    endpoint: str
+    type: str
+    actor: str
+    data: Dict[str, JsonValue]
+
+class PlayedEndpoint(TypedDict):
+    name: str
+    group: str
+    every: Union[str, None]
+    cron: Union[str, None]
+    min_interval_ms: Union[int, None]
+    max_interval_ms: Union[int, None]
+    asleep: List[Asleep]
+    runs: List[PlayedRun]
+    intervals: List[PlayedInterval]
+
+class PlayedInterval(TypedDict):
+    minute: float
+    seconds: float
+
+class PlayedRun(TypedDict):
+    minute: float
+    duration_ms: Union[int, None]
+    status: str
+    source: str
+    why: str
 
 class Preview(TypedDict):
     now: str
@@ -566,6 +682,45 @@ class Revoked(TypedDict):
 
 class RoleWish(TypedDict):
     role: Literal['viewer', 'operator', 'owner']
+
+class Rule(TypedDict):
+    id: str
+    endpoint: Union[str, None]
+    endpoint_id: Union[str, None]
+    job_id: str
+    rule: Dict[str, JsonValue]
+    does: str
+    created_at: str
+    fired_at: Union[str, None]
+    fault: Union[str, None]
+
+class RuleNew(TypedDict):
+    endpoint: NotRequired[Union[str, None]]
+    job: NotRequired[Union[str, None]]
+    rule: Dict[str, JsonValue]
+
+class RulePatch(TypedDict):
+    rule: Dict[str, JsonValue]
+
+class RuleRehearsed(TypedDict):
+    dry_run: Literal[True]
+    before: Union[Rule, None]
+    after: Union[Rule, None]
+    changed: List[str]
+
+class RulesChecked(TypedDict):
+    ok: Literal[True]
+    rules: List[Dict[str, JsonValue]]
+
+class RulesGiven(TypedDict):
+    endpoint: NotRequired[Union[str, None]]
+    job: NotRequired[Union[str, None]]
+    rules: NotRequired[Union[List[Dict[str, JsonValue]], None]]
+    limit: NotRequired[int]
+
+class RulesTested(TypedDict):
+    runs: List[RunTested]
+    fired: Dict[str, int]
 
 class Run(TypedDict):
     id: str
@@ -623,11 +778,50 @@ class RunRequested(TypedDict):
 
 RunStatus = Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed']
 
+class RunTested(TypedDict):
+    run_id: str
+    at: str
+    fired: List[str]
+    faults: List[str]
+
+class Scenario(TypedDict):
+    name: str
+    title: str
+    description: str
+    minutes: float
+    endpoints: int
+    checks: int
+
+class ScenarioInFull(TypedDict):
+    name: str
+    title: str
+    description: str
+    minutes: float
+    endpoints: int
+    checks: int
+    document: Dict[str, JsonValue]
+
+class Scenarios(TypedDict):
+    items: List[Scenario]
+
 class Setup(TypedDict):
     token: str
     password: str
     email: NotRequired[Union[str, None]]
     name: NotRequired[str]
+
+class ShadowFiring(TypedDict):
+    at: str
+    endpoint: Union[str, None]
+    endpoint_id: str
+    run_id: Union[str, None]
+    rule: str
+    does: str
+    reason: str
+
+class ShadowResults(TypedDict):
+    firings: List[ShadowFiring]
+    sessions: List[PlannerSession]
 
 class SigningKey(TypedDict):
     id: str
@@ -639,6 +833,23 @@ class SigningKeyMade(TypedDict):
 
 class SigningKeys(TypedDict):
     items: List[SigningKey]
+
+class SimulationWish(TypedDict):
+    scenario: NotRequired[Union[str, None]]
+    document: NotRequired[Union[str, None]]
+    seed: NotRequired[int]
+
+class Spend(TypedDict):
+    month: str
+    sessions: int
+    tokens_in: int
+    tokens_out: int
+    tokens: int
+    tokens_max: Union[int, None]
+    cost_usd: float
+
+class Spends(TypedDict):
+    items: List[TenantSpend]
 
 class Stats(TypedDict):
     now: str
@@ -675,12 +886,27 @@ class TenantNew(TypedDict):
     id: str
     name: NotRequired[str]
 
+class TenantSpend(TypedDict):
+    month: str
+    sessions: int
+    tokens_in: int
+    tokens_out: int
+    tokens: int
+    tokens_max: Union[int, None]
+    cost_usd: float
+    tenant: str
+
 class Tenants(TypedDict):
     items: List[Tenant]
 
 class TestRehearsed(TypedDict):
     dry_run: Literal[True]
     would_call: Call
+
+class ToolCalled(TypedDict):
+    tool: str
+    arguments: Dict[str, JsonValue]
+    result: str
 
 class Tried(TypedDict):
     ok: bool
@@ -897,6 +1123,52 @@ class HintsGroup:
     @overload
     def clear(self, endpoint: str, *, dry_run: Literal[True]) -> EndpointRehearsed: ...
 
+class RulesGroup:
+    def list(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Rule: ...
+    def iterate(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Rule]: ...
+    @overload
+    def create(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rule: Mapping[str, JsonValue], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Rule: ...
+    @overload
+    def create(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rule: Mapping[str, JsonValue], dry_run: Literal[True], idempotency_key: str = ...) -> RuleRehearsed: ...
+    def check(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., limit: int = ..., idempotency_key: str = ...) -> RulesChecked: ...
+    def test(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., limit: int = ..., idempotency_key: str = ...) -> RulesTested: ...
+    def read(self, rule_id: str) -> Rule: ...
+    @overload
+    def update(self, rule_id: str, *, rule: Mapping[str, JsonValue], dry_run: Literal[False] = ..., if_match: Union[str, None] = ...) -> Rule: ...
+    @overload
+    def update(self, rule_id: str, *, rule: Mapping[str, JsonValue], dry_run: Literal[True], if_match: Union[str, None] = ...) -> RuleRehearsed: ...
+    @overload
+    def delete(self, rule_id: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ...) -> Deleted: ...
+    @overload
+    def delete(self, rule_id: str, *, dry_run: Literal[True], if_match: Union[str, None] = ...) -> RuleRehearsed: ...
+
+class PlannerGroup:
+    def read(self) -> PlannerStatus: ...
+    def list_spend(self) -> Spends: ...
+    @overload
+    def set_tenant_mode(self, *, mode: Literal['live', 'shadow', 'off'], dry_run: Literal[False] = ...) -> ModeSet: ...
+    @overload
+    def set_tenant_mode(self, *, mode: Literal['live', 'shadow', 'off'], dry_run: Literal[True]) -> ModeRehearsed: ...
+    def set_mode_for_all(self, *, mode: Literal['live', 'shadow', 'off']) -> ModeSet: ...
+    @overload
+    def set_endpoint_mode(self, endpoint: str, *, mode: Literal['live', 'shadow', 'off'], dry_run: Literal[False] = ...) -> ModeSet: ...
+    @overload
+    def set_endpoint_mode(self, endpoint: str, *, mode: Literal['live', 'shadow', 'off'], dry_run: Literal[True]) -> ModeRehearsed: ...
+    def look_at_endpoint(self, endpoint: str, *, idempotency_key: str = ...) -> PlannerSession: ...
+    def read_shadow_results(self, *, endpoint: Union[str, None] = ..., limit: int = ...) -> ShadowResults: ...
+
+class SessionsGroup:
+    def list_planner(self, *, endpoint: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_PlannerSession: ...
+    def iterate_planner(self, *, endpoint: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[PlannerSession]: ...
+    def read_planner(self, session: str) -> PlannerSession: ...
+    def list_endpoint(self, endpoint: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Page_PlannerSession: ...
+    def iterate_endpoint(self, endpoint: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[PlannerSession]: ...
+
+class SimulationsGroup:
+    def list(self) -> Scenarios: ...
+    def run(self, *, scenario: Union[str, None] = ..., document: Union[str, None] = ..., seed: int = ..., idempotency_key: str = ...) -> Played: ...
+    def read(self, scenario: str) -> ScenarioInFull: ...
+
 class RunsGroup:
     def list(self, *, endpoint: Union[str, None] = ..., status: Union[RunStatus, None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Run: ...
     def iterate(self, *, endpoint: Union[str, None] = ..., status: Union[RunStatus, None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Run]: ...
@@ -1011,6 +1283,10 @@ class Groups:
     jobs: JobsGroup
     endpoints: EndpointsGroup
     hints: HintsGroup
+    rules: RulesGroup
+    planner: PlannerGroup
+    sessions: SessionsGroup
+    simulations: SimulationsGroup
     runs: RunsGroup
     events: EventsGroup
     webhooks: WebhooksGroup
@@ -1106,6 +1382,52 @@ class AsyncHintsGroup:
     def clear(self, endpoint: str, *, dry_run: Literal[False] = ...) -> Coroutine[Any, Any, Endpoint]: ...
     @overload
     def clear(self, endpoint: str, *, dry_run: Literal[True]) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+
+class AsyncRulesGroup:
+    def list(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Rule]: ...
+    def iterate(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Rule]: ...
+    @overload
+    def create(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rule: Mapping[str, JsonValue], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Rule]: ...
+    @overload
+    def create(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rule: Mapping[str, JsonValue], dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, RuleRehearsed]: ...
+    def check(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., limit: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, RulesChecked]: ...
+    def test(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., limit: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, RulesTested]: ...
+    def read(self, rule_id: str) -> Coroutine[Any, Any, Rule]: ...
+    @overload
+    def update(self, rule_id: str, *, rule: Mapping[str, JsonValue], dry_run: Literal[False] = ..., if_match: Union[str, None] = ...) -> Coroutine[Any, Any, Rule]: ...
+    @overload
+    def update(self, rule_id: str, *, rule: Mapping[str, JsonValue], dry_run: Literal[True], if_match: Union[str, None] = ...) -> Coroutine[Any, Any, RuleRehearsed]: ...
+    @overload
+    def delete(self, rule_id: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ...) -> Coroutine[Any, Any, Deleted]: ...
+    @overload
+    def delete(self, rule_id: str, *, dry_run: Literal[True], if_match: Union[str, None] = ...) -> Coroutine[Any, Any, RuleRehearsed]: ...
+
+class AsyncPlannerGroup:
+    def read(self) -> Coroutine[Any, Any, PlannerStatus]: ...
+    def list_spend(self) -> Coroutine[Any, Any, Spends]: ...
+    @overload
+    def set_tenant_mode(self, *, mode: Literal['live', 'shadow', 'off'], dry_run: Literal[False] = ...) -> Coroutine[Any, Any, ModeSet]: ...
+    @overload
+    def set_tenant_mode(self, *, mode: Literal['live', 'shadow', 'off'], dry_run: Literal[True]) -> Coroutine[Any, Any, ModeRehearsed]: ...
+    def set_mode_for_all(self, *, mode: Literal['live', 'shadow', 'off']) -> Coroutine[Any, Any, ModeSet]: ...
+    @overload
+    def set_endpoint_mode(self, endpoint: str, *, mode: Literal['live', 'shadow', 'off'], dry_run: Literal[False] = ...) -> Coroutine[Any, Any, ModeSet]: ...
+    @overload
+    def set_endpoint_mode(self, endpoint: str, *, mode: Literal['live', 'shadow', 'off'], dry_run: Literal[True]) -> Coroutine[Any, Any, ModeRehearsed]: ...
+    def look_at_endpoint(self, endpoint: str, *, idempotency_key: str = ...) -> Coroutine[Any, Any, PlannerSession]: ...
+    def read_shadow_results(self, *, endpoint: Union[str, None] = ..., limit: int = ...) -> Coroutine[Any, Any, ShadowResults]: ...
+
+class AsyncSessionsGroup:
+    def list_planner(self, *, endpoint: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_PlannerSession]: ...
+    def iterate_planner(self, *, endpoint: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[PlannerSession]: ...
+    def read_planner(self, session: str) -> Coroutine[Any, Any, PlannerSession]: ...
+    def list_endpoint(self, endpoint: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_PlannerSession]: ...
+    def iterate_endpoint(self, endpoint: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[PlannerSession]: ...
+
+class AsyncSimulationsGroup:
+    def list(self) -> Coroutine[Any, Any, Scenarios]: ...
+    def run(self, *, scenario: Union[str, None] = ..., document: Union[str, None] = ..., seed: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Played]: ...
+    def read(self, scenario: str) -> Coroutine[Any, Any, ScenarioInFull]: ...
 
 class AsyncRunsGroup:
     def list(self, *, endpoint: Union[str, None] = ..., status: Union[RunStatus, None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Run]: ...
@@ -1221,6 +1543,10 @@ class AsyncGroups:
     jobs: AsyncJobsGroup
     endpoints: AsyncEndpointsGroup
     hints: AsyncHintsGroup
+    rules: AsyncRulesGroup
+    planner: AsyncPlannerGroup
+    sessions: AsyncSessionsGroup
+    simulations: AsyncSimulationsGroup
     runs: AsyncRunsGroup
     events: AsyncEventsGroup
     webhooks: AsyncWebhooksGroup

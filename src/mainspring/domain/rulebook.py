@@ -112,6 +112,15 @@ class Decisions(Struct, frozen=True):
     events: tuple[Event, ...]
 
 
+class Tested(Struct, frozen=True):
+    """One recorded run and which rules would have fired at it."""
+
+    run_id: str
+    at: datetime
+    fired: tuple[str, ...]
+    faults: tuple[str, ...]
+
+
 def mode_of(modes: Mapping[str, str], tenant_id: str, endpoint_id: str) -> str:
     """The strictest of what is set for everything, the tenant and the endpoint."""
     said = {modes.get("all"), modes.get(f"tenant:{tenant_id}"), modes.get(f"endpoint:{endpoint_id}")}

@@ -1,9 +1,10 @@
 """What a user may ask for about rules and the planner's mode: checked against the job they belong to, then stored."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mainspring.domain.endpoint import Endpoint, Job
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
@@ -17,12 +18,13 @@ from mainspring.domain.rulebook import (
     Page,
     Result,
     StoredRule,
+    Tested,
     Want,
     decide,
 )
-from mainspring.domain.rules import HISTORY_MAX, RULES_MAX, Rule, check_rule, read_rule
+from mainspring.domain.rules import HISTORY_MAX, RULES_MAX, Rule, check_rule, mentions, read_rule, rule_document
 from mainspring.operations.endpoints import Desk, find_endpoint
-from mainspring.planner_ports import KnownRule
+from mainspring.planner_ports import KnownRule, PlannerStore
 from mainspring.ports import EndpointFilter
 
 MEMBERS_MAX = 10_000
@@ -39,15 +41,6 @@ class Owner(Struct, frozen=True):
     @property
     def name(self) -> str | None:
         return None if self.endpoint is None else self.endpoint.name
-
-
-class Tested(Struct, frozen=True):
-    """One recorded run and which rules would have fired at it."""
-
-    run_id: str
-    at: datetime
-    fired: tuple[str, ...]
-    faults: tuple[str, ...]
 
 
 async def find_owner(desk: Desk, endpoint: str | None, job: str | None) -> Owner:
@@ -88,6 +81,40 @@ def check_rules(documents: Sequence[object], owner: Owner, taken: Sequence[str] 
             field="rules",
         )
     return rules
+
+
+def check_loose_rules(documents: Sequence[object]) -> list[Rule]:
+    """Check rules that belong to nobody yet: names of siblings and targets are taken as they are."""
+    rules = [read_rule(document, f"rule-{place}") for place, document in enumerate(documents, 1)]
+    for rule in rules:
+        named = {*mentions(rule.when).sibling_names, *([rule.target] if rule.target else [])}
+        check_rule(rule, "", tuple(named))
+    return rules
+
+
+async def find_rule(desk: Desk, rule_id: str) -> tuple[KnownRule, Owner]:
+    """A rule by its id, and whose it is."""
+    for known in await desk.stores.planner.rules(desk.tenant_id):
+        if known.stored.id == rule_id:
+            stored = known.stored
+            return known, await find_owner(desk, stored.endpoint_id, stored.job_id)
+    raise NotFound("rule", rule_id)
+
+
+async def edit_rule(desk: Desk, rule_id: str, wanted: Mapping[str, object]) -> KnownRule:
+    """Change what is named; None takes it away. It counts runs afresh, and its cooldown goes on."""
+    known, owner = await find_rule(desk, rule_id)
+    named = rule_document(known.stored.rule) | dict(wanted)
+    document = {key: value for key, value in named.items() if value is not None}
+    others = [each.stored.rule.name for each in await rules_of(desk, owner) if each.stored.id != rule_id]
+    (rule,) = check_rules([document], owner, others)
+    edited = replace(known.stored, rule=rule)
+    now = await desk.stores.schedule.now()
+    data: dict[str, object] = {"changed": [rule.name], "job": owner.job.name}
+    event = Event(EventType.RULES_CHANGED, now, desk.tenant_id, edited.endpoint_id or "", "", desk.actor, data)
+    if not await desk.stores.planner.put_rule(edited, event):
+        raise NotFound("rule", rule_id)
+    return KnownRule(edited, known.owner, {at: replace(each, streak=0, fault="") for at, each in known.states.items()})
 
 
 async def add_rules(desk: Desk, owner: Owner, documents: Sequence[object]) -> list[StoredRule]:
@@ -207,3 +234,33 @@ async def set_mode(desk: Desk, scope: str, mode: str) -> None:
     data: dict[str, object] = {"scope": scope, "mode": mode}
     event = Event(EventType.PLANNER_MODE_SET, now, desk.tenant_id, endpoint_id, "", desk.actor, data)
     await desk.stores.planner.set_mode(key, mode, event)
+
+
+def rehearsed(desk: Desk) -> Desk:
+    """A desk at which rules and modes are checked as usual, and nothing is written."""
+    return replace(desk, stores=replace(desk.stores, planner=_Rehearsed(desk.stores.planner)))
+
+
+class _Rehearsed:
+    """A PlannerStore that reads from a real one and writes nothing."""
+
+    def __init__(self, real: PlannerStore) -> None:
+        self.next_page, self.facts, self.rules = real.next_page, real.facts, real.rules
+        self.commit_page, self.wait_for_runs = real.commit_page, real.wait_for_runs
+        self._modes = real.modes
+        self._wanted: dict[str, str] = {}
+
+    async def add_rules(self, rules: Sequence[StoredRule], event: Event) -> None:
+        """They are not kept."""
+
+    async def put_rule(self, stored: StoredRule, event: Event) -> bool:
+        return True
+
+    async def remove_rules(self, tenant_id: str, ids: Sequence[str], event: Event) -> int:
+        return len(ids)
+
+    async def modes(self) -> dict[str, str]:
+        return await self._modes() | self._wanted
+
+    async def set_mode(self, scope: str, mode: str, event: Event) -> None:
+        self._wanted[scope] = mode

@@ -33,6 +33,11 @@ def rule_values(stored: StoredRule, position: int) -> tuple[object, ...]:
     )  # fmt: skip
 
 
+def edited_values(stored: StoredRule) -> tuple[object, ...]:
+    """In the order of the query `put_rule`."""
+    return stored.rule.name, msgspec.json.encode(stored.rule).decode(), stored.id, stored.tenant_id
+
+
 def stored_rule(row: Sequence[Any]) -> StoredRule:
     rule_id, tenant_id, job_id, endpoint_id, document, created_at = row
     return StoredRule(rule_id, tenant_id, job_id, endpoint_id, _RULE.decode(document), created_at)

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.session import Session
 from mainspring.operations.endpoints import Desk
-from mainspring.planner_ports import LanguageModel
+from mainspring.planner_ports import LanguageModel, Look, Simulator
 from mainspring.settings import Settings
 from mainspring.wiring.clock import worker_name
 from mainspring.wiring.desk import open_desk
@@ -43,3 +45,20 @@ def open_analyst(settings: Settings, desk: Desk) -> Analyst:
 def open_analysts(settings: Settings, desk: Desk) -> list[Analyst]:
     """One where a model is configured, else none."""
     return [open_analyst(settings, desk)] if settings.model else []
+
+
+def open_look(settings: Settings, desk: Desk) -> Look | None:
+    """How a door lets the configured model look at an endpoint; None where there is no model."""
+    if not settings.model:
+        return None
+
+    async def look(endpoint: Endpoint) -> Session | None:
+        return await open_analyst(settings, desk).look(endpoint)
+
+    return look
+
+
+def open_simulator() -> Simulator:
+    from mainspring.simulation.booth import Booth
+
+    return Booth()

@@ -37,6 +37,7 @@ def open_web(
     from mainspring.api.server import WebServer
     from mainspring.configuration.watcher import watch
     from mainspring.mcp.transports import WebDoor
+    from mainspring.wiring.planner import open_look, open_simulator
 
     def desk(tenant_id: str, actor: str) -> Desk:
         return replace(running.desk, tenant_id=tenant_id, actor=actor)
@@ -56,6 +57,8 @@ def open_web(
         {"config_dir": each.check for each in watchers},  # noqa: B035  # one, or none
         open_issuer(settings),
         demo,
+        look=open_look(settings, running.desk),
+        simulator=open_simulator(),
     )
     app = make_app(context)
     assistants = WebDoor(admit, desk, running.caller)

@@ -13,6 +13,7 @@ from mainspring.stores.firings import (
     CURSOR,
     HEALTH_SPANS,
     apply_firings,
+    edited_values,
     finished_runs,
     result_from,
     rule_states,
@@ -112,6 +113,17 @@ class PostgresPlanner:
                 except asyncpg.UniqueViolationError as fault:
                     raise rule_taken(stored.rule.name) from fault
             await add_events(session, [event])
+
+    async def put_rule(self, stored: StoredRule, event: Event) -> bool:
+        async with self._db.transaction() as session:
+            try:
+                if not await session.run("put_rule", *edited_values(stored)):
+                    return False
+            except asyncpg.UniqueViolationError as fault:
+                raise rule_taken(stored.rule.name) from fault
+            await session.run("recount_rule", stored.id)
+            await add_events(session, [event])
+            return True
 
     async def remove_rules(self, tenant_id: str, ids: Sequence[str], event: Event) -> int:
         async with self._db.transaction(tenant_id) as session:

@@ -82,6 +82,14 @@ WHERE endpoint_id = :endpoint_id AND id >= :since AND status IN ('success', 'fai
 INSERT INTO rule (id, tenant_id, job_id, endpoint_id, position, name, document, created_at)
 VALUES (:id, :tenant_id, :job_id, :endpoint_id, :position, :name, :document, :created_at);
 
+-- name: put_rule
+-- A rule as its owner wants it now.
+UPDATE rule SET name = :name, document = :document WHERE id = :id AND tenant_id = :tenant_id;
+
+-- name: recount_rule
+-- What an edited rule has counted does not count any more; when it fired does, for its cooldown.
+UPDATE rule_state SET streak = 0, fault = '' WHERE rule_id = :rule_id;
+
 -- name: remove_rules
 -- Rules that are not wanted any more.
 DELETE FROM rule WHERE tenant_id = :tenant_id AND id = ANY (:ids::text[]);

@@ -13,6 +13,7 @@ from mainspring.stores.firings import (
     CURSOR,
     HEALTH_SPANS,
     apply_firings,
+    edited_values,
     finished_runs,
     result_from,
     rule_states,
@@ -124,6 +125,19 @@ class SqlitePlanner:
             add_events(db, [event])
 
         await self._db.write(work)
+
+    async def put_rule(self, stored: StoredRule, event: Event) -> bool:
+        def work(db: Connection) -> bool:
+            try:
+                if not db.run("put_rule", *edited_values(stored)):
+                    return False
+            except apsw.ConstraintError as fault:
+                raise rule_taken(stored.rule.name) from fault
+            db.run("recount_rule", stored.id)
+            add_events(db, [event])
+            return True
+
+        return await self._db.write(work)
 
     async def remove_rules(self, tenant_id: str, ids: Sequence[str], event: Event) -> int:
         def work(db: Connection) -> int:

@@ -1,0 +1,155 @@
+"""Rules: what should happen when responses say something. Checked before they are kept, tried on recorded runs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import Annotated
+
+import msgspec
+from fastapi import APIRouter, Path, Query, Response
+
+from mainspring.api.access import Reading, Writing
+from mainspring.api.advice import Rule, RuleNew, RulePatch, RuleRehearsed, RulesChecked, RulesGiven, RulesTested
+from mainspring.api.answers import Deleted, Page
+from mainspring.api.cursors import open_cursor, seal_cursor
+from mainspring.api.etags import IfMatch, refuse_other
+from mainspring.api.fields import Cursor, DryRun, Limit
+from mainspring.api.problems import ApiError
+from mainspring.api.sights import differences
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.rules import rule_document
+from mainspring.operations import rules
+from mainspring.operations.endpoints import Desk
+from mainspring.planner_ports import KnownRule
+from mainspring.planner_shapes import rule_shape, tested_shape
+from mainspring.shapes import Shape
+
+router = APIRouter(prefix="/rules", tags=["rules"])
+RuleRef = Annotated[str, Path(alias="rule_id", max_length=200, description="Id of a rule.", examples=["rule_0197..."])]
+OfEndpoint = Annotated[str | None, Query(max_length=1_000, description="Rules of this endpoint: its id or name.")]
+OfJob = Annotated[str | None, Query(max_length=1_000, description="Rules of this whole job: its id or name.")]
+
+
+@router.get("", response_model=Page[Rule])
+async def list_rules(
+    desk: Reading, endpoint: OfEndpoint = None, job: OfJob = None, limit: Limit = 50, cursor: Cursor = None
+) -> Shape:
+    """In the order in which they were written, with when each fired last and what is wrong with it."""
+    if endpoint is None and job is None:
+        found = await desk.stores.planner.rules(desk.tenant_id)
+    else:
+        found = await rules.rules_of(desk, await rules.find_owner(desk, endpoint, job))
+    place = open_cursor(desk, "rules", cursor)
+    seen = next((at + 1 for at, each in enumerate(found) if place and each.stored.id == place[0]), 0)
+    page = found[seen : seen + limit]
+    more = seal_cursor(desk, "rules", page[-1].stored.id) if len(found) > seen + limit else None
+    return {"items": [rule_shape(each) for each in page], "next_cursor": more}
+
+
+@router.post("", status_code=201, response_model=Rule | RuleRehearsed, responses={200: {"model": RuleRehearsed}})
+async def create_rule(desk: Writing, wish: RuleNew, response: Response, dry_run: DryRun = False) -> Shape:
+    """Add a rule to an endpoint or a job. It judges runs that finish from now on."""
+    owner = await _owner(desk, wish.endpoint, wish.job)
+    with _pointing_at("/rule"):
+        (stored,) = await rules.add_rules(rules.rehearsed(desk) if dry_run else desk, owner, [wish.rule])
+    made = KnownRule(stored, owner.name or "", {})
+    if dry_run:
+        response.status_code = 200
+        return _compared(None, made)
+    response.headers["ETag"] = _etag(made)
+    response.headers["Location"] = f"/api/v1/rules/{stored.id}"
+    return rule_shape(made)
+
+
+@router.post("/check", response_model=RulesChecked)
+async def check_rules(desk: Reading, wish: RulesGiven) -> Shape:
+    """Check rules without adding them: syntax, types, names, bounds. The first fault is answered with its place.
+
+    Without an endpoint or a job, names of siblings and targets are taken as they are.
+    """
+    is_loose = wish.endpoint is None and wish.job is None
+    owner = None if is_loose else await _owner(desk, wish.endpoint, wish.job)
+    with _pointing_at("/rules"):
+        documents = wish.rules or []
+        checked = rules.check_loose_rules(documents) if owner is None else rules.check_rules(documents, owner)
+    return {"ok": True, "rules": [rule_document(rule) for rule in checked]}
+
+
+@router.post("/test", response_model=RulesTested)
+async def test_rules(desk: Reading, wish: RulesGiven) -> Shape:
+    """Replay recorded runs through rules, those given or those kept. Nothing is changed; health is not replayed."""
+    owner = await _owner(desk, wish.endpoint, wish.job)
+    if wish.rules is None:
+        chosen = [known.stored.rule for known in await rules.rules_of(desk, owner)]
+    else:
+        with _pointing_at("/rules"):
+            chosen = rules.check_rules(wish.rules, owner)
+    tested = await rules.rehearse_rules(desk, owner, chosen, wish.limit)
+    fired = {rule.name: sum(rule.name in each.fired for each in tested) for rule in chosen}
+    return {"runs": [tested_shape(each) for each in tested], "fired": fired}
+
+
+@router.get("/{rule_id}", response_model=Rule)
+async def read_rule(desk: Reading, rule: RuleRef, response: Response) -> Shape:
+    known, _ = await rules.find_rule(desk, rule)
+    response.headers["ETag"] = _etag(known)
+    return rule_shape(known)
+
+
+@router.patch("/{rule_id}", response_model=Rule | RuleRehearsed)
+async def update_rule(
+    desk: Writing,
+    rule: RuleRef,
+    wish: RulePatch,
+    response: Response,
+    if_match: IfMatch = None,
+    dry_run: DryRun = False,
+) -> Shape:
+    """A JSON merge patch of `rule`: what is not named stays, null takes it away.
+
+    It counts runs afresh; its cooldown goes on.
+    """
+    known, _ = await rules.find_rule(desk, rule)
+    refuse_other(if_match, _etag(known), "rule", known.stored.rule.name)
+    with _pointing_at("/rule"):
+        edited = await rules.edit_rule(rules.rehearsed(desk) if dry_run else desk, rule, wish.rule)
+    if dry_run:
+        return _compared(known, edited)
+    response.headers["ETag"] = _etag(edited)
+    return rule_shape(edited)
+
+
+@router.delete("/{rule_id}", response_model=Deleted | RuleRehearsed)
+async def delete_rule(desk: Writing, rule: RuleRef, if_match: IfMatch = None, dry_run: DryRun = False) -> Shape:
+    """Hints that it wrote stay until they expire."""
+    known, owner = await rules.find_rule(desk, rule)
+    refuse_other(if_match, _etag(known), "rule", known.stored.rule.name)
+    await rules.remove_rules(rules.rehearsed(desk) if dry_run else desk, owner, [rule])
+    return _compared(known, None) if dry_run else {"id": rule, "name": known.stored.rule.name, "deleted": True}
+
+
+async def _owner(desk: Desk, endpoint: str | None, job: str | None) -> rules.Owner:
+    if (endpoint is None) == (job is None):
+        raise InvalidInput("whose rules? give an endpoint or a job, and not both", field="endpoint")
+    return await rules.find_owner(desk, endpoint, job)
+
+
+@contextmanager
+def _pointing_at(place: str) -> Iterator[None]:
+    """Faults of a rule's keys are pointed at where the rule was sent."""
+    try:
+        yield
+    except InvalidInput as fault:
+        pointer = place if place == "/rules" or fault.field == "rule" else f"{place}/{fault.field}"
+        detail = str(fault)
+        raise ApiError("invalid-input", detail, errors=({"pointer": pointer, "detail": detail},)) from None
+
+
+def _etag(known: KnownRule) -> str:
+    return f'"{sha256(msgspec.json.encode(known.stored.rule)).hexdigest()[:16]}"'
+
+
+def _compared(before: KnownRule | None, after: KnownRule | None) -> Shape:
+    old = None if before is None else rule_shape(before)
+    new = None if after is None else rule_shape(after)
+    return {"dry_run": True, "before": old, "after": new, "changed": differences(old, new)}

@@ -1,0 +1,81 @@
+"""What a user may ask about the planner: where it is live, what a model's sessions were, what shadow mode would do."""
+
+from msgspec import Struct
+
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.errors import Conflict, Misconfigured, NotFound
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.firing import LIVE, SHADOW
+from mainspring.domain.session import Session
+from mainspring.operations.endpoints import Desk, find_endpoint
+from mainspring.planner_ports import Look
+
+HOW_TO_ADD_A_MODEL = (
+    "set MAINSPRING_MODEL to openai:NAME, anthropic:NAME or google:NAME, and "
+    "MAINSPRING_MODEL_KEY or MAINSPRING_MODEL_URL"
+)
+SHADOW_EVENTS_MAX = 5_000
+SHADOW_SESSIONS_MAX = 200
+
+
+class Modes(Struct, frozen=True):
+    """Where the planner is live, in shadow mode or off, as far as one tenant is concerned; endpoints by id."""
+
+    everything: str
+    tenant: str
+    endpoints: dict[str, tuple[str, str]]  # id -> name and mode; those that are not live
+
+
+async def modes_of(desk: Desk) -> Modes:
+    """What is set for other tenants' endpoints is theirs to know."""
+    said = await desk.stores.planner.modes()
+    ids = {scope.removeprefix("endpoint:"): mode for scope, mode in said.items() if scope.startswith("endpoint:")}
+    names = await desk.stores.look.names(desk.tenant_id, sorted(ids)) if ids else {}
+    return Modes(
+        said.get("all", LIVE),
+        said.get(f"tenant:{desk.tenant_id}", LIVE),
+        {each: (name, ids[each]) for each, name in sorted(names.items(), key=lambda pair: pair[1])},
+    )
+
+
+async def find_session(desk: Desk, session_id: str) -> Session:
+    session = await desk.stores.sessions.session(desk.tenant_id, session_id)
+    if session is None:
+        raise NotFound("session", session_id)
+    return session
+
+
+async def look_at(desk: Desk, name: str, look: Look | None) -> tuple[Endpoint, Session]:
+    """Let the model look at an endpoint now, whether it is due or not."""
+    endpoint = await find_endpoint(desk, name)
+    if look is None:
+        raise Conflict(f"no model is configured; {HOW_TO_ADD_A_MODEL}; rules work without one", kind="model", name="")
+    try:
+        session = await look(endpoint)
+    except Misconfigured as fault:
+        raise Conflict(str(fault), kind="model", name="") from fault
+    if session is None:
+        raise Conflict(
+            f"endpoint {endpoint.name!r} is being looked at right now, or its job is not active; try again in a moment",
+            kind="endpoint",
+            name=endpoint.name,
+        )
+    return endpoint, session
+
+
+async def shadow_firings(desk: Desk, endpoint_id: str | None, limit: int) -> list[Event]:
+    """What rules would have done in shadow mode, newest first, among the newest events."""
+    newest = await desk.stores.runs.latest_events(desk.tenant_id, SHADOW_EVENTS_MAX)
+    found = [
+        each.event
+        for each in reversed(newest)
+        if each.event.type is EventType.RULE_FIRED
+        and each.event.data.get("shadow") is True
+        and endpoint_id in (None, each.event.endpoint_id)
+    ]
+    return found[:limit]
+
+
+async def shadow_sessions(desk: Desk, endpoint_id: str | None, limit: int) -> list[Session]:
+    newest = await desk.stores.sessions.sessions(desk.tenant_id, endpoint_id, None, SHADOW_SESSIONS_MAX)
+    return [session for session in newest if session.mode == SHADOW][:limit]

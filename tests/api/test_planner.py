@@ -1,0 +1,273 @@
+"""Rules, sessions, the planner's modes and simulations over HTTP, on both databases."""
+
+import asyncio
+
+import pytest
+from fastapi import FastAPI
+from httpx2 import AsyncClient
+
+from mainspring.domain.endpoint import Endpoint, Tenant
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.run import Body, RunStatus
+from mainspring.domain.session import Session, SessionDetail, ToolCall
+from mainspring.observe import Metrics
+from mainspring.ports import Stores
+from mainspring.settings import Settings
+from mainspring.simulation.booth import Booth
+from mainspring.workers.planner import Planner
+from tests.api.acting import Json, fault, fingerprint, make
+from tests.api.door import client_of, open_app
+from tests.stores.databases import is_sqlite
+from tests.stores.world import FixedClock, an_outcome, run_slot
+
+BUSY: Json = {"name": "busy", "when": "body.depth > 10", "for": 2, "interval": "30s", "ttl": "10m"}
+
+
+async def add_rule(api: AsyncClient, rule: Json, endpoint: str = "billing") -> Json:
+    answer = await api.post("/api/v1/rules", json={"endpoint": endpoint, "rule": rule})
+    assert answer.status_code == 201, answer.text
+    return dict(answer.json())
+
+
+async def ran(stores: Stores, clock: FixedClock, text: str) -> None:
+    outcome = an_outcome(RunStatus.SUCCESS, body=Body(text.encode(), "application/json", False, len(text)))
+    clock.tick(seconds=60)
+    assert await run_slot(stores, clock, outcome, took_ms=0)
+    planner = Planner(stores.planner, Metrics(), "planner")
+    while await planner.run_once():
+        pass
+
+
+async def test_rule_is_made_read_changed_and_deleted(api: AsyncClient) -> None:
+    await make(api)
+    made = await add_rule(api, BUSY)
+
+    listed = (await api.get("/api/v1/rules?endpoint=billing")).json()["items"]
+    read = await api.get(f"/api/v1/rules/{made['id']}")
+    edited = await api.patch(
+        f"/api/v1/rules/{made['id']}",
+        json={"rule": {"interval": "1m", "for": None}},
+        headers={"If-Match": read.headers["etag"]},
+    )
+    late = await api.patch(
+        f"/api/v1/rules/{made['id']}", json={"rule": {"ttl": "1m"}}, headers={"If-Match": read.headers["etag"]}
+    )
+    deleted = await api.delete(f"/api/v1/rules/{made['id']}")
+
+    assert made["rule"] == BUSY
+    assert [made[name] for name in ("endpoint", "does", "fired_at", "fault")] == [
+        "billing", "every 30s for 10m", None, None,
+    ]  # fmt: skip
+    assert listed == [read.json()] == [made]
+    assert edited.json()["rule"] == {"name": "busy", "when": "body.depth > 10", "interval": "1m", "ttl": "10m"}
+    assert late.status_code == 412
+    assert deleted.json() == {"id": made["id"], "name": "busy", "deleted": True}
+    assert (await api.get("/api/v1/rules")).json() == {"items": [], "next_cursor": None}
+
+
+async def test_rules_come_in_pages_and_belong_to_jobs_too(api: AsyncClient) -> None:
+    await make(api)
+    names = ["a", "b", "c"]
+    for name in names:
+        await add_rule(api, {**BUSY, "name": name})
+    of_job = await api.post(
+        "/api/v1/rules", json={"job": "default", "rule": {"name": "d", "when": "!ok", "clear_hints": True}}
+    )
+
+    seen, cursor = [], ""
+    while True:
+        page = (await api.get(f"/api/v1/rules?limit=3{cursor}")).json()
+        seen += [each["rule"]["name"] for each in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        cursor = f"&cursor={page['next_cursor']}"
+    assert seen == [*names, "d"]
+    assert of_job.json()["endpoint"] is None
+    assert [each["rule"]["name"] for each in (await api.get("/api/v1/rules?job=default")).json()["items"]] == ["d"]
+
+
+async def test_faults_of_a_rule_are_pointed_at(api: AsyncClient) -> None:
+    await make(api)
+    wrong = {
+        "/rule/when": {"when": "body.depth >", "interval": "30s"},
+        "/rule/interval": {"when": "ok", "interval": "soon"},
+        "/rule/target": {"when": "ok", "interval": "30s", "target": "nobody"},
+        "/rule/intervall": {"when": "ok", "intervall": "30s"},
+    }
+    seen = {}
+    for pointer, rule in wrong.items():
+        seen[pointer] = fault(await api.post("/api/v1/rules", json={"endpoint": "billing", "rule": rule}))[0]
+    whose = fault(await api.post("/api/v1/rules", json={"rule": BUSY}))
+    await add_rule(api, BUSY)
+    again = await api.post("/api/v1/rules", json={"endpoint": "billing", "rule": BUSY})
+
+    assert list(seen) == list(seen.values())
+    assert whose == ("/endpoint", "whose rules? give an endpoint or a job, and not both")
+    assert (again.status_code, again.json()["type"]) == (409, "/problems/conflict")
+
+
+async def test_rules_are_checked_and_tried_on_recorded_runs(
+    api: AsyncClient, stores: Stores, clock: FixedClock
+) -> None:
+    await make(api)
+    for depth in (5, 20, 30):
+        await ran(stores, clock, f'{{"depth": {depth}}}')
+
+    checked = await api.post("/api/v1/rules/check", json={"rules": [{"when": "siblings.x.ok", "clear_hints": True}]})
+    refused = await api.post(
+        "/api/v1/rules/check", json={"endpoint": "billing", "rules": [{"when": "siblings.x.ok", "run": "now"}]}
+    )
+    tested = (await api.post("/api/v1/rules/test", json={"endpoint": "billing", "rules": [BUSY]})).json()
+
+    assert checked.json() == {
+        "ok": True, "rules": [{"name": "rule-1", "when": "siblings.x.ok", "clear_hints": True}],
+    }  # fmt: skip
+    assert "no sibling 'x'" in fault(refused)[1]
+    assert [each["fired"] for each in tested["runs"]] == [[], [], ["busy"]]
+    assert tested["fired"] == {"busy": 1}
+
+
+async def test_edited_rule_counts_afresh_and_keeps_its_cooldown(
+    api: AsyncClient, stores: Stores, clock: FixedClock
+) -> None:
+    await make(api)
+    made = await add_rule(api, {**BUSY, "for": 1, "cooldown": "1h"})
+    await ran(stores, clock, '{"depth": 11}')
+    fired = (await api.get(f"/api/v1/rules/{made['id']}")).json()["fired_at"]
+
+    await api.patch(f"/api/v1/rules/{made['id']}", json={"rule": {"interval": "45s"}})
+    await ran(stores, clock, '{"depth": 11}')
+
+    after = (await api.get(f"/api/v1/rules/{made['id']}")).json()
+    assert (after["fired_at"], after["rule"]["interval"]) == (fired, "45s")
+
+
+async def test_shadow_mode_tells_what_would_have_happened(api: AsyncClient, stores: Stores, clock: FixedClock) -> None:
+    endpoint = await make(api)
+    await add_rule(api, {**BUSY, "for": 1})
+    set_ = await api.put("/api/v1/endpoints/billing/planner-mode", json={"mode": "shadow"})
+
+    await ran(stores, clock, '{"depth": 11}')
+
+    (firing,) = (await api.get("/api/v1/planner/shadow")).json()["firings"]
+    modes = (await api.get("/api/v1/planner")).json()["modes"]
+    assert set_.json() == {"scope": "billing", "mode": "shadow"}
+    assert (firing["rule"], firing["does"], firing["endpoint"]) == ("busy", "every 30s for 10m", "billing")
+    assert modes == {
+        "all": "live",
+        "tenant": "live",
+        "endpoints": [{"endpoint": "billing", "endpoint_id": endpoint["id"], "mode": "shadow"}],
+    }
+    assert (await api.get("/api/v1/endpoints/billing")).json()["interval_hint"] is None
+
+
+async def test_another_tenants_modes_are_not_told(app: FastAPI, api: AsyncClient, stores: Stores) -> None:
+    await make(api)
+    await api.put("/api/v1/endpoints/billing/planner-mode", json={"mode": "off"})
+    await api.put("/api/v1/planner/mode", json={"mode": "off"})
+    await stores.endpoints.put_tenant(Tenant("other", "other"))
+
+    async with client_of(app, "other") as other:
+        seen = (await other.get("/api/v1/planner")).json()["modes"]
+
+    assert seen == {"all": "live", "tenant": "live", "endpoints": []}
+
+
+async def test_sessions_are_told_with_tools_tokens_and_cost(
+    api: AsyncClient, stores: Stores, clock: FixedClock
+) -> None:
+    endpoint = await make(api)
+    detail = SessionDetail((ToolCall("propose_interval", {"interval_ms": "30000"}, "done"),), "busy", "faster", "high")
+    for number in range(3):
+        session = Session(
+            f"ses_{number}", "default", endpoint["id"], clock.now(), "done", "live", "openai:x", 900, 100, 2_500, 800,
+            clock.now(), 0, detail,
+        )  # fmt: skip
+        await stores.sessions.record_session(session, "w", Event(EventType.PLANNER_ANALYSED, clock.now(), "default"))
+
+    first = (await api.get("/api/v1/sessions?limit=2")).json()
+    rest = (await api.get(f"/api/v1/endpoints/billing/sessions?limit=2&cursor={first['next_cursor']}")).json()
+    one = (await api.get("/api/v1/sessions/ses_1")).json()
+    spend = (await api.get("/api/v1/planner")).json()["spend"]
+
+    assert [each["id"] for each in first["items"] + rest["items"]] == ["ses_2", "ses_1", "ses_0"]
+    assert one["tool_calls"] == [{"tool": "propose_interval", "arguments": {"interval_ms": "30000"}, "result": "done"}]
+    assert (one["endpoint"], one["reasoning"], one["cost_usd"]) == ("billing", "busy", 0.0025)
+    assert (spend["tokens"], spend["sessions"], spend["cost_usd"]) == (3_000, 3, 0.0075)
+
+
+async def test_look_without_a_model_says_how_to_add_one(api: AsyncClient) -> None:
+    await make(api)
+
+    answer = await api.post("/api/v1/endpoints/billing/look")
+    status = (await api.get("/api/v1/planner")).json()
+
+    assert answer.status_code == 409
+    assert "set MAINSPRING_MODEL to openai:NAME" in answer.json()["detail"]
+    assert (status["policy"], status["model"]) == ("rules", None)
+    assert "MAINSPRING_MODEL" in status["how_to_add_a_model"]
+
+
+async def test_look_answers_with_its_session(stores: Stores, clock: FixedClock) -> None:
+    async def look(endpoint: Endpoint) -> Session | None:
+        return Session(
+            "ses_1", "default", endpoint.id, clock.now(), "done", "live", "m", 1, 2, 3, 4, clock.now(), 0,
+            SessionDetail(reasoning="all is well"),
+        )  # fmt: skip
+
+    async def busy(endpoint: Endpoint) -> Session | None:
+        return None
+
+    chosen = Settings(model="openai:x", api_requests_per_minute=0, api_requests_per_minute_of_tenant=0)
+    async with open_app(stores, clock, chosen, look=look) as app, client_of(app) as api:
+        await make(api)
+        seen = (await api.post("/api/v1/endpoints/billing/look")).json()
+        policy = (await api.get("/api/v1/planner")).json()["policy"]
+    async with open_app(stores, clock, chosen, look=busy) as app, client_of(app) as api:
+        refused = await api.post("/api/v1/endpoints/billing/look")
+
+    assert (seen["endpoint"], seen["reasoning"], policy) == ("billing", "all is well", "rules and model")
+    assert refused.status_code == 409
+
+
+async def test_scenario_is_listed_read_and_played(api: AsyncClient, store_url: str) -> None:
+    if not is_sqlite(store_url):
+        pytest.skip("simulations use no database of ours")
+    before = await fingerprint(store_url)
+
+    listed = {each["name"] for each in (await api.get("/api/v1/simulations")).json()["items"]}
+    read = (await api.get("/api/v1/simulations/flash-sale")).json()
+    played = await api.post("/api/v1/simulations", json={"scenario": "flash-sale", "seed": 3})
+
+    told = played.json()
+    assert "flash-sale" in listed
+    assert read["document"]["curve"][1]["visitors"] == 5000
+    assert played.status_code == 200, played.text
+    assert told["ok"], [each for each in told["checks"] if not each["ok"]]
+    assert [each["phase"] for each in told["phases"]] == ["baseline", "surge", "strain", "critical", "recovery"]
+    assert (len(told["endpoints"]), told["is_cut"]) == (10, False)
+    assert told["endpoints"][0]["runs"][0]["source"] == "baseline-interval"
+    assert {each["type"] for each in told["decisions"]} >= {"rule.fired", "endpoint.resumed"}
+    assert await fingerprint(store_url) == before
+
+
+async def test_what_is_no_scenario_is_refused(api: AsyncClient, store_url: str) -> None:
+    if not is_sqlite(store_url):
+        pytest.skip("simulations use no database of ours")
+    neither = await api.post("/api/v1/simulations", json={"seed": 1})
+    unknown = await api.post("/api/v1/simulations", json={"scenario": "flash-sail"})
+    a_file = await api.post("/api/v1/simulations", json={"scenario": "/etc/passwd"})
+    broken = await api.post("/api/v1/simulations", json={"document": "minutes: soon"})
+
+    assert fault(neither)[0] == "/scenario"
+    assert (unknown.status_code, a_file.status_code) == (404, 404)
+    assert "did you mean 'flash-sale'" in unknown.json()["detail"]
+    assert fault(broken)[0] == "/document"
+
+
+async def test_scenario_that_takes_too_long_is_ended() -> None:
+    endless = "name: x\nminutes: 40000\nendpoints: {a: {every: 1s, copies: 1000}}\n"
+
+    with pytest.raises(InvalidInput, match=r"took longer than 0\.2 s"):
+        await asyncio.wait_for(Booth(0.2).play({"document": endless}), 60)
