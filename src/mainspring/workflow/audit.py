@@ -12,6 +12,7 @@ Wall time, epochs and workers stand beside the hashes, not in them. The test vec
 import re
 import struct
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
@@ -24,6 +25,7 @@ ENTRY_DOMAIN: Final = b"mainspring.entry.v1\n"
 TICK_DOMAIN: Final = b"mainspring.tick.v1\n"
 EFFECT_DOMAIN: Final = b"mainspring.effect.v1\n"
 GENESIS: Final = "0" * 64
+NULL: Final = b"null"
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 _MAYBE_DOUBLE: Final = re.compile(rb"(?:^|[:,\[])-?[0-9]+[.e]")
 
@@ -32,12 +34,19 @@ def canonical(value: object) -> bytes:
     """The one byte string that stands for `value` wherever it is hashed."""
     text = _encode(value)
     # Looking for what could be a fraction is cheaper than walking every value; texts with "1.5" in them walk in vain.
-    return _encode(_without_doubles(value)) if _MAYBE_DOUBLE.search(text) else text
+    may_have_fractions = (b"." in text or b"e" in text) and _MAYBE_DOUBLE.search(text)
+    return _encode(_without_doubles(value)) if may_have_fractions else text
 
 
 def commit(salt: str, text: bytes) -> str:
     """A commitment to canonical bytes."""
     return sha256(salt.encode() + b"\n" + text).hexdigest()
+
+
+@lru_cache(10_000)
+def _nothing(salt: str) -> str:
+    """The commitment to null: most entries have no input, or no output."""
+    return commit(salt, NULL)
 
 
 def effect_key(execution_id: str, step: str, visit: int) -> str:
@@ -58,12 +67,17 @@ def seal(execution_id: str, salt: str, number: int, head: str, drafts: Iterable[
     """Entries that continue a log of `number` entries whose last hash is `head`."""
     entries = []
     previous = head or GENESIS
-    nothing = commit(salt, b"null")
+    nothing = _nothing(salt)
     for draft in drafts:
         number += 1
-        given, came = canonical(draft.input), canonical(draft.output)
-        given_hash = nothing if given == b"null" else commit(salt, given)
-        came_hash = nothing if came == b"null" else commit(salt, came)
+        given, given_hash = NULL, nothing
+        if draft.input is not None:
+            given = canonical(draft.input)
+            given_hash = commit(salt, given)
+        came, came_hash = NULL, nothing
+        if draft.output is not None:
+            came = canonical(draft.output)
+            came_hash = commit(salt, came)
         sealed = _hash(
             execution_id, number, draft.tick, draft.step, draft.action, given_hash, came_hash, draft.context, previous
         )
@@ -124,7 +138,7 @@ def verify(execution_id: str, salt: str, entries: Sequence[Entry], anchors: Sequ
     previous = GENESIS
     first, last, erased = None, None, 0
     hashes = [GENESIS]
-    nothing = commit(salt, b"null")  # most entries have no input, or no output
+    nothing = _nothing(salt)
     for number, entry in enumerate(entries, 1):
         given, came = entry.input, entry.output
         if not (
@@ -146,7 +160,7 @@ def verify(execution_id: str, salt: str, entries: Sequence[Entry], anchors: Sequ
     return Verdict(breach is None, len(entries), first, last, erased, breach)
 
 
-class TickHead(Struct, frozen=True):
+class TickHead(Struct, frozen=True, gc=False):
     """One tick of a partition that moved something. Epoch, wall reading and worker stand beside the hash."""
 
     partition: int

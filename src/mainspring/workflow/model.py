@@ -18,7 +18,7 @@ WAIT_MS_MAX: Final = 5 * 366 * 86_400_000  # five years
 RESOLUTION_MS: Final = 1_000
 
 
-class LogicalClock(Struct, frozen=True):
+class LogicalClock(Struct, frozen=True, gc=False):
     """Which tick it is, how long one lasts, and the instant of tick 0."""
 
     tick: int
@@ -201,7 +201,7 @@ STATUS_OF: Final = {
 ENDED: Final = frozenset({Phase.COMPLETED, Phase.CANCELLED})
 
 
-class State(Struct, frozen=True, omit_defaults=True):
+class State(Struct, frozen=True, omit_defaults=True, gc=False):
     """Everything the engine knows of one execution. `salt` keeps commitments to short values from being guessed."""
 
     id: str
@@ -248,7 +248,7 @@ class Kind(StrEnum):
     COMMAND = "command"
 
 
-class Arrival(Struct, frozen=True):
+class Arrival(Struct, frozen=True, gc=False):
     """Something that reached an execution: an event, the result of an effect, or what a person ordered.
 
     The writer of the partition decides their order; it never changes afterwards.
@@ -262,7 +262,7 @@ class Arrival(Struct, frozen=True):
     occurred_at: str = ""  # as the sender says, UTC
 
 
-class Effect(Struct, frozen=True):
+class Effect(Struct, frozen=True, gc=False):
     """Something to be done outside, by the dispatcher. The key is the same for every attempt and every tick."""
 
     key: str
@@ -276,7 +276,7 @@ class Effect(Struct, frozen=True):
     timeout_ms: int
 
 
-class Draft(Struct, frozen=True):
+class Draft(Struct, frozen=True, gc=False):
     """An entry of the log before it is sealed."""
 
     tick: int
@@ -287,7 +287,7 @@ class Draft(Struct, frozen=True):
     context: str
 
 
-class Entry(Struct, frozen=True):
+class Entry(Struct, frozen=True, gc=False):
     """One sealed line of an execution's log. Input and output may be erased; their commitments stay."""
 
     execution_id: str
@@ -304,7 +304,7 @@ class Entry(Struct, frozen=True):
     output: bytes | None = None
 
 
-class Advance(Struct, frozen=True):
+class Advance(Struct, frozen=True, gc=False):
     """What one turn did: the new state, what must be sent, what need not be sent any more, and what the log says."""
 
     state: State

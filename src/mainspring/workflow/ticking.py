@@ -15,7 +15,7 @@ from mainspring.workflow.engine import advance
 from mainspring.workflow.model import Advance, Arrival, Draft, Effect, Entry, LogicalClock, Phase, State, Workflow
 
 
-class Ready(Struct, frozen=True):
+class Ready(Struct, frozen=True, gc=False):
     """An execution that a tick must look at, with what arrived for it, in the writer's order."""
 
     state: State
@@ -23,7 +23,7 @@ class Ready(Struct, frozen=True):
     arrivals: tuple[Arrival, ...] = ()
 
 
-class Moved(Struct, frozen=True):
+class Moved(Struct, frozen=True, gc=False):
     """What one execution did in a tick."""
 
     tenant_id: str
@@ -35,7 +35,7 @@ class Moved(Struct, frozen=True):
     was_ready_tick: int | None  # when it had wanted to be looked at, before this
 
 
-class Ticked(Struct, frozen=True):
+class Ticked(Struct, frozen=True, gc=False):
     moved: tuple[Moved, ...]
     head: TickHead
 
