@@ -22,7 +22,7 @@ from mainspring.wiring.stores import open_stores
 from mainspring.workers.ticker import Ticker, TickerOptions
 from mainspring.workflow.document import parse_document
 from mainspring.workflow.model import State, Workflow
-from mainspring.workflow_ports import Execution, FlowStores
+from mainspring.workflow_ports import Execution, FlowStores, Start
 
 EXECUTIONS = 500
 WAITING = 100_000
@@ -66,7 +66,7 @@ async def measure(url: str, waiting: int = 0) -> Spent:
 async def _start(flows: FlowStores, workflow: Workflow, name: str, now: datetime) -> None:
     state = State(name, "00" * 16, workflow.name, workflow.version, {"n": 1}, wake_tick=0)
     execution = Execution(state, "default", 0, "", None, "bench", now, now)
-    await flows.workflows.start(execution, Event(EventType.EXECUTION_STARTED, now, "default"))
+    await flows.workflows.start([Start(execution, Event(EventType.EXECUTION_STARTED, now, "default"))])
 
 
 async def _fill(url: str, waiting: int) -> None:

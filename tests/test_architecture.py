@@ -26,7 +26,8 @@ FORBIDDEN_NAMES = frozenset(
 
 # Room -> rooms it may import. A room is a folder or module directly under `mainspring`; new ones get a row here.
 INNER = frozenset({"domain", "workflow", "ports", "planner_ports", "mailroom", "workflow_ports"})
-DOOR = INNER | {"operations", "settings", "observe", "shapes", "planner_shapes", "words", "feed", "configuration"}
+SHAPES = frozenset({"shapes", "planner_shapes", "flow_shapes", "words"})
+DOOR = INNER | SHAPES | {"operations", "settings", "observe", "feed", "configuration"}
 ROOMS: dict[str, frozenset[str]] = {
     "domain": frozenset(),
     "workflow": frozenset({"domain"}),
@@ -45,6 +46,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "configuration": INNER | {"operations"},  # documents: a door whose visitors are files
     "shapes": INNER,  # domain values as the JSON objects that all doors give out
     "planner_shapes": INNER | {"shapes"},  # the same, for what the planner keeps
+    "flow_shapes": INNER | {"shapes", "operations"},  # the same for workflows, with what operations found in them
     "words": INNER | {"shapes"},  # instants, hints and decisions as the sentences that all doors give out
     "api": DOOR,
     "mcp": DOOR,

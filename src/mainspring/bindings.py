@@ -130,8 +130,9 @@ def _table(found: list[Operation]) -> str:
             "answer": each.answer,
             "is_paged": each.is_paged,
         }
-        first = f'    Operation("{each.group}", "{each.name}", "{each.id}", "{each.method}", "{each.path}"'
-        said = [f"{name}={_quoted(value)}" for name, value in extras.items() if value not in ((), "json", False)]
+        first = f'    Operation("{each.group}", "{each.name}", "{each.id}", "{each.method}"'
+        said = [f'"{each.path}"']
+        said += [f"{name}={_quoted(value)}" for name, value in extras.items() if value not in ((), "json", False)]
         lines.extend(_wrapped(first, said))
     return "\n".join([*lines, ")", ""])
 

@@ -113,11 +113,25 @@ class Execution(Struct, frozen=True):
 
 
 class ExecutionFilter(Struct, frozen=True):
+    """What is None is any. `in_need` are those that wait for a person: failed or paused."""
+
     workflow: str | None = None
     status: Status | None = None
     correlation: str | None = None
     before_id: str | None = None
     limit: int = 50
+    version: int | None = None
+    step: str | None = None
+    key: str | None = None
+    in_need: bool = False
+
+
+class Start(Struct, frozen=True):
+    """An execution to add. `alone`: only if no other of its workflow runs under its correlation key."""
+
+    execution: Execution
+    event: Event
+    alone: bool = False
 
 
 class Sending(Struct, frozen=True):
@@ -140,8 +154,12 @@ class WorkflowStore(Protocol):
     async def versions(self, tenant_id: str, name: str | None) -> list[Published]:
         """All versions of a workflow, newest first; without a name the newest of each, by name."""
 
-    async def start(self, execution: Execution, event: Event) -> Execution:
-        """Add an execution; the answer is the one that is there already under its idempotency key, if one is."""
+    async def start(self, starts: Sequence[Start]) -> list[Execution]:
+        """Add executions of one tenant, at least one, in one transaction and in order.
+
+        In place of one that cannot be added stands the one that is there already: under its idempotency key, or, where
+        it wants to be alone, the one that runs under its correlation key.
+        """
 
     async def execution(self, tenant_id: str, execution_id: str) -> Execution | None: ...
 

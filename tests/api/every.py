@@ -5,6 +5,7 @@ from httpx2 import AsyncClient, Response
 
 from tests.api.acting import URL, Json
 
+WAITS = "name: waits\nsteps:\n  - {id: a, wait_for: {event: go, timeout: 5d}}\n  - {id: b, end: went}\n"
 # A body that is accepted, for those that need one.
 BODIES: dict[str, Json] = {
     "create_job": {"name": "another"},
@@ -29,7 +30,19 @@ BODIES: dict[str, Json] = {
     "set_mode_for_all": {"mode": "live"},
     "set_endpoint_mode": {"mode": "off"},
     "run_simulation": {"scenario": "no-such"},
+    "publish_workflow": {"document": WAITS.replace("5d", "6d")},
+    "check_workflow": {"document": WAITS},
+    "simulate_workflow": {"document": WAITS, "events": [{"after_ms": "1d", "type": "go"}]},
+    "start_execution": {"correlation": "order-8"},
+    "start_executions": {"executions": [{"correlation": "order-9"}, {}]},
+    "replay_workflow": {"document": WAITS.replace("5d", "6d")},
+    "replay_execution": {"version": 1},
+    "send_event": {"to": "order-7", "type": "go"},
+    "send_events": {"events": [{"to": "order-7", "type": "go"}]},
+    **{f"{verb}_execution": {"reason": "a test"} for verb in ("pause", "resume", "cancel", "retry", "skip", "erase")},
 }
+# What the status of the execution under test does not allow, rehearsed or not.
+NOT_NOW = ("resume_execution", "retry_execution", "erase_execution")
 # What may change something and has no dry_run, and why that is so.
 WITHOUT_DRY_RUN = {
     "check_endpoint": "it stores nothing",
@@ -38,6 +51,10 @@ WITHOUT_DRY_RUN = {
     "run_simulation": "it stores nothing",
     "set_mode_for_all": "one switch, for operators",
     "look_at_endpoint": "shadow mode is its rehearsal",
+    "check_workflow": "it stores nothing",
+    "simulate_workflow": "it stores nothing",
+    "replay_workflow": "it stores nothing",
+    "replay_execution": "it stores nothing",
 }
 RANDOM = {
     "endpoint": "ep_0000",
@@ -49,6 +66,9 @@ RANDOM = {
     "delivery": "msg_0000",
     "rule_id": "rule_0000",
     "session": "ses_0000",
+    "workflow": "wfl_0000",
+    "execution": "exe_0000",
+    "version": "1",
 }
 
 

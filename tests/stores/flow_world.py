@@ -14,7 +14,7 @@ from mainspring.workers.ticker import Ticker, TickerOptions
 from mainspring.workflow.document import parse_document
 from mainspring.workflow.model import Arrival, Kind, State, Workflow
 from mainspring.workflow.ticking import partition_of
-from mainspring.workflow_ports import Execution, Sending
+from mainspring.workflow_ports import Execution, Sending, Start
 
 _numbers = count(1)
 SALT = "5a17" * 8
@@ -40,7 +40,8 @@ async def start(
     tick = -((zero - (at or now)) // (resolution_ms * (now.resolution * 1000)))
     state = State(execution_id, SALT, workflow.name, workflow.version, given or {}, wake_tick=tick)
     execution = Execution(state, "default", partition, correlation, key, "ada", now, now)
-    return await stores.flows.workflows.start(execution, Event(EventType.EXECUTION_STARTED, now, "default"))
+    event = Event(EventType.EXECUTION_STARTED, now, "default")
+    return (await stores.flows.workflows.start([Start(execution, event)]))[0]
 
 
 async def send(stores: Stores, execution_id: str, type_: str, event_id: str = "", **data: object) -> int:

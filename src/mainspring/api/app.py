@@ -18,6 +18,7 @@ from mainspring.api.routes import (
     endpoints,
     entrance,
     events,
+    executions,
     hints,
     jobs,
     keys,
@@ -33,6 +34,7 @@ from mainspring.api.routes import (
     tenants,
     users,
     webhooks,
+    workflows,
 )
 from mainspring.api.stream import Blocks
 
@@ -49,6 +51,8 @@ ROUTERS: tuple[APIRouter, ...] = (  # in the order of the reference page
     runs.router,
     events.router,
     stream.router,
+    workflows.router,
+    executions.router,
     webhooks.router,
     alerts.router,
     dashboard.router,

@@ -5,6 +5,7 @@ carries the id of its request. `type` is the path of a page that explains the ki
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
@@ -15,16 +16,26 @@ from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from mainspring.domain.errors import InvalidInput, MainspringError, QuotaExceeded, TooManyRequests, did_you_mean
+from mainspring.domain.errors import (
+    Conflict,
+    InvalidInput,
+    MainspringError,
+    QuotaExceeded,
+    TooManyRequests,
+    did_you_mean,
+)
+from mainspring.workflow.document import InvalidDocument
+from mainspring.workflow.markup import Fault as DocumentFault
 
 MEDIA_TYPE = "application/problem+json"
 BASE = "/problems/"
+FAULTS_MAX = 50
 STORE_RETRY_S = 5
 QUOTA_RETRY_S = 3_600  # a quota does not grow by itself; who waits for it need not ask all the time
 
 log = structlog.get_logger()
 
-Fault = dict[str, str]  # `detail` and where: `pointer` into the body, or `parameter` and `in`
+Fault = Mapping[str, object]  # `detail` and where: `pointer` into the body, or `parameter` and `in`
 
 
 class Kind(Struct, frozen=True):
@@ -87,6 +98,7 @@ def problem(
     errors: Sequence[Fault] = (),
     headers: Mapping[str, str] | None = None,
     status: int | None = None,
+    allowed: Sequence[str] | None = None,
 ) -> Response:
     known = PROBLEMS[kind]
     body: dict[str, object] = {
@@ -98,6 +110,8 @@ def problem(
     }
     if errors:
         body["errors"] = list(errors)
+    if allowed is not None:
+        body["allowed"] = list(allowed)
     # Escaped to ASCII: half a surrogate pair that was sent comes back as it came, and is no reason to fail.
     return Response(json.dumps(body), status or known.status, headers, MEDIA_TYPE)
 
@@ -113,8 +127,13 @@ def install(app: FastAPI) -> None:
 def of_error(fault: MainspringError, request_id: str) -> Response:
     headers: dict[str, str] = {}
     errors: list[Fault] = []
+    allowed: tuple[str, ...] | None = None
     detail = str(fault)
     match fault:
+        case InvalidDocument():
+            errors = [_in_document(each) for each in fault.faults[:FAULTS_MAX]]
+        case Conflict(kind="execution"):
+            allowed = fault.allowed
         case InvalidInput():
             errors = [{"pointer": pointer_of(fault.field), "detail": detail}]
         case TooManyRequests():
@@ -130,13 +149,20 @@ def of_error(fault: MainspringError, request_id: str) -> Response:
     elif PROBLEMS[kind].status == 500:
         log.error("request failed", request_id=request_id, error=str(fault))
         detail = unforeseen_detail(request_id)
-    return problem(kind, detail, request_id, errors=errors, headers=headers)
+    return problem(kind, detail, request_id, errors=errors, headers=headers, allowed=allowed)
 
 
 def pointer_of(field: str) -> str:
-    """The JSON Pointer of a field; "" is the whole body."""
+    """The JSON Pointer of a field, or of a place such as `executions[3].input.order`; "" is the whole body."""
     name = FIELDS.get(field, field)
-    return f"/{_escaped(name)}" if name else ""
+    parts = re.sub(r"\[(\d+)\]", r".\1", name).split(".")
+    return "".join(f"/{_escaped(part)}" for part in parts) if name else ""
+
+
+def _in_document(fault: DocumentFault) -> Fault:
+    where = f"line {fault.line}, " if fault.line else ""
+    detail = f"{where}{fault.path or 'document'} {fault.message}"
+    return {"pointer": "/document", "path": fault.path, "line": fault.line, "detail": detail}
 
 
 def unforeseen_detail(request_id: str) -> str:

@@ -1,6 +1,5 @@
 """What the API takes: strict models that become the domain's own values. What is refused, the domain says."""
 
-from datetime import datetime
 from typing import Annotated
 
 from msgspec.structs import fields as struct_fields
@@ -170,6 +169,8 @@ class QuotasPatch(RequestModel):
     interval_ms_min: Duration | None = None
 
 
-def one_of_two(first: datetime | None, second: int | None, names: tuple[str, str]) -> None:
+def one_of_two(first: object, second: object, names: tuple[str, str], *, required: bool = False) -> None:
+    if required and first is None and second is None:
+        raise InvalidInput(f"neither {names[0]} nor {names[1]} was given; give one of them", field=names[0])
     if first is not None and second is not None:
         raise InvalidInput(f"both {names[0]} and {names[1]} were given; give one of them", field=names[1])

@@ -7,7 +7,7 @@ import typer
 from mainspring.cli.arguments import Reason
 from mainspring.cli.door import Door, OutputOption, ask, fail_unless
 from mainspring.cli.flow_arguments import read_data
-from mainspring.cli.flow_sights import entry_lines, entry_shape, execution_shape
+from mainspring.cli.flow_sights import entry_lines, tell_execution
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.words import when
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mainspring.operations.endpoints import Desk
-    from mainspring.workflow.model import Entry
+    from mainspring.shapes import Shape
+    from mainspring.workflow.model import Entry, LogicalClock
     from mainspring.workflow_ports import Execution
 
 app = Door("Executions: single runs through a workflow, with their logs.")
@@ -45,15 +46,16 @@ def list_executions(
         )
     wanted = ExecutionFilter(workflow, Status(status) if status else None, correlation, None, count)
 
-    async def work(desk: "Desk") -> list["Execution"]:
-        return await desk.stores.flows.workflows.executions(desk.tenant_id, wanted)
+    async def work(desk: "Desk") -> list["Shape"]:
+        found = await desk.stores.flows.workflows.executions(desk.tenant_id, wanted)
+        return [await tell_execution(desk, each) for each in found]
 
     found = ask(work)
     if output is Output.JSON:
-        show_json([execution_shape(each) for each in found])
+        show_json(found)
         return
     rows = [
-        (each.id, each.state.workflow, each.status.value, each.state.step, each.state.outcome or each.state.error)
+        (*(str(each[name]) for name in ("id", "workflow", "status", "step")), str(each["outcome"] or each["error"]))
         for each in found
     ]
     columns = (
@@ -72,12 +74,13 @@ def show(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
     from mainspring.operations.executions import find_execution
     from mainspring.workflow.engine import ALLOWED
 
-    async def work(desk: "Desk") -> tuple["Execution", "datetime"]:
-        return await find_execution(desk, execution_id), await desk.stores.flows.workflows.now()
+    async def work(desk: "Desk") -> tuple["Execution", "Shape", "datetime"]:
+        found = await find_execution(desk, execution_id)
+        return found, await tell_execution(desk, found), await desk.stores.flows.workflows.now()
 
-    execution, now = ask(work)
+    execution, shape, now = ask(work)
     if output is Output.JSON:
-        show_json(execution_shape(execution))
+        show_json(shape)
         return
     state = execution.state
     fields = [
@@ -99,14 +102,16 @@ def show(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
 @app.command("log")
 def log(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
     """Show everything that happened to an execution, in order."""
-    from mainspring.operations.executions import find_execution, read_log
+    from mainspring.flow_shapes import entry_shape
+    from mainspring.operations.executions import clock_of, find_execution, read_log
 
-    async def work(desk: "Desk") -> list["Entry"]:
-        return await read_log(desk, await find_execution(desk, execution_id))
+    async def work(desk: "Desk") -> tuple[list["Entry"], "LogicalClock"]:
+        found = await find_execution(desk, execution_id)
+        return await read_log(desk, found), await clock_of(desk, found)
 
-    entries = ask(work)
+    entries, clock = ask(work)
     if output is Output.JSON:
-        show_json([entry_shape(each) for each in entries])
+        show_json([entry_shape(each, clock) for each in entries])
         return
     columns = (Column("TICK"), Column("STEP"), Column("ACTION"), Column("WHAT", tail=True))
     show_table(columns, entry_lines(entries), "Nothing happened yet; a ticker (serve or scheduler) moves executions.")
@@ -115,24 +120,13 @@ def log(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
 @app.command("verify")
 def verify(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
     """Prove that a log is what was written; ends with 1 where it is not, and names the entry."""
+    from mainspring.flow_shapes import verified_shape
     from mainspring.operations.executions import verify_execution
 
     found = ask(lambda desk: verify_execution(desk, execution_id))
     verdict, breach = found.verdict, found.verdict.breach or found.chain
     if output is Output.JSON:
-        fault = None if breach is None else {f: getattr(breach, f) for f in breach.__struct_fields__}
-        show_json(
-            {
-                "valid": found.valid,
-                "entries": verdict.entries,
-                "first_tick": verdict.first_tick,
-                "last_tick": verdict.last_tick,
-                "erased": verdict.erased,
-                "ticks": found.ticks,
-                "checkpoints": found.checkpoints,
-                "breach": fault,
-            }
-        )
+        show_json(verified_shape(found))
     elif breach is None:
         span = f"ticks {verdict.first_tick} to {verdict.last_tick}" if verdict.entries else "no tick yet"
         say(f"valid: {verdict.entries} entries, {span}; {found.ticks} ticks, {found.checkpoints} signed checkpoints")
@@ -153,6 +147,7 @@ def replay(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Run an execution again from its log, without calls or clock; ends with 1 where anything differs."""
+    from mainspring.flow_shapes import replay_shape
     from mainspring.operations.executions import replay_execution, step_through
 
     if turns:
@@ -163,13 +158,7 @@ def replay(
         return
     found = ask(lambda desk: replay_execution(desk, execution_id, version))
     if output is Output.JSON:
-        show_json(
-            {
-                "identical": found.identical,
-                "steps": [{f: getattr(each, f) for f in each.__struct_fields__} for each in found.steps],
-                "diffs": [{f: getattr(each, f) for f in each.__struct_fields__} for each in found.differences],
-            }
-        )
+        show_json(replay_shape(found))
     elif found.identical:
         say(f"identical: {len(found.steps)} entries")
     else:
@@ -251,9 +240,12 @@ def erase(execution_id: Id, reason: Reason = "", output: OutputOption = Output.T
 def _order(execution_id: str, verb: str, reason: str, output: Output) -> None:
     from mainspring.operations.executions import order_execution
 
-    execution = ask(lambda desk: order_execution(desk, execution_id, verb, reason))
+    async def work(desk: "Desk") -> "Shape":
+        return await tell_execution(desk, await order_execution(desk, execution_id, verb, reason))
+
+    execution = ask(work)
     if output is Output.JSON:
-        show_json(execution_shape(execution) | {"ordered": verb})
+        show_json({"execution": execution, "ordered": verb, "reason": reason})
         return
-    say(f"ordered {verb} of {execution_id}, which is {execution.status} at {execution.state.step or 'its start'!r}")
+    say(f"ordered {verb} of {execution_id}, which is {execution['status']} at {execution['step'] or 'its start'!r}")
     note("it happens in the next tick of a running ticker, and stands in the log with its reason")

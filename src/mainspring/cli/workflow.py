@@ -7,12 +7,13 @@ import typer
 
 from mainspring.cli.door import Door, OutputOption, ask
 from mainspring.cli.flow_arguments import read_answers, read_data, read_document, read_happenings
-from mainspring.cli.flow_sights import entry_lines, execution_shape, workflow_shape
+from mainspring.cli.flow_sights import entry_lines, tell_execution
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.table import Column, show_fields, show_table
 
 if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
+    from mainspring.shapes import Shape
     from mainspring.workflow_ports import Published
 
 app = Door("Workflows: steps over days, proven by their log.")
@@ -28,12 +29,13 @@ Input = Annotated[str, typer.Option("--input", metavar="JSON", help="What it sta
 @app.command("check")
 def check(file: File, output: OutputOption = Output.TABLE) -> None:
     """Check a document without publishing it; every fault is told with its path and line."""
+    from mainspring.flow_shapes import model_shape
     from mainspring.settings import load_settings
     from mainspring.workflow.document import parse_text
 
     workflow = parse_text(read_document(file), load_settings().allow_ports)
     if output is Output.JSON:
-        show_json(workflow_shape(workflow))
+        show_json(model_shape(workflow))
     else:
         say(f"{workflow.name!r} is sound: {len(workflow.steps)} steps, starts with {workflow.start!r}")
 
@@ -41,13 +43,14 @@ def check(file: File, output: OutputOption = Output.TABLE) -> None:
 @app.command("publish")
 def publish(file: File, output: OutputOption = Output.TABLE) -> None:
     """Publish a document as the next version of its workflow; executions under way keep theirs."""
+    from mainspring.flow_shapes import workflow_in_full
     from mainspring.operations.workflows import publish_workflow
 
     text = read_document(file)
     published, is_new = ask(lambda desk: publish_workflow(desk, text))
     workflow = published.workflow
     if output is Output.JSON:
-        show_json(workflow_shape(workflow) | {"new": is_new})
+        show_json(workflow_in_full(published) | {"new": is_new})
     elif is_new:
         say(f"published {workflow.name!r} version {workflow.version}")
     else:
@@ -57,9 +60,11 @@ def publish(file: File, output: OutputOption = Output.TABLE) -> None:
 @app.command("list")
 def list_workflows(output: OutputOption = Output.TABLE) -> None:
     """List workflows by name, with their newest version."""
+    from mainspring.flow_shapes import workflow_shape
+
     found = ask(lambda desk: _versions(desk, None))
     if output is Output.JSON:
-        show_json([workflow_shape(each.workflow) for each in found])
+        show_json([workflow_shape(each) for each in found])
         return
     rows = [
         (each.workflow.name, str(each.workflow.version), str(len(each.workflow.steps)), each.workflow.description)
@@ -72,11 +77,12 @@ def list_workflows(output: OutputOption = Output.TABLE) -> None:
 @app.command("show")
 def show(name: Name, version: Version = None, output: OutputOption = Output.TABLE) -> None:
     """Show a version as it was written."""
+    from mainspring.flow_shapes import workflow_in_full
     from mainspring.operations.workflows import find_workflow
 
     found = ask(lambda desk: find_workflow(desk, name, version))
     if output is Output.JSON:
-        show_json(workflow_shape(found.workflow) | {"document": found.document, "actor": found.actor})
+        show_json(workflow_in_full(found))
         return
     show_fields(
         [
@@ -93,6 +99,7 @@ def show(name: Name, version: Version = None, output: OutputOption = Output.TABL
 @app.command("versions")
 def versions(name: Name, output: OutputOption = Output.TABLE) -> None:
     """List the versions of a workflow, newest first."""
+    from mainspring.flow_shapes import workflow_shape
     from mainspring.operations.workflows import find_workflow
 
     async def work(desk: "Desk") -> list["Published"]:
@@ -101,7 +108,7 @@ def versions(name: Name, output: OutputOption = Output.TABLE) -> None:
 
     found = ask(work)
     if output is Output.JSON:
-        show_json([workflow_shape(each.workflow) | {"actor": each.actor} for each in found])
+        show_json([workflow_shape(each) for each in found])
         return
     rows = [(str(each.workflow.version), f"{each.created_at:%Y-%m-%d %H:%M:%S} UTC", each.actor) for each in found]
     show_table((Column("VERSION"), Column("PUBLISHED"), Column("BY")), rows, "None.")
@@ -121,7 +128,7 @@ def diff(
 
     before, after, said = ask(lambda desk: compare_versions(desk, name, old, new))
     if output is Output.JSON:
-        show_json({"from": before, "to": after, "differences": said})
+        show_json({"old": before, "new": after, "differences": said})
         return
     for sentence in said or [f"versions {before} and {after} of {name!r} do the same"]:
         say(sentence)
@@ -143,17 +150,23 @@ def start(
 ) -> None:
     """Start an execution; a running ticker (serve or scheduler) moves it."""
     from mainspring.cli.arguments import read_instant
-    from mainspring.operations.workflows import start_execution
+    from mainspring.operations.workflows import Wish, refuse_reentry, start_executions
 
-    data = read_data(given, "input")
     when = read_instant(at, "at") if at is not None else None
-    execution = ask(
-        lambda desk: start_execution(desk, name, data, version=version, correlation=correlation, key=key, at=when)
-    )
+    wish = Wish(read_data(given, "input"), correlation, key, when)
+
+    async def work(desk: "Desk") -> tuple["Shape", bool]:
+        (started,) = await start_executions(desk, name, [wish], version=version)
+        refuse_reentry(started)
+        return await tell_execution(desk, started.execution), started.is_new
+
+    execution, is_new = ask(work)
     if output is Output.JSON:
-        show_json(execution_shape(execution))
+        show_json(execution | {"new": is_new})
+    elif is_new:
+        say(f"started {execution['id']} of {name!r} version {execution['version']}")
     else:
-        say(f"started {execution.id} of {name!r} version {execution.state.version}")
+        say(f"{execution['id']} of {name!r} was started under this key before; nothing changed")
 
 
 @app.command("simulate")
@@ -175,19 +188,18 @@ def simulate(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Run a document that was never published, with given events, in no time and without sending anything."""
-    from datetime import UTC, datetime
+    from mainspring.flow_shapes import simulation_shape
+    from mainspring.operations.playback import EPOCH, play
+    from mainspring.settings import load_settings
+    from mainspring.workflow.document import parse_text
+    from mainspring.workflow.model import LogicalClock
 
-    from mainspring.workflow.document import check_input, parse_text
-    from mainspring.workflow.replay import simulate as play
-
-    workflow = parse_text(read_document(file))
-    values = check_input(workflow, read_data(given, "input"))
+    workflow = parse_text(read_document(file), load_settings().allow_ports)
     happenings, answers = read_happenings(event or []), read_answers(answer or [], tuple(workflow.steps))
-    played = play(workflow, values, happenings, answers, epoch=datetime(2026, 1, 1, tzinfo=UTC))
+    played = play(workflow, read_data(given, "input"), happenings, answers)
     state = played.state
     if output is Output.JSON:
-        shown = [{"tick": e.tick, "step": e.step, "action": e.action} for e in played.entries]
-        show_json({"status": state.status, "outcome": state.outcome, "error": state.error, "entries": shown})
+        show_json(simulation_shape(played, LogicalClock(0, EPOCH)))
         return
     show_table(
         (Column("TICK"), Column("STEP"), Column("ACTION"), Column("WHAT", tail=True)),

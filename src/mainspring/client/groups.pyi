@@ -145,6 +145,13 @@ class BodyShown(TypedDict):
     truncated: bool
     text: str
 
+class Breach(TypedDict):
+    execution_id: str
+    number: int
+    field: str
+    expected: str
+    found: str
+
 class Call(TypedDict):
     method: str
     url: str
@@ -165,6 +172,14 @@ class Checked(TypedDict):
     retry_after_s: Union[int, None]
     body: Union[BodyShown, None]
     next_run_at: Union[str, None]
+
+class Compared(TypedDict):
+    execution: str
+    version: int
+    identical: bool
+    differences: int
+    first: Union[Difference, None]
+    trouble: str
 
 class Decision(TypedDict):
     endpoint: str
@@ -212,6 +227,30 @@ class DeliveryInFull(TypedDict):
     payload: Dict[str, Any]
 
 DeliveryStatus = Literal['pending', 'delivered', 'failed', 'held', 'digested', 'dropped']
+
+class Difference(TypedDict):
+    number: int
+    step: str
+    field: str
+    expected: str
+    actual: str
+
+class Document(TypedDict):
+    document: str
+
+class Edge(TypedDict):
+    id: str
+    source: str
+    target: str
+    kind: Literal['next', 'case', 'default', 'timeout', 'failure']
+    label: str
+
+class EffectAnswer(TypedDict):
+    outcome: NotRequired[Literal['success', 'failure', 'unknown']]
+    result: NotRequired[JsonValue]
+    code: NotRequired[str]
+    error: NotRequired[str]
+    after_ms: NotRequired[Union[int, str]]
 
 class Endpoint(TypedDict):
     id: str
@@ -332,6 +371,29 @@ class EndpointRehearsed(TypedDict):
     next_run_at: Union[Moved, None]
     preview: PreviewChange
 
+class Entry(TypedDict):
+    number: int
+    tick: int
+    at: str
+    step: str
+    action: str
+    input: JsonValue
+    output: JsonValue
+    erased: bool
+    input_hash: str
+    output_hash: str
+    context: str
+    previous: str
+    hash: str
+
+class EraseRehearsed(TypedDict):
+    dry_run: Literal[True]
+    execution: Execution
+
+class Erased(TypedDict):
+    id: str
+    entries: int
+
 class Event(TypedDict):
     cursor: str
     type: str
@@ -342,12 +404,128 @@ class Event(TypedDict):
     actor: str
     data: Dict[str, Any]
 
+class EventNew(TypedDict):
+    to: str
+    type: str
+    data: NotRequired[Dict[str, JsonValue]]
+    id: NotRequired[str]
+    occurred_at: NotRequired[Union[str, None]]
+
+class EventRehearsed(TypedDict):
+    dry_run: Literal[True]
+    to: str
+    executions: List[str]
+
+class EventSent(TypedDict):
+    to: str
+    executions: List[str]
+    new: int
+    trouble: str
+
 EventType = Literal['run.started', 'run.finished', 'run.timeout', 'run.abandoned', 'run.superseded', 'run.missed', 'schedule.updated', 'schedule.late', 'backoff.applied', 'manual_run.requested', 'manual_run.started', 'hint.written', 'hint.expired', 'hint.cleared', 'failures.reset', 'endpoint.created', 'endpoint.updated', 'endpoint.paused', 'endpoint.resumed', 'endpoint.parked', 'endpoint.archived', 'endpoint.deleted', 'endpoint.faulty', 'job.created', 'job.updated', 'job.paused', 'job.resumed', 'job.archived', 'configuration.applied', 'configuration.refused', 'quota.deferred', 'workflow.published', 'execution.started', 'execution.ordered', 'execution.failed', 'execution.ended', 'execution.erased', 'signing_key.created', 'signing_key.revoked', 'login.succeeded', 'login.failed', 'logout', 'user.created', 'user.updated', 'password.set', 'member.changed', 'api_key.created', 'api_key.revoked', 'tenant.created', 'quota.changed', 'data.exported', 'rules.changed', 'rule.fired', 'rule.faulty', 'planner.analysed', 'planner.mode_set', 'webhook.created', 'webhook.updated', 'webhook.deleted', 'webhook.disabled', 'alert.created', 'alert.updated', 'alert.deleted']
+
+class EventsNew(TypedDict):
+    events: List[EventNew]
+
+class EventsRehearsed(TypedDict):
+    dry_run: Literal[True]
+    items: List[EventSent]
+
+class EventsSent(TypedDict):
+    new: int
+    items: List[EventSent]
+
+class Execution(TypedDict):
+    id: str
+    workflow: str
+    version: int
+    status: Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled']
+    step: str
+    outcome: str
+    error: str
+    allows: List[str]
+    waits_for: Literal['', 'time', 'event', 'effect', 'retry']
+    wake_tick: Union[int, None]
+    wake_at: Union[str, None]
+    correlation: str
+    idempotency_key: Union[str, None]
+    partition: int
+    entries: int
+    head: str
+    actor: str
+    created_at: str
+    moved_at: str
+
+class ExecutionInFull(TypedDict):
+    input: Dict[str, JsonValue]
+    vars: Dict[str, JsonValue]
+    steps: Dict[str, JsonValue]
+    events: Dict[str, JsonValue]
+    visits: Dict[str, int]
+    visit: int
+    attempt: int
+    id: str
+    workflow: str
+    version: int
+    status: Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled']
+    step: str
+    outcome: str
+    error: str
+    allows: List[str]
+    waits_for: Literal['', 'time', 'event', 'effect', 'retry']
+    wake_tick: Union[int, None]
+    wake_at: Union[str, None]
+    correlation: str
+    idempotency_key: Union[str, None]
+    partition: int
+    entries: int
+    head: str
+    actor: str
+    created_at: str
+    moved_at: str
+
+class ExecutionStarted(TypedDict):
+    input: Dict[str, JsonValue]
+    vars: Dict[str, JsonValue]
+    steps: Dict[str, JsonValue]
+    events: Dict[str, JsonValue]
+    visits: Dict[str, int]
+    visit: int
+    attempt: int
+    id: str
+    workflow: str
+    version: int
+    status: Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled']
+    step: str
+    outcome: str
+    error: str
+    allows: List[str]
+    waits_for: Literal['', 'time', 'event', 'effect', 'retry']
+    wake_tick: Union[int, None]
+    wake_at: Union[str, None]
+    correlation: str
+    idempotency_key: Union[str, None]
+    partition: int
+    entries: int
+    head: str
+    actor: str
+    created_at: str
+    moved_at: str
+    new: bool
 
 class FieldChanged(TypedDict):
     field: str
     before: Any
     after: Any
+
+class Graph(TypedDict):
+    nodes: List[Node]
+    edges: List[Edge]
+
+class Happening(TypedDict):
+    after_ms: Union[int, str]
+    type: str
+    data: NotRequired[Dict[str, JsonValue]]
 
 class HeaderGiven(TypedDict):
     name: str
@@ -461,9 +639,24 @@ class ModeSet(TypedDict):
 class ModeWish(TypedDict):
     mode: Literal['live', 'shadow', 'off']
 
+class Moment(TypedDict):
+    number: int
+    tick: int
+    at: str
+    step: str
+    action: str
+    actor: str
+    text: str
+
 class Moved(TypedDict):
     before: Union[str, None]
     after: Union[str, None]
+
+class Node(TypedDict):
+    id: str
+    kind: str
+    label: str
+    is_start: bool
 
 class OneShotHint(TypedDict):
     next_run_at: str
@@ -477,6 +670,17 @@ class OneShotHintNew(TypedDict):
     ttl_ms: NotRequired[Union[int, str]]
     reason: NotRequired[str]
 
+class OrderRehearsed(TypedDict):
+    dry_run: Literal[True]
+    execution: Execution
+    ordered: str
+    reason: str
+
+class Ordered(TypedDict):
+    execution: Execution
+    ordered: str
+    reason: str
+
 class Page_Alert(TypedDict):
     items: List[Alert]
     next_cursor: Union[str, None]
@@ -489,12 +693,24 @@ class Page_Endpoint(TypedDict):
     items: List[Endpoint]
     next_cursor: Union[str, None]
 
+class Page_Entry(TypedDict):
+    items: List[Entry]
+    next_cursor: Union[str, None]
+
 class Page_Event(TypedDict):
     items: List[Event]
     next_cursor: Union[str, None]
 
+class Page_Execution(TypedDict):
+    items: List[Execution]
+    next_cursor: Union[str, None]
+
 class Page_Job(TypedDict):
     items: List[Job]
+    next_cursor: Union[str, None]
+
+class Page_Moment(TypedDict):
+    items: List[Moment]
     next_cursor: Union[str, None]
 
 class Page_PlannerSession(TypedDict):
@@ -523,6 +739,10 @@ class Page_Webhook(TypedDict):
 
 class Page_Worker(TypedDict):
     items: List[Worker]
+    next_cursor: Union[str, None]
+
+class Page_Workflow(TypedDict):
+    items: List[Workflow]
     next_cursor: Union[str, None]
 
 class PasswordChange(TypedDict):
@@ -671,10 +891,39 @@ class QuotasRehearsed(TypedDict):
     after: Quotas
     changed: List[str]
 
+class Reason(TypedDict):
+    reason: NotRequired[str]
+
 class RecentRuns(TypedDict):
     endpoint_id: str
     runs: List[RunMark]
     p95_ms: Union[int, None]
+
+class ReplayManyWish(TypedDict):
+    version: NotRequired[Union[int, None]]
+    document: NotRequired[Union[str, None]]
+    limit: NotRequired[int]
+
+class ReplayWish(TypedDict):
+    version: NotRequired[Union[int, None]]
+    document: NotRequired[Union[str, None]]
+
+class Replayed(TypedDict):
+    identical: bool
+    steps: List[ReplayedStep]
+    diffs: List[Difference]
+
+class ReplayedMany(TypedDict):
+    compared: int
+    identical: int
+    items: List[Compared]
+
+class ReplayedStep(TypedDict):
+    number: int
+    step: str
+    original: str
+    replayed: str
+    identical: bool
 
 class Revoked(TypedDict):
     id: str
@@ -834,10 +1083,26 @@ class SigningKeyMade(TypedDict):
 class SigningKeys(TypedDict):
     items: List[SigningKey]
 
-class SimulationWish(TypedDict):
-    scenario: NotRequired[Union[str, None]]
-    document: NotRequired[Union[str, None]]
-    seed: NotRequired[int]
+class Simulated(TypedDict):
+    input: Dict[str, JsonValue]
+    vars: Dict[str, JsonValue]
+    steps: Dict[str, JsonValue]
+    events: Dict[str, JsonValue]
+    visits: Dict[str, int]
+    visit: int
+    attempt: int
+    status: Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled']
+    step: str
+    outcome: str
+    error: str
+    waits_for: Literal['', 'time', 'event', 'effect', 'retry']
+    wake_tick: Union[int, None]
+    wake_at: Union[str, None]
+    entries: int
+    head: str
+    last_tick: int
+    effects: List[Dict[str, JsonValue]]
+    timeline: List[Moment]
 
 class Spend(TypedDict):
     month: str
@@ -851,6 +1116,68 @@ class Spend(TypedDict):
 class Spends(TypedDict):
     items: List[TenantSpend]
 
+class StartMany(TypedDict):
+    executions: List[StartWish]
+    version: NotRequired[Union[int, None]]
+
+class StartManyRehearsed(TypedDict):
+    dry_run: Literal[True]
+    count: int
+    version: int
+
+class StartOne(TypedDict):
+    input: NotRequired[Dict[str, JsonValue]]
+    correlation: NotRequired[str]
+    key: NotRequired[Union[str, None]]
+    at: NotRequired[Union[str, None]]
+    version: NotRequired[Union[int, None]]
+
+class StartOutcome(TypedDict):
+    execution: str
+    new: bool
+    refused: bool
+
+class StartRehearsed(TypedDict):
+    dry_run: Literal[True]
+    new: bool
+    execution: Union[Execution, None]
+    version: int
+    input: Dict[str, JsonValue]
+
+class StartWish(TypedDict):
+    input: NotRequired[Dict[str, JsonValue]]
+    correlation: NotRequired[str]
+    key: NotRequired[Union[str, None]]
+    at: NotRequired[Union[str, None]]
+
+class StartedMany(TypedDict):
+    started: int
+    existing: int
+    refused: int
+    items: List[StartOutcome]
+
+class StateAt(TypedDict):
+    input: Dict[str, JsonValue]
+    vars: Dict[str, JsonValue]
+    steps: Dict[str, JsonValue]
+    events: Dict[str, JsonValue]
+    visits: Dict[str, int]
+    visit: int
+    attempt: int
+    execution: str
+    tick: int
+    at: str
+    ticks: List[int]
+    status: Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled']
+    step: str
+    outcome: str
+    error: str
+    waits_for: Literal['', 'time', 'event', 'effect', 'retry']
+    wake_tick: Union[int, None]
+    wake_at: Union[str, None]
+    entries: int
+    head: str
+
 class Stats(TypedDict):
     now: str
     endpoints: Dict[str, int]
@@ -858,6 +1185,8 @@ class Stats(TypedDict):
     running: int
     late: int
     runs: Dict[str, int]
+
+Status = Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled']
 
 class Step(TypedDict):
     rule: str
@@ -956,6 +1285,16 @@ class UserPatch(TypedDict):
 class Users(TypedDict):
     items: List[User]
 
+class Verdict(TypedDict):
+    valid: bool
+    entries: int
+    first_tick: Union[int, None]
+    last_tick: Union[int, None]
+    erased: int
+    ticks: int
+    checkpoints: int
+    breach: Union[Breach, None]
+
 class WayTried(TypedDict):
     ok: bool
     status_code: Union[int, None]
@@ -1032,6 +1371,93 @@ class Worker(TypedDict):
     started_at: str
     seen_at: str
 
+class Workflow(TypedDict):
+    name: str
+    version: int
+    description: str
+    start: str
+    reentry: Literal['allow', 'refuse']
+    step_count: int
+    actor: str
+    created_at: str
+
+class WorkflowChecked(TypedDict):
+    name: str
+    version: int
+    description: str
+    start: str
+    reentry: Literal['allow', 'refuse']
+    step_count: int
+    input: Dict[str, Dict[str, JsonValue]]
+    exits: List[Dict[str, JsonValue]]
+    steps: List[Dict[str, JsonValue]]
+    graph: Graph
+
+class WorkflowDiff(TypedDict):
+    old: int
+    new: int
+    differences: List[str]
+
+class WorkflowInFull(TypedDict):
+    name: str
+    version: int
+    description: str
+    start: str
+    reentry: Literal['allow', 'refuse']
+    step_count: int
+    input: Dict[str, Dict[str, JsonValue]]
+    exits: List[Dict[str, JsonValue]]
+    steps: List[Dict[str, JsonValue]]
+    actor: str
+    created_at: str
+    document: str
+
+class WorkflowPublished(TypedDict):
+    name: str
+    version: int
+    description: str
+    start: str
+    reentry: Literal['allow', 'refuse']
+    step_count: int
+    input: Dict[str, Dict[str, JsonValue]]
+    exits: List[Dict[str, JsonValue]]
+    steps: List[Dict[str, JsonValue]]
+    actor: str
+    created_at: str
+    document: str
+    new: bool
+
+class WorkflowRehearsed(TypedDict):
+    dry_run: Literal[True]
+    new: bool
+    before: Union[Workflow, None]
+    after: WorkflowRules
+    differences: List[str]
+
+class WorkflowRules(TypedDict):
+    name: str
+    version: int
+    description: str
+    start: str
+    reentry: Literal['allow', 'refuse']
+    step_count: int
+    input: Dict[str, Dict[str, JsonValue]]
+    exits: List[Dict[str, JsonValue]]
+    steps: List[Dict[str, JsonValue]]
+
+class mainspring__api__flows__SimulationWish(TypedDict):
+    document: NotRequired[Union[str, None]]
+    workflow: NotRequired[Union[str, None]]
+    version: NotRequired[Union[int, None]]
+    input: NotRequired[Dict[str, JsonValue]]
+    events: NotRequired[List[Happening]]
+    answers: NotRequired[Dict[str, List[EffectAnswer]]]
+
+class mainspring__api__playing__SimulationWish(TypedDict):
+    scenario: NotRequired[Union[str, None]]
+    document: NotRequired[Union[str, None]]
+    seed: NotRequired[int]
+
 class Problem(TypedDict):
     type: Literal['/problems/malformed-request', '/problems/not-authenticated', '/problems/forbidden', '/problems/not-found', '/problems/method-not-allowed', '/problems/request-timeout', '/problems/conflict', '/problems/outdated', '/problems/too-large', '/problems/unsupported-media-type', '/problems/wrong-host', '/problems/invalid-input', '/problems/too-many-requests', '/problems/quota-exceeded', '/problems/misconfigured', '/problems/internal-error', '/problems/store-unavailable']
     title: str
@@ -1039,6 +1465,7 @@ class Problem(TypedDict):
     detail: str
     request_id: str
     errors: NotRequired[List[Dict[str, Any]]]
+    allowed: NotRequired[List[str]]
 
 class JobsGroup:
     def list(self) -> Page_Job: ...
@@ -1182,6 +1609,75 @@ class EventsGroup:
     def list(self, *, type: Union[EventType, None] = ..., endpoint: Union[str, None] = ..., start: Literal['newest', 'oldest'] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Event: ...
     def stream(self, *, types: Union[Sequence[str], None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cursor: Union[str, None] = ..., last_event_id: Union[str, None] = ...) -> Iterator[Any]: ...
 
+class WorkflowsGroup:
+    def list(self) -> Page_Workflow: ...
+    @overload
+    def publish(self, *, document: str, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> WorkflowPublished: ...
+    @overload
+    def publish(self, *, document: str, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> WorkflowRehearsed: ...
+    def check(self, *, document: str, idempotency_key: str = ...) -> WorkflowChecked: ...
+    def simulate(self, *, document: Union[str, None] = ..., workflow: Union[str, None] = ..., version: Union[int, None] = ..., input: Mapping[str, JsonValue] = ..., events: Sequence[Happening] = ..., answers: Mapping[str, Sequence[EffectAnswer]] = ..., idempotency_key: str = ...) -> Simulated: ...
+    def read(self, workflow: str) -> WorkflowInFull: ...
+    def list_versions(self, workflow: str) -> Page_Workflow: ...
+    def read_version(self, workflow: str, version: str) -> WorkflowInFull: ...
+    def diff(self, workflow: str, *, old: Union[int, None] = ..., new: Union[int, None] = ...) -> WorkflowDiff: ...
+    def read_graph(self, workflow: str, *, version: Union[int, None] = ...) -> Graph: ...
+    @overload
+    def start_execution(self, workflow: str, *, input: Mapping[str, JsonValue] = ..., correlation: str = ..., key: Union[str, None] = ..., at: Union[str, None] = ..., version: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> ExecutionStarted: ...
+    @overload
+    def start_execution(self, workflow: str, *, input: Mapping[str, JsonValue] = ..., correlation: str = ..., key: Union[str, None] = ..., at: Union[str, None] = ..., version: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> StartRehearsed: ...
+    @overload
+    def start_executions(self, workflow: str, *, executions: Sequence[StartWish], version: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> StartedMany: ...
+    @overload
+    def start_executions(self, workflow: str, *, executions: Sequence[StartWish], version: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> StartManyRehearsed: ...
+    def replay(self, workflow: str, *, version: Union[int, None] = ..., document: Union[str, None] = ..., limit: int = ..., idempotency_key: str = ...) -> ReplayedMany: ...
+
+class ExecutionsGroup:
+    def list(self, *, workflow: Union[str, None] = ..., status: Union[Status, None] = ..., correlation: Union[str, None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Execution: ...
+    def iterate(self, *, workflow: Union[str, None] = ..., status: Union[Status, None] = ..., correlation: Union[str, None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Execution]: ...
+    def list_in_need(self, *, workflow: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Execution: ...
+    def iterate_in_need(self, *, workflow: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Execution]: ...
+    @overload
+    def send_event(self, *, to: str, type: str, data: Mapping[str, JsonValue] = ..., id: str = ..., occurred_at: Union[str, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EventSent: ...
+    @overload
+    def send_event(self, *, to: str, type: str, data: Mapping[str, JsonValue] = ..., id: str = ..., occurred_at: Union[str, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EventRehearsed: ...
+    @overload
+    def send_events(self, *, events: Sequence[EventNew], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EventsSent: ...
+    @overload
+    def send_events(self, *, events: Sequence[EventNew], dry_run: Literal[True], idempotency_key: str = ...) -> EventsRehearsed: ...
+    def read(self, execution: str) -> ExecutionInFull: ...
+    @overload
+    def pause(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Ordered: ...
+    @overload
+    def pause(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> OrderRehearsed: ...
+    @overload
+    def resume(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Ordered: ...
+    @overload
+    def resume(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> OrderRehearsed: ...
+    @overload
+    def cancel(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Ordered: ...
+    @overload
+    def cancel(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> OrderRehearsed: ...
+    @overload
+    def retry(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Ordered: ...
+    @overload
+    def retry(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> OrderRehearsed: ...
+    @overload
+    def skip(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Ordered: ...
+    @overload
+    def skip(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> OrderRehearsed: ...
+    def list_timeline(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Page_Moment: ...
+    def iterate_timeline(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Moment]: ...
+    def list_log(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Page_Entry: ...
+    def iterate_log(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Entry]: ...
+    def read_state(self, execution: str, *, tick: Union[int, None] = ...) -> StateAt: ...
+    def verify(self, execution: str) -> Verdict: ...
+    def replay(self, execution: str, *, version: Union[int, None] = ..., document: Union[str, None] = ..., idempotency_key: str = ...) -> Replayed: ...
+    @overload
+    def erase(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Erased: ...
+    @overload
+    def erase(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EraseRehearsed: ...
+
 class WebhooksGroup:
     def list(self) -> Page_Webhook: ...
     @overload
@@ -1289,6 +1785,8 @@ class Groups:
     simulations: SimulationsGroup
     runs: RunsGroup
     events: EventsGroup
+    workflows: WorkflowsGroup
+    executions: ExecutionsGroup
     webhooks: WebhooksGroup
     alerts: AlertsGroup
     dashboard: DashboardGroup
@@ -1442,6 +1940,75 @@ class AsyncEventsGroup:
     def list(self, *, type: Union[EventType, None] = ..., endpoint: Union[str, None] = ..., start: Literal['newest', 'oldest'] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Event]: ...
     def stream(self, *, types: Union[Sequence[str], None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cursor: Union[str, None] = ..., last_event_id: Union[str, None] = ...) -> AsyncIterator[Any]: ...
 
+class AsyncWorkflowsGroup:
+    def list(self) -> Coroutine[Any, Any, Page_Workflow]: ...
+    @overload
+    def publish(self, *, document: str, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WorkflowPublished]: ...
+    @overload
+    def publish(self, *, document: str, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WorkflowRehearsed]: ...
+    def check(self, *, document: str, idempotency_key: str = ...) -> Coroutine[Any, Any, WorkflowChecked]: ...
+    def simulate(self, *, document: Union[str, None] = ..., workflow: Union[str, None] = ..., version: Union[int, None] = ..., input: Mapping[str, JsonValue] = ..., events: Sequence[Happening] = ..., answers: Mapping[str, Sequence[EffectAnswer]] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Simulated]: ...
+    def read(self, workflow: str) -> Coroutine[Any, Any, WorkflowInFull]: ...
+    def list_versions(self, workflow: str) -> Coroutine[Any, Any, Page_Workflow]: ...
+    def read_version(self, workflow: str, version: str) -> Coroutine[Any, Any, WorkflowInFull]: ...
+    def diff(self, workflow: str, *, old: Union[int, None] = ..., new: Union[int, None] = ...) -> Coroutine[Any, Any, WorkflowDiff]: ...
+    def read_graph(self, workflow: str, *, version: Union[int, None] = ...) -> Coroutine[Any, Any, Graph]: ...
+    @overload
+    def start_execution(self, workflow: str, *, input: Mapping[str, JsonValue] = ..., correlation: str = ..., key: Union[str, None] = ..., at: Union[str, None] = ..., version: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ExecutionStarted]: ...
+    @overload
+    def start_execution(self, workflow: str, *, input: Mapping[str, JsonValue] = ..., correlation: str = ..., key: Union[str, None] = ..., at: Union[str, None] = ..., version: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, StartRehearsed]: ...
+    @overload
+    def start_executions(self, workflow: str, *, executions: Sequence[StartWish], version: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, StartedMany]: ...
+    @overload
+    def start_executions(self, workflow: str, *, executions: Sequence[StartWish], version: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, StartManyRehearsed]: ...
+    def replay(self, workflow: str, *, version: Union[int, None] = ..., document: Union[str, None] = ..., limit: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ReplayedMany]: ...
+
+class AsyncExecutionsGroup:
+    def list(self, *, workflow: Union[str, None] = ..., status: Union[Status, None] = ..., correlation: Union[str, None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Execution]: ...
+    def iterate(self, *, workflow: Union[str, None] = ..., status: Union[Status, None] = ..., correlation: Union[str, None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Execution]: ...
+    def list_in_need(self, *, workflow: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Execution]: ...
+    def iterate_in_need(self, *, workflow: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Execution]: ...
+    @overload
+    def send_event(self, *, to: str, type: str, data: Mapping[str, JsonValue] = ..., id: str = ..., occurred_at: Union[str, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EventSent]: ...
+    @overload
+    def send_event(self, *, to: str, type: str, data: Mapping[str, JsonValue] = ..., id: str = ..., occurred_at: Union[str, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EventRehearsed]: ...
+    @overload
+    def send_events(self, *, events: Sequence[EventNew], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EventsSent]: ...
+    @overload
+    def send_events(self, *, events: Sequence[EventNew], dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EventsRehearsed]: ...
+    def read(self, execution: str) -> Coroutine[Any, Any, ExecutionInFull]: ...
+    @overload
+    def pause(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Ordered]: ...
+    @overload
+    def pause(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, OrderRehearsed]: ...
+    @overload
+    def resume(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Ordered]: ...
+    @overload
+    def resume(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, OrderRehearsed]: ...
+    @overload
+    def cancel(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Ordered]: ...
+    @overload
+    def cancel(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, OrderRehearsed]: ...
+    @overload
+    def retry(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Ordered]: ...
+    @overload
+    def retry(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, OrderRehearsed]: ...
+    @overload
+    def skip(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Ordered]: ...
+    @overload
+    def skip(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, OrderRehearsed]: ...
+    def list_timeline(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Moment]: ...
+    def iterate_timeline(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Moment]: ...
+    def list_log(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Entry]: ...
+    def iterate_log(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Entry]: ...
+    def read_state(self, execution: str, *, tick: Union[int, None] = ...) -> Coroutine[Any, Any, StateAt]: ...
+    def verify(self, execution: str) -> Coroutine[Any, Any, Verdict]: ...
+    def replay(self, execution: str, *, version: Union[int, None] = ..., document: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Replayed]: ...
+    @overload
+    def erase(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Erased]: ...
+    @overload
+    def erase(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EraseRehearsed]: ...
+
 class AsyncWebhooksGroup:
     def list(self) -> Coroutine[Any, Any, Page_Webhook]: ...
     @overload
@@ -1549,6 +2116,8 @@ class AsyncGroups:
     simulations: AsyncSimulationsGroup
     runs: AsyncRunsGroup
     events: AsyncEventsGroup
+    workflows: AsyncWorkflowsGroup
+    executions: AsyncExecutionsGroup
     webhooks: AsyncWebhooksGroup
     alerts: AsyncAlertsGroup
     dashboard: AsyncDashboardGroup

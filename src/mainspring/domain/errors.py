@@ -3,7 +3,7 @@
     MainspringError
     ├── InvalidInput       change what was sent                (field, value)
     ├── NotFound           name something that exists          (kind, name)
-    ├── Conflict           change the state first              (kind, name)
+    ├── Conflict           change the state first              (kind, name, allowed)
     ├── Outdated           read it again, then decide          (kind, name)
     ├── QuotaExceeded      ask for less, or for a higher quota (quota, limit)
     ├── NotAuthenticated   say who you are
@@ -45,10 +45,11 @@ class NotFound(MainspringError):
 class Conflict(MainspringError):
     code = "conflict"
 
-    def __init__(self, message: str, *, kind: str, name: str) -> None:
+    def __init__(self, message: str, *, kind: str, name: str, allowed: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.kind = kind
         self.name = name
+        self.allowed = allowed  # what may be done instead, where that is known
 
 
 class Outdated(MainspringError):

@@ -4,7 +4,7 @@ Orders and events go into the inbox; the writer of the partition takes them in i
 state, and everything that was asked stands in the execution's log with its reason and its actor.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from mainspring.operations.endpoints import REASON_MAX, Desk
 from mainspring.operations.workflows import KEY_LENGTH_MAX, check_data, find_workflow
 from mainspring.workflow.audit import Anchor, Breach, TickHead, Verdict, verify, verify_ticks
 from mainspring.workflow.engine import ALLOWED
-from mainspring.workflow.model import RESOLUTION_MS, Arrival, Entry, Kind
+from mainspring.workflow.model import RESOLUTION_MS, Arrival, Entry, Kind, LogicalClock
 from mainspring.workflow.reader import is_event_type
 from mainspring.workflow.replay import Frame, Replay, frames, replay
 from mainspring.workflow_ports import Execution, ExecutionFilter, Sending
@@ -34,12 +34,16 @@ async def find_execution(desk: Desk, execution_id: str) -> Execution:
     return found
 
 
-async def order_execution(desk: Desk, execution_id: str, verb: str, reason: str = "") -> Execution:
+async def clock_of(desk: Desk, execution: Execution) -> LogicalClock:
+    """The clock of an execution's partition, at its tick 0."""
+    return LogicalClock(0, *await desk.stores.flows.workflows.clock(execution.partition, RESOLUTION_MS))
+
+
+async def order_execution(
+    desk: Desk, execution_id: str, verb: str, reason: str = "", *, dry_run: bool = False
+) -> Execution:
     """Pause, resume, cancel, retry or skip; refused at once where the present status does not allow it."""
-    if len(reason) > REASON_MAX or "\0" in reason:
-        raise InvalidInput(f"the reason is longer than {REASON_MAX} characters; shorten it", field="reason")
-    if verb in NEED_REASON and not reason.strip():
-        raise InvalidInput(f"{verb} needs a reason, which stands in the log; say why", field="reason")
+    check_reason(verb, reason)
     execution = await find_execution(desk, execution_id)
     allowed = ALLOWED[execution.status]
     if verb not in allowed:
@@ -48,13 +52,30 @@ async def order_execution(desk: Desk, execution_id: str, verb: str, reason: str 
             f"execution {execution_id} is {execution.status}, so {verb} does nothing; {may}",
             kind="execution",
             name=execution_id,
+            allowed=allowed,
         )
-    now = await desk.stores.flows.workflows.now()
-    arrival = Arrival(Kind.COMMAND, desk.ids.new("ord", now), verb, {"reason": reason}, desk.actor, rfc3339(now))
-    data: dict[str, object] = {"execution": execution_id, "verb": verb, "reason": reason}
-    event = Event(EventType.EXECUTION_ORDERED, now, desk.tenant_id, actor=desk.actor, data=data)
-    await desk.stores.flows.workflows.send([Sending(execution_id, execution.partition, arrival)], [event])
+    if not dry_run:
+        await give_orders(desk, [execution], verb, reason)
     return execution
+
+
+def check_reason(verb: str, reason: str) -> None:
+    if len(reason) > REASON_MAX or "\0" in reason:
+        raise InvalidInput(f"the reason is longer than {REASON_MAX} characters; shorten it", field="reason")
+    if verb in NEED_REASON and not reason.strip():
+        raise InvalidInput(f"{verb} needs a reason, which stands in the log; say why", field="reason")
+
+
+async def give_orders(desk: Desk, executions: Sequence[Execution], verb: str, reason: str) -> None:
+    """Put an order into the inbox of each, in one transaction."""
+    now = await desk.stores.flows.workflows.now()
+    sendings, events = [], []
+    for each in executions:
+        arrival = Arrival(Kind.COMMAND, desk.ids.new("ord", now), verb, {"reason": reason}, desk.actor, rfc3339(now))
+        sendings.append(Sending(each.id, each.partition, arrival))
+        data: dict[str, object] = {"execution": each.id, "verb": verb, "reason": reason}
+        events.append(Event(EventType.EXECUTION_ORDERED, now, desk.tenant_id, actor=desk.actor, data=data))
+    await desk.stores.flows.workflows.send(sendings, events)
 
 
 async def send_event(
@@ -65,6 +86,7 @@ async def send_event(
     *,
     event_id: str = "",
     occurred_at: datetime | None = None,
+    dry_run: bool = False,
 ) -> tuple[list[str], int]:
     """Send an event to an execution, or to all that run under a correlation key.
 
@@ -77,12 +99,18 @@ async def send_event(
         )
     if len(event_id) > KEY_LENGTH_MAX or not event_id.isprintable():
         raise InvalidInput(f"the event's id is longer than {KEY_LENGTH_MAX} characters; shorten it", field="id")
+    if event_id.startswith("eff_"):
+        raise InvalidInput(
+            f"the event's id '{shown(event_id)}' begins as answers of effects do; choose another", field="id"
+        )
     kept = check_data(data, "data")
     store = desk.stores.flows.workflows
     one = await store.execution(desk.tenant_id, to)
     receivers = [one] if one is not None else await _running_under(desk, to)
     if not receivers:
         raise NotFound("execution or correlation key of a running one", to)
+    if dry_run:
+        return [each.id for each in receivers], 0
     now = await store.now()
     arrival = Arrival(
         Kind.EVENT, event_id or desk.ids.new("evt", now), type_, kept, desk.actor, rfc3339(occurred_at or now)
@@ -148,28 +176,37 @@ async def replay_execution(desk: Desk, execution_id: str, version: int | None = 
     """Run it again from its log: with its own version, or with another one, to see what that would change."""
     execution = await find_execution(desk, execution_id)
     workflow = (await find_workflow(desk, execution.state.workflow, version or execution.state.version)).workflow
-    zero, resolution_ms = await desk.stores.flows.workflows.clock(execution.partition, RESOLUTION_MS)
-    return replay(workflow, await read_log(desk, execution), execution.state.salt, zero, resolution_ms)
+    clock = await clock_of(desk, execution)
+    log = await read_log(desk, execution)
+    return replay(workflow, log, execution.state.salt, clock.epoch, clock.resolution_ms)
 
 
 async def step_through(desk: Desk, execution_id: str) -> list[Frame]:
     """The debugger: every turn of an execution with the states around it; nothing is sent."""
     execution = await find_execution(desk, execution_id)
     workflow = (await find_workflow(desk, execution.state.workflow, execution.state.version)).workflow
-    zero, resolution_ms = await desk.stores.flows.workflows.clock(execution.partition, RESOLUTION_MS)
+    clock = await clock_of(desk, execution)
     log = await read_log(desk, execution)
-    return list(frames(workflow, log, execution.state.salt, zero, resolution_ms))
+    return list(frames(workflow, log, execution.state.salt, clock.epoch, clock.resolution_ms))
 
 
-async def erase_execution(desk: Desk, execution_id: str, reason: str) -> int:
-    """Remove the values from the log of an execution that is over; its commitments stay, so it still verifies."""
+async def find_erasable(desk: Desk, execution_id: str) -> Execution:
+    """An execution that is over; Conflict where it is not."""
     execution = await find_execution(desk, execution_id)
     if not execution.state.is_over:
         raise Conflict(
             f"execution {execution_id} is {execution.status}; its data are needed until it has ended: cancel it first",
             kind="execution",
             name=execution_id,
+            allowed=ALLOWED[execution.status],
         )
+    return execution
+
+
+async def erase_execution(desk: Desk, execution_id: str, reason: str) -> int:
+    """Remove the values from the log of an execution that is over; its commitments stay, so it still verifies."""
+    check_reason("erase", reason)
+    await find_erasable(desk, execution_id)
     now = await desk.stores.flows.workflows.now()
     data: dict[str, object] = {"execution": execution_id, "reason": reason}
     event = Event(EventType.EXECUTION_ERASED, now, desk.tenant_id, actor=desk.actor, data=data)

@@ -1,9 +1,10 @@
 """What a user may ask for about workflows: publish, look, compare, start."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from secrets import token_hex
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
@@ -16,9 +17,10 @@ from mainspring.workflow.document import check_input, parse_text
 from mainspring.workflow.engine import VALUE_BYTES_MAX
 from mainspring.workflow.model import RESOLUTION_MS, LogicalClock, State, Workflow
 from mainspring.workflow.ticking import partition_of
-from mainspring.workflow_ports import Execution, ExecutionFilter, Published
+from mainspring.workflow_ports import Execution, ExecutionFilter, Published, Start
 
 KEY_LENGTH_MAX = 200
+STARTS_MAX = 1_000
 
 
 def check_workflow(desk: Desk, text: str) -> Workflow:
@@ -26,15 +28,33 @@ def check_workflow(desk: Desk, text: str) -> Workflow:
     return parse_text(text, desk.allow_ports)
 
 
-async def publish_workflow(desk: Desk, text: str) -> tuple[Published, bool]:
-    """A new version, and True; the newest version, and False, where it does the same already."""
+class Publication(Struct, frozen=True):
+    """What publishing a document would do."""
+
+    workflow: Workflow
+    newest: Published | None
+    differences: list[str]
+
+    @property
+    def is_new(self) -> bool:
+        return self.newest is None or replace(self.newest.workflow, version=0) != self.workflow
+
+
+async def plan_publication(desk: Desk, text: str) -> Publication:
     workflow = check_workflow(desk, text)
     newest = await desk.stores.flows.workflows.version(desk.tenant_id, workflow.name, None)
-    if newest is not None and replace(newest.workflow, version=0) == workflow:
-        return newest, False
+    return Publication(workflow, newest, differences(newest.workflow, workflow) if newest else [])
+
+
+async def publish_workflow(desk: Desk, text: str) -> tuple[Published, bool]:
+    """A new version, and True; the newest version, and False, where it does the same already."""
+    plan = await plan_publication(desk, text)
+    if plan.newest is not None and not plan.is_new:
+        return plan.newest, False
     now = await desk.stores.flows.workflows.now()
-    event = Event(EventType.WORKFLOW_PUBLISHED, now, desk.tenant_id, actor=desk.actor, data={"workflow": workflow.name})
-    return await desk.stores.flows.workflows.publish(desk.tenant_id, workflow, text, desk.actor, event), True
+    data: dict[str, object] = {"workflow": plan.workflow.name}
+    event = Event(EventType.WORKFLOW_PUBLISHED, now, desk.tenant_id, actor=desk.actor, data=data)
+    return await desk.stores.flows.workflows.publish(desk.tenant_id, plan.workflow, text, desk.actor, event), True
 
 
 async def find_workflow(desk: Desk, name: str, version: int | None = None) -> Published:
@@ -56,6 +76,26 @@ async def compare_versions(desk: Desk, name: str, old: int | None, new: int | No
     return before.version, after.version, differences(before, after)
 
 
+class Wish(Struct, frozen=True):
+    """One execution that somebody wants: its input, and when, under which keys."""
+
+    input: Mapping[str, object] = {}
+    correlation: str = ""
+    key: str | None = None
+    at: datetime | None = None
+
+
+class Started(Struct, frozen=True):
+    """What became of a wish. `is_new` False: `execution` was there already, under the wish's idempotency key.
+
+    `is_refused`: it runs under the wish's correlation key, and the workflow's reentry is refuse.
+    """
+
+    execution: Execution
+    is_new: bool
+    is_refused: bool = False
+
+
 async def start_execution(
     desk: Desk,
     name: str,
@@ -67,37 +107,101 @@ async def start_execution(
     at: datetime | None = None,
 ) -> Execution:
     """Start an execution now or at an instant. A second start under the same key answers with the first one."""
+    (started,) = await start_executions(desk, name, [Wish(given, correlation, key, at)], version=version)
+    refuse_reentry(started)
+    return started.execution
+
+
+async def start_executions(
+    desk: Desk, name: str, wishes: Sequence[Wish], *, version: int | None = None
+) -> list[Started]:
+    """Start many in one transaction. All wishes are checked before anything is written; none is half done."""
     workflow = (await find_workflow(desk, name, version)).workflow
-    values = check_input(workflow, check_data(given, "input"))
-    for field, text in (("correlation", correlation), ("idempotency_key", key or "")):
-        if len(text) > KEY_LENGTH_MAX or not text.isprintable():
-            raise InvalidInput(
-                f"{field} '{shown(text)}' is longer than {KEY_LENGTH_MAX} characters or not readable; shorten it",
-                field=field,
-            )
-    store = desk.stores.flows.workflows
-    if workflow.reentry == "refuse" and correlation:
-        running = await store.executions(
-            desk.tenant_id, ExecutionFilter(workflow=name, correlation=correlation, limit=100)
+    starts = await _starts(desk, workflow, wishes)
+    found = await desk.stores.flows.workflows.start(starts)
+    return [_started(start.execution, there) for start, there in zip(starts, found, strict=True)]
+
+
+async def check_wishes(desk: Desk, name: str, wishes: Sequence[Wish], *, version: int | None = None) -> int:
+    """Check wishes as a start would, and start nothing; the version that would run."""
+    workflow = (await find_workflow(desk, name, version)).workflow
+    await _starts(desk, workflow, wishes)
+    return workflow.version
+
+
+async def rehearse_start(desk: Desk, name: str, wish: Wish, *, version: int | None = None) -> Started:
+    """What a start would answer; nothing is written."""
+    workflow = (await find_workflow(desk, name, version)).workflow
+    (start,) = await _starts(desk, workflow, [wish])
+    store, new = desk.stores.flows.workflows, start.execution
+    if wish.key is not None:
+        there = await store.executions(desk.tenant_id, ExecutionFilter(workflow=name, key=wish.key, limit=1))
+        if there:
+            return _started(new, there[0])
+    if start.alone:
+        wanted = ExecutionFilter(workflow=name, correlation=wish.correlation, limit=100)
+        for other in await store.executions(desk.tenant_id, wanted):
+            if not other.state.is_over:
+                return _started(new, other)
+    return Started(new, is_new=True)
+
+
+def refuse_reentry(started: Started) -> None:
+    if started.is_refused:
+        there = started.execution
+        raise Conflict(
+            f"{there.state.workflow!r} already runs for {there.correlation!r} as {there.id}, and its reentry is "
+            "refuse; wait until it has ended, or cancel it",
+            kind="execution",
+            name=there.id,
         )
-        for other in running:
-            if not other.state.is_over and (key is None or other.idempotency_key != key):
-                raise Conflict(
-                    f"{name!r} already runs for {correlation!r} as {other.id}, and its reentry is refuse; "
-                    "wait until it has ended, or cancel it",
-                    kind="execution",
-                    name=other.id,
-                )
+
+
+def _started(wanted: Execution, there: Execution) -> Started:
+    is_ours = there.idempotency_key is not None and there.idempotency_key == wanted.idempotency_key
+    return Started(there, there.id == wanted.id, there.id != wanted.id and not is_ours)
+
+
+async def _starts(desk: Desk, workflow: Workflow, wishes: Sequence[Wish]) -> list[Start]:
+    if not 1 <= len(wishes) <= STARTS_MAX:
+        raise InvalidInput(
+            f"{len(wishes)} executions were asked for at once; give 1 to {STARTS_MAX}", field="executions"
+        )
+    store = desk.stores.flows.workflows
     now = await store.now()
-    execution_id = desk.ids.new("exe", now)
-    partition = partition_of(execution_id, desk.partitions)
-    zero, resolution_ms = await store.clock(partition, RESOLUTION_MS)
-    tick = LogicalClock(0, zero, resolution_ms).at(max(at or now, now))
-    state = State(execution_id, token_hex(16), name, workflow.version, values, wake_tick=tick)
-    execution = Execution(state, desk.tenant_id, partition, correlation, key, desk.actor, now, now)
-    data: dict[str, object] = {"execution": execution_id, "workflow": name, "version": workflow.version}
-    event = Event(EventType.EXECUTION_STARTED, now, desk.tenant_id, actor=desk.actor, data=data)
-    return await store.start(execution, event)
+    clocks: dict[int, LogicalClock] = {}
+    starts = []
+    for number, wish in enumerate(wishes):
+        values = _checked_wish(workflow, wish, f"executions[{number}]." if len(wishes) > 1 else "")
+        execution_id = desk.ids.new("exe", now)
+        partition = partition_of(execution_id, desk.partitions)
+        if partition not in clocks:
+            clocks[partition] = LogicalClock(0, *await store.clock(partition, RESOLUTION_MS))
+        tick = clocks[partition].at(max(wish.at or now, now))
+        state = State(execution_id, token_hex(16), workflow.name, workflow.version, values, wake_tick=tick)
+        execution = Execution(state, desk.tenant_id, partition, wish.correlation, wish.key, desk.actor, now, now)
+        data: dict[str, object] = {
+            "execution": execution_id, "workflow": workflow.name, "version": workflow.version,
+        }  # fmt: skip
+        event = Event(EventType.EXECUTION_STARTED, now, desk.tenant_id, actor=desk.actor, data=data)
+        starts.append(Start(execution, event, workflow.reentry == "refuse" and wish.correlation != ""))
+    return starts
+
+
+def _checked_wish(workflow: Workflow, wish: Wish, place: str) -> dict[str, object]:
+    """The input with its defaults; a refusal names its place among many."""
+    try:
+        for field, text in (("correlation", wish.correlation), ("idempotency_key", wish.key or "")):
+            if len(text) > KEY_LENGTH_MAX or not text.isprintable():
+                raise InvalidInput(
+                    f"{field} '{shown(text)}' is longer than {KEY_LENGTH_MAX} characters or not readable; shorten it",
+                    field=field,
+                )
+        return check_input(workflow, check_data(wish.input, "input"))
+    except InvalidInput as refusal:
+        if not place:
+            raise
+        raise InvalidInput(f"{place.removesuffix('.')}: {refusal}", field=place + refusal.field) from None
 
 
 def check_data(data: Mapping[str, object], field: str) -> dict[str, object]:

@@ -10,7 +10,7 @@ from mainspring.domain.instant import from_us, to_us
 from mainspring.workflow.audit import Anchor, TickHead
 from mainspring.workflow.model import Arrival, Entry, Kind, LogicalClock, State, Workflow
 from mainspring.workflow.ticking import Moved, Ready, due_tick
-from mainspring.workflow_ports import Checkpoint, Execution, Intent, Lead, Published, Sending
+from mainspring.workflow_ports import Checkpoint, Execution, ExecutionFilter, Intent, Lead, Published, Sending
 
 Row = Sequence[object]
 
@@ -48,6 +48,15 @@ def execution_from(row: Row) -> Execution:
     return Execution(
         _STATE.decode(str(state)), str(tenant_id), cast(int, partition), str(correlation),
         None if key is None else str(key), str(actor), from_us(cast(int, created_us)), from_us(cast(int, moved_us)),
+    )  # fmt: skip
+
+
+def filter_values(tenant_id: str, wanted: ExecutionFilter) -> tuple[object, ...]:
+    """The name of the query, and what it is asked with."""
+    return (
+        "executions_in_need" if wanted.in_need else "executions",
+        tenant_id, wanted.workflow, wanted.status, wanted.correlation, wanted.before_id, wanted.version, wanted.step,
+        wanted.key, wanted.limit,
     )  # fmt: skip
 
 

@@ -137,7 +137,29 @@ WHERE tenant_id = :tenant_id AND (CAST(:workflow AS TEXT) IS NULL OR workflow = 
   AND (CAST(:status AS TEXT) IS NULL OR status = :status)
   AND (CAST(:correlation AS TEXT) IS NULL OR correlation = :correlation)
   AND (CAST(:before AS TEXT) IS NULL OR id < :before)
+  AND (CAST(:version AS BIGINT) IS NULL OR version = :version)
+  AND (CAST(:step AS TEXT) IS NULL OR step = :step)
+  AND (CAST(:key AS TEXT) IS NULL OR idempotency_key = :key)
 ORDER BY id DESC LIMIT :limit;
+
+-- name: executions_in_need
+-- The same for those that wait for a person; named outright, because an index holds no others.
+SELECT state, tenant_id, partition, correlation, idempotency_key, actor, created_us, moved_us FROM execution
+WHERE tenant_id = :tenant_id AND status IN ('failed', 'paused')
+  AND (CAST(:workflow AS TEXT) IS NULL OR workflow = :workflow)
+  AND (CAST(:status AS TEXT) IS NULL OR status = :status)
+  AND (CAST(:correlation AS TEXT) IS NULL OR correlation = :correlation)
+  AND (CAST(:before AS TEXT) IS NULL OR id < :before)
+  AND (CAST(:version AS BIGINT) IS NULL OR version = :version)
+  AND (CAST(:step AS TEXT) IS NULL OR step = :step)
+  AND (CAST(:key AS TEXT) IS NULL OR idempotency_key = :key)
+ORDER BY id DESC LIMIT :limit;
+
+-- name: running_alone
+-- The execution of a workflow that runs under a correlation key.
+SELECT state, tenant_id, partition, correlation, idempotency_key, actor, created_us, moved_us FROM execution
+WHERE tenant_id = :tenant_id AND correlation = :correlation AND correlation <> '' AND workflow = :workflow
+  AND status NOT IN ('completed', 'cancelled') ORDER BY id LIMIT 1;
 
 -- name: add_arrival
 -- Something for an execution, once.

@@ -15,15 +15,16 @@ from mainspring.stores.flows import (
     erased,
     execution_from,
     execution_values,
+    filter_values,
     published_from,
     text_of,
     tick_from,
 )
-from mainspring.stores.postgres.database import Database
+from mainspring.stores.postgres.database import Database, Session
 from mainspring.stores.postgres.endpoints import add_events
 from mainspring.workflow.audit import GENESIS, Anchor, TickHead
 from mainspring.workflow.model import Entry, Workflow
-from mainspring.workflow_ports import Checkpoint, Execution, ExecutionFilter, Published, Sending
+from mainspring.workflow_ports import Checkpoint, Execution, ExecutionFilter, Published, Sending, Start
 
 
 class PostgresWorkflows:
@@ -65,13 +66,9 @@ class PostgresWorkflows:
         async with self._db.statement(tenant_id) as session:
             return [published_from(row) for row in await session.rows(*query)]
 
-    async def start(self, execution: Execution, event: Event) -> Execution:
-        async with self._db.transaction(execution.tenant_id) as session:
-            if await session.run("add_execution", *execution_values(execution)):
-                await add_events(session, [event])
-                return execution
-            key = (execution.tenant_id, execution.state.workflow, execution.idempotency_key)
-            return execution_from((await session.rows("execution_by_key", *key))[0])
+    async def start(self, starts: Sequence[Start]) -> list[Execution]:
+        async with self._db.transaction(starts[0].execution.tenant_id) as session:
+            return [await _add(session, start) for start in starts]
 
     async def execution(self, tenant_id: str, execution_id: str) -> Execution | None:
         async with self._db.statement(tenant_id) as session:
@@ -79,9 +76,9 @@ class PostgresWorkflows:
         return execution_from(rows[0]) if rows else None
 
     async def executions(self, tenant_id: str, wanted: ExecutionFilter) -> list[Execution]:
-        values = (tenant_id, wanted.workflow, wanted.status, wanted.correlation, wanted.before_id, wanted.limit)
+        name, *values = filter_values(tenant_id, wanted)
         async with self._db.statement(tenant_id) as session:
-            return [execution_from(row) for row in await session.rows("executions", *values)]
+            return [execution_from(row) for row in await session.rows(str(name), *values)]
 
     async def send(self, sendings: Sequence[Sending], events: Sequence[Event]) -> int:
         async with self._db.transaction() as session:
@@ -91,6 +88,20 @@ class PostgresWorkflows:
                 new += await session.run("add_arrival", *arrival_values(each, arrived_us))
             await add_events(session, events)
         return new
+
+
+async def _add(session: Session, start: Start) -> Execution:
+    new = start.execution
+    key = (new.tenant_id, new.state.workflow, new.idempotency_key)
+    if start.alone:
+        await session.value("lock_start", new.tenant_id, new.state.workflow, new.correlation)
+    there = await session.rows("execution_by_key", *key)
+    if start.alone and not there:
+        there = await session.rows("running_alone", new.tenant_id, new.correlation, new.state.workflow)
+    if not there and await session.run("add_execution", *execution_values(new)):
+        await add_events(session, [start.event])
+        return new
+    return execution_from((there or await session.rows("execution_by_key", *key))[0])
 
 
 class PostgresLogs:

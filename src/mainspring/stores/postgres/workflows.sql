@@ -68,3 +68,7 @@ RETURNING key, execution_id, tenant_id, partition, step, visit, attempt, kind, r
 -- name: lock_publishing
 -- One publisher of a tenant at a time: the next version is one more than the newest.
 SELECT pg_advisory_xact_lock(hashtext(:tenant_id::text || ' workflow ' || :name::text));
+
+-- name: lock_start
+-- One starter at a time of those who want to be alone under a correlation key.
+SELECT pg_advisory_xact_lock(hashtext(:tenant_id::text || ' start ' || :workflow::text || ' ' || :correlation::text));

@@ -15,6 +15,7 @@ from mainspring.stores.flows import (
     erased,
     execution_from,
     execution_values,
+    filter_values,
     published_from,
     text_of,
     tick_from,
@@ -23,7 +24,7 @@ from mainspring.stores.sqlite.database import Connection, Database
 from mainspring.stores.sqlite.endpoints import add_events
 from mainspring.workflow.audit import GENESIS, Anchor, TickHead
 from mainspring.workflow.model import Entry, Workflow
-from mainspring.workflow_ports import Checkpoint, Execution, ExecutionFilter, Published, Sending
+from mainspring.workflow_ports import Checkpoint, Execution, ExecutionFilter, Published, Sending, Start
 
 
 class SqliteWorkflows:
@@ -64,23 +65,27 @@ class SqliteWorkflows:
         query = ("newest_workflows", tenant_id) if name is None else ("workflow_versions", tenant_id, name)
         return [published_from(row) for row in await self._db.read(lambda db: db.rows(*query))]
 
-    async def start(self, execution: Execution, event: Event) -> Execution:
-        def work(db: Connection) -> Execution:
-            if db.run("add_execution", *execution_values(execution)):
-                add_events(db, [event])
-                return execution
-            key = (execution.tenant_id, execution.state.workflow, execution.idempotency_key)
-            return execution_from(db.rows("execution_by_key", *key)[0])
+    async def start(self, starts: Sequence[Start]) -> list[Execution]:
+        def add(db: Connection, start: Start) -> Execution:
+            new = start.execution
+            there = db.rows("execution_by_key", new.tenant_id, new.state.workflow, new.idempotency_key)
+            if start.alone and not there:
+                there = db.rows("running_alone", new.tenant_id, new.correlation, new.state.workflow)
+            if there:
+                return execution_from(there[0])
+            db.run("add_execution", *execution_values(new))
+            add_events(db, [start.event])
+            return new
 
-        return await self._db.write(work)
+        return await self._db.write(lambda db: [add(db, start) for start in starts])
 
     async def execution(self, tenant_id: str, execution_id: str) -> Execution | None:
         rows = await self._db.read(lambda db: db.rows("execution", tenant_id, execution_id))
         return execution_from(rows[0]) if rows else None
 
     async def executions(self, tenant_id: str, wanted: ExecutionFilter) -> list[Execution]:
-        values = (tenant_id, wanted.workflow, wanted.status, wanted.correlation, wanted.before_id, wanted.limit)
-        return [execution_from(row) for row in await self._db.read(lambda db: db.rows("executions", *values))]
+        name, *values = filter_values(tenant_id, wanted)
+        return [execution_from(row) for row in await self._db.read(lambda db: db.rows(str(name), *values))]
 
     async def send(self, sendings: Sequence[Sending], events: Sequence[Event]) -> int:
         def work(db: Connection) -> int:

@@ -1,0 +1,429 @@
+"""What the routes of workflows and executions take and answer with, field by field."""
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field, JsonValue
+
+from mainspring.api.answers import Answer, At
+from mainspring.api.fields import Duration, Instant, RequestModel, Text
+
+DOCUMENT_MAX = 500_000
+DOCUMENT = """\
+name: order-follow-up
+input: {email: text}
+steps:
+  - {id: thank, email: {to: "{{ input.email }}", subject: Thanks, body: Thank you.}}
+  - {id: rest, wait: 3d}
+  - {id: reply, wait_for: {event: reply, timeout: 2d, on_timeout: silent}, next: end}
+  - {id: silent, end: silent}
+"""
+STATUS = Literal["pending", "active", "waiting", "paused", "completed", "failed", "cancelled"]
+Values = dict[str, JsonValue]
+
+
+class Document(RequestModel):
+    document: Text = Field(max_length=DOCUMENT_MAX, description="The text, YAML or JSON.", examples=[DOCUMENT])
+
+
+class WorkflowRules(Answer):
+    """A workflow as its document means it."""
+
+    name: str
+    version: int = Field(description="0: never published.")
+    description: str
+    start: str = Field(description="The step that comes first.")
+    reentry: Literal["allow", "refuse"] = Field(description="Whether a second may run under one correlation key.")
+    step_count: int
+    input: dict[str, dict[str, JsonValue]] = Field(description="What an execution starts with.")
+    exits: list[dict[str, JsonValue]]
+    steps: list[dict[str, JsonValue]]
+
+
+class Workflow(Answer):
+    name: str
+    version: int
+    description: str
+    start: str
+    reentry: Literal["allow", "refuse"]
+    step_count: int
+    actor: str = Field(description="Who published it.")
+    created_at: At
+
+
+class WorkflowInFull(WorkflowRules):
+    actor: str
+    created_at: At
+    document: str = Field(description="As it was written.")
+
+
+class WorkflowPublished(WorkflowInFull):
+    new: bool = Field(description="False: the newest version does the same already; nothing was published.")
+
+
+class WorkflowRehearsed(Answer):
+    dry_run: Literal[True] = True
+    new: bool = Field(description="Whether there would be a new version.")
+    before: Workflow | None
+    after: WorkflowRules
+    differences: list[str] = Field(description="What would change, in words.")
+
+
+class Node(Answer):
+    id: str = Field(description="A step's id, or `$end`.")
+    kind: str
+    label: str
+    is_start: bool
+
+
+class Edge(Answer):
+    id: str
+    source: str
+    target: str
+    kind: Literal["next", "case", "default", "timeout", "failure"]
+    label: str
+
+
+class Graph(Answer):
+    nodes: list[Node]
+    edges: list[Edge]
+
+
+class WorkflowChecked(WorkflowRules):
+    graph: Graph
+
+
+class WorkflowDiff(Answer):
+    old: int
+    new: int
+    differences: list[str] = Field(description="One sentence for each change; none: both do the same.")
+
+
+class StartWish(RequestModel):
+    input: Values = Field(default={}, description="What the workflow's `input` declares.")
+    correlation: Text = Field(default="", description="What events may be addressed to, such as `order-7`.")
+    key: Text | None = Field(default=None, description="A second start of the workflow under this key is the first.")
+    at: Instant | None = Field(default=None, description="Start then, not now.")
+
+
+class StartOne(StartWish):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"input": {"email": "ann@example.com"}, "correlation": "order-7"}]}
+    )
+
+    version: int | None = Field(default=None, ge=1, description="The newest, if none is named.")
+
+
+class StartMany(RequestModel):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"executions": [{"input": {"email": "ann@example.com"}, "key": "order-7"}]}],
+        }
+    )
+
+    executions: list[StartWish] = Field(min_length=1, max_length=1_000)
+    version: int | None = Field(default=None, ge=1)
+
+
+class Execution(Answer):
+    id: str
+    workflow: str
+    version: int
+    status: STATUS
+    step: str
+    outcome: str
+    error: str = Field(description="Why it failed and waits for a person.")
+    allows: list[str] = Field(description="The orders that its status allows.")
+    waits_for: Literal["", "time", "event", "effect", "retry"]
+    wake_tick: int | None = Field(description="When it moves although nothing arrives.")
+    wake_at: At | None
+    correlation: str
+    idempotency_key: str | None
+    partition: int
+    entries: int = Field(description="How long its log is.")
+    head: str = Field(description="The hash of the last entry.")
+    actor: str
+    created_at: At
+    moved_at: At
+
+
+class _Inside(Answer):
+    input: Values
+    vars: Values
+    steps: Values = Field(description="`result` or `error` of each step.")
+    events: Values = Field(description="The latest of each type, with its count.")
+    visits: dict[str, int]
+    visit: int
+    attempt: int
+
+
+class ExecutionInFull(Execution, _Inside):
+    pass
+
+
+class ExecutionStarted(ExecutionInFull):
+    new: bool = Field(description="False: it was there already under this key.")
+
+
+class StartRehearsed(Answer):
+    dry_run: Literal[True] = True
+    new: bool
+    execution: Execution | None = Field(description="The one that is there already, if one is.")
+    version: int
+    input: Values = Field(description="With its defaults.")
+
+
+class StartOutcome(Answer):
+    execution: str = Field(description="Its id; of the one that is there already, if it is not new.")
+    new: bool
+    refused: bool = Field(description="Another runs under its correlation key, and the workflow allows one.")
+
+
+class StartedMany(Answer):
+    started: int
+    existing: int
+    refused: int
+    items: list[StartOutcome] = Field(description="In the order of the wishes.")
+
+
+class StartManyRehearsed(Answer):
+    dry_run: Literal[True] = True
+    count: int
+    version: int
+
+
+class Reason(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "the partner is back"}]})
+
+    reason: Text = Field(default="", description="Why; it stands in the log. `skip` and `cancel` need one.")
+
+
+class Ordered(Answer):
+    execution: Execution = Field(description="As it was when the order was given; it is taken in the next tick.")
+    ordered: str
+    reason: str
+
+
+class OrderRehearsed(Answer):
+    dry_run: Literal[True] = True
+    execution: Execution
+    ordered: str
+    reason: str
+
+
+class EventNew(RequestModel):
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"to": "order-7", "type": "reply", "data": {"rating": 1}, "id": "mail-93"}]}
+    )
+
+    to: Text = Field(description="An execution's id, or the correlation key of those that run.")
+    type: Text
+    data: Values = Field(default={})
+    id: Text = Field(default="", description="Of your own; a second event with it is ignored.")
+    occurred_at: Instant | None = Field(default=None, description="When it happened, where that was not now.")
+
+
+class EventsNew(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"events": [{"to": "order-7", "type": "reply"}]}]})
+
+    events: list[EventNew] = Field(min_length=1, max_length=1_000)
+
+
+class EventSent(Answer):
+    to: str
+    executions: list[str] = Field(description="Whom it is for.")
+    new: int = Field(description="How many had not seen its id before.")
+    trouble: str = Field(default="", description="Why it was not sent; only where many are sent.")
+
+
+class EventRehearsed(Answer):
+    dry_run: Literal[True] = True
+    to: str
+    executions: list[str]
+
+
+class EventsSent(Answer):
+    new: int
+    items: list[EventSent] = Field(description="In the order of the events.")
+
+
+class EventsRehearsed(Answer):
+    dry_run: Literal[True] = True
+    items: list[EventSent]
+
+
+class Moment(Answer):
+    number: int
+    tick: int
+    at: At
+    step: str
+    action: str
+    actor: str
+    text: str = Field(description="What happened, in words.")
+
+
+class Entry(Answer):
+    number: int
+    tick: int
+    at: At
+    step: str
+    action: str
+    input: JsonValue
+    output: JsonValue
+    erased: bool
+    input_hash: str
+    output_hash: str
+    context: str
+    previous: str
+    hash: str
+
+
+class StateAt(_Inside):
+    """An execution as it was after its last turn at or before a tick."""
+
+    execution: str
+    tick: int
+    at: At
+    ticks: list[int] = Field(description="Every tick in which it moved, for whoever steps through them.")
+    status: STATUS
+    step: str
+    outcome: str
+    error: str
+    waits_for: Literal["", "time", "event", "effect", "retry"]
+    wake_tick: int | None
+    wake_at: At | None
+    entries: int
+    head: str
+
+
+class Breach(Answer):
+    execution_id: str
+    number: int
+    field: str
+    expected: str
+    found: str
+
+
+class Verdict(Answer):
+    valid: bool
+    entries: int
+    first_tick: int | None
+    last_tick: int | None
+    erased: int
+    ticks: int = Field(description="Of its partition, walked as well.")
+    checkpoints: int = Field(description="Signed ones, that held.")
+    breach: Breach | None
+
+
+class ReplayWish(RequestModel):
+    """With its own version; with another one; or with a document that is not published yet."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"version": 2}]})
+
+    version: int | None = Field(default=None, ge=1)
+    document: Text | None = Field(default=None, max_length=DOCUMENT_MAX)
+
+
+class ReplayedStep(Answer):
+    number: int
+    step: str
+    original: str
+    replayed: str
+    identical: bool
+
+
+class Difference(Answer):
+    number: int
+    step: str
+    field: str
+    expected: str
+    actual: str
+
+
+class Replayed(Answer):
+    identical: bool
+    steps: list[ReplayedStep]
+    diffs: list[Difference]
+
+
+class ReplayManyWish(ReplayWish):
+    limit: int = Field(default=50, ge=1, le=200, description="The newest so many executions.")
+
+
+class Compared(Answer):
+    execution: str
+    version: int
+    identical: bool
+    differences: int
+    first: Difference | None
+    trouble: str = Field(description="Why it could not be replayed.")
+
+
+class ReplayedMany(Answer):
+    compared: int
+    identical: int
+    items: list[Compared]
+
+
+class Happening(RequestModel):
+    after_ms: Duration = Field(description="How long after the start.")
+    type: Text
+    data: Values = Field(default={})
+
+
+class EffectAnswer(RequestModel):
+    outcome: Literal["success", "failure", "unknown"] = "success"
+    result: JsonValue = None
+    code: Text = ""
+    error: Text = ""
+    after_ms: Duration = 1_000
+
+
+class SimulationWish(RequestModel):
+    """A document that was never published, or a workflow by its name."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "document": DOCUMENT,
+                    "input": {"email": "ann@example.com"},
+                    "events": [{"after_ms": "4d", "type": "reply", "data": {"rating": 1}}],
+                    "answers": {"thank": [{"outcome": "failure", "code": "550"}]},
+                }
+            ]
+        }
+    )
+
+    document: Text | None = Field(default=None, max_length=DOCUMENT_MAX)
+    workflow: Text | None = None
+    version: int | None = Field(default=None, ge=1)
+    input: Values = Field(default={})
+    events: list[Happening] = Field(default=[], max_length=1_000)
+    answers: dict[str, list[EffectAnswer]] = Field(
+        default={}, description="How the effects of a step end, one after the other; the last one stays."
+    )
+
+
+class Simulated(_Inside):
+    status: STATUS
+    step: str
+    outcome: str
+    error: str
+    waits_for: Literal["", "time", "event", "effect", "retry"]
+    wake_tick: int | None
+    wake_at: At | None
+    entries: int
+    head: str
+    last_tick: int
+    effects: list[dict[str, JsonValue]] = Field(description="What would have been sent.")
+    timeline: list[Moment]
+
+
+class Erased(Answer):
+    id: str
+    entries: int = Field(description="How many lost their values; their hashes stay.")
+
+
+class EraseRehearsed(Answer):
+    dry_run: Literal[True] = True
+    execution: Execution

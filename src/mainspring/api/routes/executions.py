@@ -1,0 +1,270 @@
+"""Executions: look at them, order them about, send them events, prove and replay their logs."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Response
+from msgspec.structs import replace
+
+from mainspring.api.access import Reading, Running, Writing
+from mainspring.api.answers import Page
+from mainspring.api.cursors import open_cursor, seal_cursor
+from mainspring.api.fields import Cursor, DryRun, Limit
+from mainspring.api.flows import (
+    Entry,
+    Erased,
+    EraseRehearsed,
+    EventNew,
+    EventRehearsed,
+    EventSent,
+    EventsNew,
+    EventsRehearsed,
+    EventsSent,
+    Execution,
+    ExecutionInFull,
+    Moment,
+    Ordered,
+    OrderRehearsed,
+    Reason,
+    Replayed,
+    ReplayWish,
+    StateAt,
+    Verdict,
+)
+from mainspring.api.requests import one_of_two
+from mainspring.domain.errors import InvalidInput, NotFound
+from mainspring.flow_shapes import (
+    entry_shape,
+    execution_in_full,
+    execution_shape,
+    moment_shape,
+    replay_shape,
+    state_shape,
+    tick_instant,
+    verified_shape,
+)
+from mainspring.operations import executions, playback
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.executions import clock_of, find_execution
+from mainspring.shapes import Shape
+from mainspring.workflow.model import Entry as LogEntry
+from mainspring.workflow.model import LogicalClock, Status
+from mainspring.workflow_ports import Execution as Found
+from mainspring.workflow_ports import ExecutionFilter
+
+router = APIRouter(prefix="/executions", tags=["executions"])
+ExecutionRef = Annotated[
+    str, Path(alias="execution", max_length=200, description="Id of an execution.", examples=["exe_0197..."])
+]
+TICK_MAX = 10**10  # three centuries of seconds
+REHEARSED: dict[int | str, dict[str, Any]] = {200: {"model": OrderRehearsed}}
+LOG_MAX = 1_000
+InWorkflow = Annotated[str | None, Query(max_length=1_000, description="Only those of this workflow.")]
+Correlation = Annotated[str | None, Query(max_length=200, description="Only those under this key.")]
+LogLimit = Annotated[int, Query(ge=1, le=LOG_MAX, description="At most this many on a page.")]
+
+
+@router.get("", response_model=Page[Execution])
+async def list_executions(
+    desk: Reading,
+    workflow: InWorkflow = None,
+    status: Annotated[Status | None, Query(description="Only those that are so.")] = None,
+    correlation: Correlation = None,
+    version: Annotated[int | None, Query(ge=1, le=1_000_000_000, description="Only those of this version.")] = None,
+    step: Annotated[str | None, Query(max_length=100, description="Only those that stand at this step.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Shape:
+    """Newest first."""
+    return await _page(desk, ExecutionFilter(workflow, status, correlation, version=version, step=step), limit, cursor)
+
+
+@router.get("/attention", response_model=Page[Execution])
+async def list_executions_in_need(
+    desk: Reading, workflow: InWorkflow = None, limit: Limit = 50, cursor: Cursor = None
+) -> Shape:
+    """Those that wait for a person: they failed or are paused. `allows` says what may be done, `error` why."""
+    return await _page(desk, ExecutionFilter(workflow, in_need=True), limit, cursor)
+
+
+@router.post(
+    "/send", status_code=202, response_model=EventSent | EventRehearsed, responses={200: {"model": EventRehearsed}}
+)
+async def send_event(desk: Running, wish: EventNew, response: Response, dry_run: DryRun = False) -> Shape:
+    """Send an event to an execution, or to all that run under a correlation key; it is taken in the next tick."""
+    if dry_run:
+        response.status_code = 200
+    ids, new = await _send(desk, wish, dry_run)
+    return {"dry_run": True, "to": wish.to, "executions": ids} if dry_run else _sent(wish, ids, new)
+
+
+@router.post(
+    "/send-many",
+    status_code=202,
+    response_model=EventsSent | EventsRehearsed,
+    responses={200: {"model": EventsRehearsed}},
+)
+async def send_events(desk: Running, wish: EventsNew, response: Response, dry_run: DryRun = False) -> Shape:
+    """Send up to a thousand events, one after the other; one that finds nobody is told and stops none."""
+    items: list[Shape] = []
+    for each in wish.events:
+        try:
+            items.append(_sent(each, *await _send(desk, each, dry_run)))
+        except (NotFound, InvalidInput) as fault:
+            items.append(_sent(each, [], 0, str(fault)))
+    if dry_run:
+        response.status_code = 200
+        return {"dry_run": True, "items": items}
+    return {"new": sum(int(str(each["new"])) for each in items), "items": items}
+
+
+@router.get("/{execution}", response_model=ExecutionInFull)
+async def read_execution(desk: Reading, execution: ExecutionRef) -> Shape:
+    """Where it stands, what it knows, and which orders it allows."""
+    found = await find_execution(desk, execution)
+    return execution_in_full(found, await clock_of(desk, found))
+
+
+@router.post("/{execution}/pause", status_code=202, response_model=Ordered | OrderRehearsed, responses=REHEARSED)
+async def pause_execution(
+    desk: Running, execution: ExecutionRef, response: Response, wish: Reason | None = None, dry_run: DryRun = False
+) -> Shape:
+    """Stop it before its next step, until it is resumed."""
+    return await _order(desk, execution, "pause", wish, response, dry_run)
+
+
+@router.post("/{execution}/resume", status_code=202, response_model=Ordered | OrderRehearsed, responses=REHEARSED)
+async def resume_execution(
+    desk: Running, execution: ExecutionRef, response: Response, wish: Reason | None = None, dry_run: DryRun = False
+) -> Shape:
+    """Let a paused one go on."""
+    return await _order(desk, execution, "resume", wish, response, dry_run)
+
+
+@router.post("/{execution}/cancel", status_code=202, response_model=Ordered | OrderRehearsed, responses=REHEARSED)
+async def cancel_execution(
+    desk: Running, execution: ExecutionRef, response: Response, wish: Reason | None = None, dry_run: DryRun = False
+) -> Shape:
+    """End it for good, with a reason; what was not sent yet is withdrawn."""
+    return await _order(desk, execution, "cancel", wish, response, dry_run)
+
+
+@router.post("/{execution}/retry", status_code=202, response_model=Ordered | OrderRehearsed, responses=REHEARSED)
+async def retry_execution(
+    desk: Running, execution: ExecutionRef, response: Response, wish: Reason | None = None, dry_run: DryRun = False
+) -> Shape:
+    """Run the step that failed once more; an effect keeps its key."""
+    return await _order(desk, execution, "retry", wish, response, dry_run)
+
+
+@router.post("/{execution}/skip", status_code=202, response_model=Ordered | OrderRehearsed, responses=REHEARSED)
+async def skip_execution(
+    desk: Running, execution: ExecutionRef, response: Response, wish: Reason | None = None, dry_run: DryRun = False
+) -> Shape:
+    """Go on after the step that failed or waits, with the reason as its result."""
+    return await _order(desk, execution, "skip", wish, response, dry_run)
+
+
+@router.get("/{execution}/timeline", response_model=Page[Moment])
+async def list_timeline(desk: Reading, execution: ExecutionRef, limit: LogLimit = 200, cursor: Cursor = None) -> Shape:
+    """Everything that happened, oldest first, in words."""
+    found = await find_execution(desk, execution)
+    entries, clock, more = await _log(desk, found, limit, cursor)
+    return {"items": [moment_shape(each, clock) for each in entries], "next_cursor": more}
+
+
+@router.get("/{execution}/log", response_model=Page[Entry])
+async def list_log(desk: Reading, execution: ExecutionRef, limit: LogLimit = 200, cursor: Cursor = None) -> Shape:
+    """The same as it was written: with values, hashes and the hash of the entry before."""
+    found = await find_execution(desk, execution)
+    entries, clock, more = await _log(desk, found, limit, cursor)
+    return {"items": [entry_shape(each, clock) for each in entries], "next_cursor": more}
+
+
+@router.get("/{execution}/state", response_model=StateAt)
+async def read_state(
+    desk: Reading,
+    execution: ExecutionRef,
+    tick: Annotated[int | None, Query(ge=0, le=TICK_MAX, description="As of this tick; else its last turn.")] = None,
+) -> Shape:
+    """What it was and knew at a tick, made again from its log: `ticks` are all in which it moved."""
+    found = await playback.state_at(desk, execution, tick)
+    return {
+        "execution": found.execution.id,
+        "tick": found.clock.tick,
+        "at": tick_instant(found.clock, found.clock.tick),
+        "ticks": list(found.ticks),
+        **state_shape(found.state, found.clock),
+    }
+
+
+@router.get("/{execution}/verify", response_model=Verdict)
+async def verify_execution(desk: Reading, execution: ExecutionRef) -> Shape:
+    """Whether its log is what was written; else which entry is not, with what was expected and found."""
+    return verified_shape(await executions.verify_execution(desk, execution))
+
+
+@router.post("/{execution}/replay", response_model=Replayed)
+async def replay_execution(desk: Reading, execution: ExecutionRef, wish: ReplayWish | None = None) -> Shape:
+    """Run it again from its log, without calls or clock: with its version, another one, or an unpublished document."""
+    wanted = wish or ReplayWish()
+    one_of_two(wanted.version, wanted.document, ("version", "document"))
+    if wanted.document is not None:
+        return replay_shape(await playback.replay_with(desk, execution, wanted.document))
+    return replay_shape(await executions.replay_execution(desk, execution, wanted.version))
+
+
+@router.post("/{execution}/erase", response_model=Erased | EraseRehearsed)
+async def erase_execution(
+    desk: Writing, execution: ExecutionRef, wish: Reason | None = None, dry_run: DryRun = False
+) -> Shape:
+    """Erase the values of one that is over; its log still verifies, and cannot be replayed any more."""
+    if dry_run:
+        found = await executions.find_erasable(desk, execution)
+        return {"dry_run": True, "execution": execution_shape(found, await clock_of(desk, found))}
+    return {"id": execution, "entries": await executions.erase_execution(desk, execution, (wish or Reason()).reason)}
+
+
+async def _page(desk: Desk, wanted: ExecutionFilter, limit: int, cursor: str | None) -> Shape:
+    place = open_cursor(desk, "executions", cursor)
+    wanted = replace(wanted, before_id=place[0] if place else None, limit=limit + 1)
+    found = await desk.stores.flows.workflows.executions(desk.tenant_id, wanted)
+    page = found[:limit]
+    clocks: dict[int, LogicalClock] = {}
+    for each in page:
+        if each.partition not in clocks:
+            clocks[each.partition] = await clock_of(desk, each)
+    more = seal_cursor(desk, "executions", page[-1].id) if len(found) > limit else None
+    return {"items": [execution_shape(each, clocks[each.partition]) for each in page], "next_cursor": more}
+
+
+async def _order(
+    desk: Desk, execution: str, verb: str, wish: Reason | None, response: Response, dry_run: bool
+) -> Shape:
+    reason = (wish or Reason()).reason
+    found = await executions.order_execution(desk, execution, verb, reason, dry_run=dry_run)
+    told: Shape = {"execution": execution_shape(found, await clock_of(desk, found)), "ordered": verb, "reason": reason}
+    if not dry_run:
+        return told
+    response.status_code = 200
+    return {"dry_run": True, **told}
+
+
+async def _send(desk: Desk, wish: EventNew, dry_run: bool) -> tuple[list[str], int]:
+    return await executions.send_event(
+        desk, wish.to, wish.type, wish.data, event_id=wish.id, occurred_at=wish.occurred_at, dry_run=dry_run
+    )
+
+
+def _sent(wish: EventNew, ids: list[str], new: int, trouble: str = "") -> Shape:
+    return {"to": wish.to, "executions": ids, "new": new, "trouble": trouble}
+
+
+async def _log(
+    desk: Desk, execution: Found, limit: int, cursor: str | None
+) -> tuple[list[LogEntry], LogicalClock, str | None]:
+    place = open_cursor(desk, f"log of {execution.id}", cursor)
+    after = int(place[0]) if place else 0
+    entries = await desk.stores.flows.logs.entries(execution.id, after, limit + 1)
+    page = entries[:limit]
+    more = seal_cursor(desk, f"log of {execution.id}", str(page[-1].number)) if len(entries) > limit else None
+    return page, await clock_of(desk, execution), more

@@ -1,0 +1,242 @@
+"""Workflows: check, publish, compare, draw and simulate documents; start executions of them."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+
+from mainspring.api.access import Reading, Running, Writing
+from mainspring.api.answers import Page
+from mainspring.api.etags import IfMatch, refuse_other
+from mainspring.api.fields import DryRun
+from mainspring.api.flows import (
+    Document,
+    ExecutionStarted,
+    Graph,
+    ReplayedMany,
+    ReplayManyWish,
+    Simulated,
+    SimulationWish,
+    StartedMany,
+    StartMany,
+    StartManyRehearsed,
+    StartOne,
+    StartRehearsed,
+    StartWish,
+    Workflow,
+    WorkflowChecked,
+    WorkflowDiff,
+    WorkflowInFull,
+    WorkflowPublished,
+    WorkflowRehearsed,
+)
+from mainspring.api.requests import one_of_two
+from mainspring.flow_shapes import (
+    compared_shape,
+    execution_in_full,
+    execution_shape,
+    graph_shape,
+    model_shape,
+    simulation_shape,
+    workflow_in_full,
+    workflow_shape,
+)
+from mainspring.operations import playback, workflows
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.executions import clock_of
+from mainspring.operations.workflows import Wish
+from mainspring.shapes import Shape
+from mainspring.workflow.model import LogicalClock
+from mainspring.workflow.replay import Answer, Happening
+from mainspring.workflow_ports import Published
+
+router = APIRouter(prefix="/workflows", tags=["workflows"])
+WorkflowRef = Annotated[
+    str, Path(alias="workflow", max_length=1_000, description="Name of a workflow.", examples=["order-follow-up"])
+]
+VersionRef = Annotated[int, Path(alias="version", ge=1, le=1_000_000_000, description="Number of a version.")]
+Version = Annotated[int | None, Query(ge=1, le=1_000_000_000, description="This version; the newest if none is named.")]
+
+
+@router.get("", response_model=Page[Workflow])
+async def list_workflows(desk: Reading) -> Shape:
+    """By name, each with its newest version."""
+    found = await desk.stores.flows.workflows.versions(desk.tenant_id, None)
+    return {"items": [workflow_shape(each) for each in found], "next_cursor": None}
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=WorkflowPublished | WorkflowRehearsed,
+    responses={200: {"model": WorkflowPublished | WorkflowRehearsed}},
+)
+async def publish_workflow(
+    desk: Writing, wish: Document, response: Response, if_match: IfMatch = None, dry_run: DryRun = False
+) -> Shape:
+    """The next version of the workflow that the document names; executions under way keep theirs.
+
+    201: published. 200: the newest version does the same already, or it was a dry run.
+    """
+    plan = await workflows.plan_publication(desk, wish.document)
+    newest = plan.newest
+    if if_match is not None:
+        refuse_other(if_match, _etag(newest) if newest else '""', "workflow", plan.workflow.name)
+    if dry_run:
+        response.status_code = 200
+        return {
+            "dry_run": True,
+            "new": plan.is_new,
+            "before": workflow_shape(newest) if newest else None,
+            "after": model_shape(plan.workflow),
+            "differences": plan.differences,
+        }
+    published, is_new = await workflows.publish_workflow(desk, wish.document)
+    response.headers["ETag"] = _etag(published)
+    if is_new:
+        response.headers["Location"] = _place(published)
+    else:
+        response.status_code = 200
+    return workflow_in_full(published) | {"new": is_new}
+
+
+@router.post("/check", response_model=WorkflowChecked)
+async def check_workflow(desk: Reading, wish: Document) -> Shape:
+    """What a document means, without publishing it; every fault is told with its path and line."""
+    workflow = workflows.check_workflow(desk, wish.document)
+    return model_shape(workflow) | {"graph": graph_shape(workflow)}
+
+
+@router.post("/simulate", response_model=Simulated)
+async def simulate_workflow(desk: Reading, wish: SimulationWish) -> Shape:
+    """Run a document or a workflow that perhaps never ran, with given events, in no time. Nothing is sent."""
+    one_of_two(wish.document, wish.workflow, ("document", "workflow"), required=True)
+    if wish.document is not None:
+        workflow = workflows.check_workflow(desk, wish.document)
+    else:
+        workflow = (await workflows.find_workflow(desk, wish.workflow or "", wish.version)).workflow
+    events = [Happening(each.after_ms, each.type, dict(each.data)) for each in wish.events]
+    answers = {
+        step: [Answer(each.outcome, each.result, each.code, each.error, each.after_ms) for each in given]
+        for step, given in wish.answers.items()
+    }
+    played = playback.play(workflow, wish.input, events, answers)
+    return simulation_shape(played, LogicalClock(0, playback.EPOCH))
+
+
+@router.get("/{workflow}", response_model=WorkflowInFull)
+async def read_workflow(desk: Reading, workflow: WorkflowRef, response: Response) -> Shape:
+    """Its newest version, with the document."""
+    found = await workflows.find_workflow(desk, workflow)
+    response.headers["ETag"] = _etag(found)
+    return workflow_in_full(found)
+
+
+@router.get("/{workflow}/versions", response_model=Page[Workflow])
+async def list_workflow_versions(desk: Reading, workflow: WorkflowRef) -> Shape:
+    """Newest first."""
+    await workflows.find_workflow(desk, workflow)
+    found = await desk.stores.flows.workflows.versions(desk.tenant_id, workflow)
+    return {"items": [workflow_shape(each) for each in found], "next_cursor": None}
+
+
+@router.get("/{workflow}/versions/{version}", response_model=WorkflowInFull)
+async def read_workflow_version(desk: Reading, workflow: WorkflowRef, version: VersionRef, response: Response) -> Shape:
+    found = await workflows.find_workflow(desk, workflow, version)
+    response.headers["ETag"] = _etag(found)
+    return workflow_in_full(found)
+
+
+@router.get("/{workflow}/diff", response_model=WorkflowDiff)
+async def diff_workflow(desk: Reading, workflow: WorkflowRef, old: Version = None, new: Version = None) -> Shape:
+    """What changed between two versions, in words; by default between the newest and the one before it."""
+    before, after, said = await workflows.compare_versions(desk, workflow, old, new)
+    return {"old": before, "new": after, "differences": said}
+
+
+@router.get("/{workflow}/graph", response_model=Graph)
+async def read_workflow_graph(desk: Reading, workflow: WorkflowRef, version: Version = None) -> Shape:
+    """A version as nodes and edges, for whoever draws it."""
+    return graph_shape((await workflows.find_workflow(desk, workflow, version)).workflow)
+
+
+@router.post(
+    "/{workflow}/start",
+    status_code=201,
+    response_model=ExecutionStarted | StartRehearsed,
+    responses={200: {"model": ExecutionStarted | StartRehearsed}},
+)
+async def start_execution(
+    desk: Running, workflow: WorkflowRef, response: Response, wish: StartOne | None = None, dry_run: DryRun = False
+) -> Shape:
+    """Start an execution, now or at an instant. 200: one was started before under this key, and this is it."""
+    wanted = wish or StartOne()
+    if dry_run:
+        response.status_code = 200
+        return await _rehearse_start(desk, workflow, wanted)
+    (started,) = await workflows.start_executions(desk, workflow, [_wish(wanted)], version=wanted.version)
+    workflows.refuse_reentry(started)
+    execution = started.execution
+    response.headers["Location"] = f"/api/v1/executions/{execution.id}"
+    if not started.is_new:
+        response.status_code = 200
+    return execution_in_full(execution, await clock_of(desk, execution)) | {"new": started.is_new}
+
+
+@router.post(
+    "/{workflow}/start-many",
+    status_code=201,
+    response_model=StartedMany | StartManyRehearsed,
+    responses={200: {"model": StartManyRehearsed}},
+)
+async def start_executions(
+    desk: Running, workflow: WorkflowRef, wish: StartMany, response: Response, dry_run: DryRun = False
+) -> Shape:
+    """Start up to a thousand in one transaction. One that cannot be understood refuses them all."""
+    wishes = [_wish(each) for each in wish.executions]
+    if dry_run:
+        response.status_code = 200
+        version = await workflows.check_wishes(desk, workflow, wishes, version=wish.version)
+        return {"dry_run": True, "count": len(wishes), "version": version}
+    found = await workflows.start_executions(desk, workflow, wishes, version=wish.version)
+    return {
+        "started": sum(each.is_new for each in found),
+        "existing": sum(not each.is_new and not each.is_refused for each in found),
+        "refused": sum(each.is_refused for each in found),
+        "items": [{"execution": each.execution.id, "new": each.is_new, "refused": each.is_refused} for each in found],
+    }
+
+
+@router.post("/{workflow}/replay", response_model=ReplayedMany)
+async def replay_workflow(desk: Reading, workflow: WorkflowRef, wish: ReplayManyWish | None = None) -> Shape:
+    """Old executions under another version, or under a document before it is published: whose path would change?"""
+    wanted = wish or ReplayManyWish()
+    one_of_two(wanted.version, wanted.document, ("version", "document"))
+    found = await playback.compare_executions(desk, workflow, wanted.document, wanted.version, wanted.limit)
+    items = [compared_shape(each) for each in found]
+    return {"compared": len(items), "identical": sum(bool(each["identical"]) for each in items), "items": items}
+
+
+async def _rehearse_start(desk: Desk, workflow: str, wanted: StartOne) -> Shape:
+    started = await workflows.rehearse_start(desk, workflow, _wish(wanted), version=wanted.version)
+    workflows.refuse_reentry(started)
+    there = None if started.is_new else started.execution
+    state = started.execution.state
+    return {
+        "dry_run": True,
+        "new": started.is_new,
+        "execution": None if there is None else execution_shape(there, await clock_of(desk, there)),
+        "version": state.version,
+        "input": state.input,
+    }
+
+
+def _wish(given: StartWish) -> Wish:
+    return Wish(dict(given.input), given.correlation, given.key, given.at)
+
+
+def _etag(published: Published) -> str:
+    return f'"v{published.workflow.version}"'
+
+
+def _place(published: Published) -> str:
+    return f"/api/v1/workflows/{published.workflow.name}/versions/{published.workflow.version}"

@@ -1,0 +1,268 @@
+"""Workflows and executions as the JSON objects that every door gives out, and their logs in words."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from mainspring.domain.instant import rfc3339
+from mainspring.shapes import Shape
+from mainspring.workflow.audit import revive
+from mainspring.workflow.drawing import draw
+from mainspring.workflow.engine import ALLOWED
+from mainspring.workflow.model import LogicalClock, Phase
+
+if TYPE_CHECKING:
+    from mainspring.operations.executions import Verified
+    from mainspring.operations.playback import Compared
+    from mainspring.workflow.model import Entry, State, Workflow
+    from mainspring.workflow.replay import Replay, Simulation
+    from mainspring.workflow_ports import Execution, Published
+
+TEXT_MAX = 200
+WAITS_FOR = {Phase.TIME: "time", Phase.EVENT: "event", Phase.EFFECT: "effect", Phase.RETRY: "retry"}
+
+
+def model_shape(workflow: "Workflow") -> Shape:
+    """What a document means."""
+    return {
+        "name": workflow.name,
+        "version": workflow.version,
+        "description": workflow.description,
+        "start": workflow.start,
+        "reentry": workflow.reentry,
+        "step_count": len(workflow.steps),
+        "input": {name: msgspec.to_builtins(each) for name, each in workflow.parameters.items()},
+        "exits": [msgspec.to_builtins(each) for each in workflow.exits],
+        "steps": [msgspec.to_builtins(step) for step in workflow.steps.values()],
+    }
+
+
+def workflow_shape(published: "Published") -> Shape:
+    """A version without its document and its steps."""
+    shape = model_shape(published.workflow)
+    for part in ("input", "exits", "steps"):
+        del shape[part]
+    return shape | {"actor": published.actor, "created_at": rfc3339(published.created_at)}
+
+
+def workflow_in_full(published: "Published") -> Shape:
+    about = workflow_shape(published)
+    return about | model_shape(published.workflow) | {"document": published.document}
+
+
+def graph_shape(workflow: "Workflow") -> Shape:
+    nodes, edges = draw(workflow)
+    return {
+        "nodes": [msgspec.to_builtins(node) for node in nodes],
+        "edges": [{"id": f"e{number}", **msgspec.to_builtins(edge)} for number, edge in enumerate(edges)],
+    }
+
+
+def execution_shape(execution: "Execution", clock: LogicalClock) -> Shape:
+    state = execution.state
+    return {
+        "id": state.id,
+        "workflow": state.workflow,
+        "version": state.version,
+        "status": state.status.value,
+        "step": state.step,
+        "outcome": state.outcome,
+        "error": state.error,
+        "allows": list(ALLOWED[state.status]),
+        **_waiting(state, clock),
+        "correlation": execution.correlation,
+        "idempotency_key": execution.idempotency_key,
+        "partition": execution.partition,
+        "entries": state.number,
+        "head": state.head,
+        "actor": execution.actor,
+        "created_at": rfc3339(execution.created_at),
+        "moved_at": rfc3339(execution.moved_at),
+    }
+
+
+def execution_in_full(execution: "Execution", clock: LogicalClock) -> Shape:
+    return execution_shape(execution, clock) | _inside(execution.state)
+
+
+def state_shape(state: "State", clock: LogicalClock) -> Shape:
+    """What an execution knew and waited for after some turn."""
+    return {
+        "status": state.status.value,
+        "step": state.step,
+        "outcome": state.outcome,
+        "error": state.error,
+        **_waiting(state, clock),
+        "entries": state.number,
+        "head": state.head,
+        **_inside(state),
+    }
+
+
+def _waiting(state: "State", clock: LogicalClock) -> Shape:
+    wake = state.ready_tick
+    return {
+        "waits_for": "" if state.paused else WAITS_FOR.get(state.phase, ""),
+        "wake_tick": wake,
+        "wake_at": None if wake is None else tick_instant(clock, wake),
+    }
+
+
+def _inside(state: "State") -> Shape:
+    return {
+        "input": state.input,
+        "vars": state.vars,
+        "steps": state.steps,
+        "events": state.events,
+        "visits": state.visits,
+        "visit": state.visit,
+        "attempt": state.attempt,
+    }
+
+
+def tick_instant(clock: LogicalClock, tick: int) -> str:
+    return rfc3339(msgspec.structs.replace(clock, tick=tick).instant())
+
+
+def entry_shape(entry: "Entry", clock: LogicalClock) -> Shape:
+    return {
+        "number": entry.number,
+        "tick": entry.tick,
+        "at": tick_instant(clock, entry.tick),
+        "step": entry.step,
+        "action": entry.action,
+        "input": _value(entry.input),
+        "output": _value(entry.output),
+        "erased": entry.input is None,
+        "input_hash": entry.input_hash,
+        "output_hash": entry.output_hash,
+        "context": entry.context,
+        "previous": entry.previous,
+        "hash": entry.hash,
+    }
+
+
+def moment_shape(entry: "Entry", clock: LogicalClock) -> Shape:
+    """One line of a timeline: an entry in words."""
+    given = _value(entry.input)
+    return {
+        "number": entry.number,
+        "tick": entry.tick,
+        "at": tick_instant(clock, entry.tick),
+        "step": entry.step,
+        "action": entry.action,
+        "actor": str(given.get("actor", "")) if isinstance(given, dict) else "",
+        "text": sentence(entry),
+    }
+
+
+def sentence(entry: "Entry") -> str:
+    """What happened, as a person would say it."""
+    given, came = _value(entry.input), _value(entry.output)
+    given, came = (given if isinstance(given, dict) else {}), (came if isinstance(came, dict) else {})
+    if entry.input is None:
+        return f"{entry.action} (its values were erased)"
+    data = cast("Mapping[str, object]", given.get("data") or {})
+    said = _SENTENCES.get(entry.action, lambda given, data, came: entry.action)(given, data, came)
+    return said if len(said) <= TEXT_MAX else said[: TEXT_MAX - 1] + "…"
+
+
+Values = Mapping[str, object]
+
+
+def _result(given: Values, data: Values, came: Values) -> str:
+    if given.get("type") == "success":
+        return "it succeeded"
+    how = "nobody knows whether it arrived" if given.get("type") == "unknown" else "it failed"
+    again = f"; again at tick {came['retry_at_tick']}" if "retry_at_tick" in came else ""
+    return f"{how}: {data.get('error') or data.get('code')}{again}"
+
+
+def _ordered(given: Values, data: Values, came: Values) -> str:
+    why = f": {data['reason']}" if data.get("reason") else ""
+    return f"{given.get('actor')} ordered {given.get('type')}{why}"
+
+
+def _refused(given: Values, data: Values, came: Values) -> str:
+    return f"{_ordered(given, data, came)}; refused, for it was {came.get('status')} and allowed {came.get('allowed')}"
+
+
+def _failed(given: Values, data: Values, came: Values) -> str:
+    then = f"; goes to {came['goto']!r}" if came.get("goto") else "; it waits for a person"
+    return f"failed: {came.get('error') or came.get('code')}{then}"
+
+
+def _sent(given: Values, data: Values, came: Values) -> str:
+    what = given.get("endpoint") or given.get("url") or given.get("to") or ""
+    return f"to be sent to {what}, attempt {came.get('attempt')}"
+
+
+_SENTENCES = {
+    "start": lambda given, data, came: f"started with version {given.get('version')}",
+    "event": lambda given, data, came: f"event {given.get('type')!r} from {given.get('actor')}",
+    "event.late": lambda given, data, came: f"event {given.get('type')!r} came too late: it was {came.get('status')}",
+    "event.ignored": lambda given, data, came: f"event {given.get('type')!r} ignored: {came.get('reason')}",
+    "result": _result,
+    "result.late": lambda given, data, came: "an answer that nobody waits for any more",
+    "command": _ordered,
+    "command.refused": _refused,
+    "wait": lambda given, data, came: f"waits until tick {came.get('until_tick')}",
+    "waited": lambda given, data, came: "the wait is over",
+    "wait_for": lambda given, data, came: f"waits for {came.get('event')!r} until tick {came.get('until_tick')}",
+    "received": lambda given, data, came: f"received {came.get('event')!r}",
+    "timeout": lambda given, data, came: f"nothing came in time; goes to {came.get('goto')!r}",
+    "branch": lambda given, data, came: f"goes to {came.get('goto') or 'the end'!r}",
+    "set": lambda given, data, came: f"set {', '.join(came)}",
+    "effect": _sent,
+    "exit": lambda given, data, came: f"exit {came.get('exit')} holds",
+    "end": lambda given, data, came: f"{came.get('status')}: {came.get('outcome')}",
+    "failed": _failed,
+}
+
+
+def verified_shape(found: "Verified") -> Shape:
+    verdict, breach = found.verdict, found.verdict.breach or found.chain
+    return {
+        "valid": found.valid,
+        "entries": verdict.entries,
+        "first_tick": verdict.first_tick,
+        "last_tick": verdict.last_tick,
+        "erased": verdict.erased,
+        "ticks": found.ticks,
+        "checkpoints": found.checkpoints,
+        "breach": None if breach is None else msgspec.to_builtins(breach),
+    }
+
+
+def replay_shape(found: "Replay") -> Shape:
+    return {
+        "identical": found.identical,
+        "steps": [msgspec.to_builtins(each) for each in found.steps],
+        "diffs": [msgspec.to_builtins(each) for each in found.differences],
+    }
+
+
+def compared_shape(found: "Compared") -> Shape:
+    made = found.replay
+    return {
+        "execution": found.execution_id,
+        "version": found.version,
+        "identical": made is not None and made.identical,
+        "differences": 0 if made is None else len(made.differences),
+        "first": None if made is None or made.identical else msgspec.to_builtins(made.differences[0]),
+        "trouble": found.trouble,
+    }
+
+
+def simulation_shape(played: "Simulation", clock: LogicalClock) -> Shape:
+    return {
+        **state_shape(played.state, clock),
+        "last_tick": played.frames[-1].tick,
+        "effects": [msgspec.to_builtins(each) for each in played.effects],
+        "timeline": [moment_shape(each, clock) for each in played.entries],
+    }
+
+
+def _value(text: bytes | None) -> object:
+    return None if text is None else revive(text)

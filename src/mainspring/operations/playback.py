@@ -1,0 +1,113 @@
+"""Play executions without doing anything: from their logs, with another version, or before there was any.
+
+Nothing here sends, writes or waits.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.domain.errors import InvalidInput, did_you_mean
+from mainspring.domain.name import shown
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.executions import clock_of, find_execution, read_log, step_through
+from mainspring.operations.workflows import check_data, check_workflow, find_workflow
+from mainspring.workflow.document import check_input
+from mainspring.workflow.model import LogicalClock, State, Workflow
+from mainspring.workflow.reader import is_event_type
+from mainspring.workflow.replay import Answer, Happening, Replay, Simulation, replay, simulate
+from mainspring.workflow_ports import Execution, ExecutionFilter
+
+TURNS_MAX = 10_000
+COMPARED_MAX = 200
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)  # of simulations: any would do, and the same one gives the same trace
+
+
+class Moment(Struct, frozen=True):
+    """An execution as it was after its last turn at or before a tick, which `clock` shows."""
+
+    execution: Execution
+    state: State
+    clock: LogicalClock
+    ticks: tuple[int, ...]  # of all its turns
+
+
+async def state_at(desk: Desk, execution_id: str, tick: int | None) -> Moment:
+    """The state at a tick, made again from the log; without one, the last state that the log tells."""
+    execution = await find_execution(desk, execution_id)
+    clock = await clock_of(desk, execution)
+    if execution.state.number == 0:
+        return Moment(execution, execution.state, clock, ())
+    turns = await step_through(desk, execution_id)
+    past = [each for each in turns if tick is None or each.tick <= tick]
+    state = past[-1].after if past else turns[0].before
+    at = turns[-1].tick if tick is None else tick
+    return Moment(execution, state, replace(clock, tick=at), tuple(each.tick for each in turns))
+
+
+class Compared(Struct, frozen=True):
+    """What a version would have made of one old execution. `trouble`: why that cannot be said."""
+
+    execution_id: str
+    version: int
+    replay: Replay | None
+    trouble: str = ""
+
+
+async def replay_with(desk: Desk, execution_id: str, document: str) -> Replay:
+    """Replay with a document that nobody published yet: what would it change?"""
+    workflow = check_workflow(desk, document)
+    return await _replayed(desk, await find_execution(desk, execution_id), workflow)
+
+
+async def compare_executions(
+    desk: Desk, name: str, document: str | None, version: int | None, limit: int
+) -> list[Compared]:
+    """Old executions of a workflow, newest first, under another version or an unpublished document."""
+    found = (await find_workflow(desk, name, version)).workflow
+    workflow = found if document is None else check_workflow(desk, document)
+    if workflow.name != name:
+        raise InvalidInput(
+            f"the document is of {workflow.name!r}, and the executions of {name!r}; give a document with that name",
+            field="document",
+        )
+    wanted = ExecutionFilter(workflow=name, limit=min(limit, COMPARED_MAX))
+    compared = []
+    for execution in await desk.stores.flows.workflows.executions(desk.tenant_id, wanted):
+        try:
+            made = await _replayed(desk, execution, workflow)
+        except InvalidInput as trouble:
+            compared.append(Compared(execution.id, execution.state.version, None, str(trouble)))
+        else:
+            compared.append(Compared(execution.id, execution.state.version, made))
+    return compared
+
+
+async def _replayed(desk: Desk, execution: Execution, workflow: Workflow) -> Replay:
+    clock = await clock_of(desk, execution)
+    log = await read_log(desk, execution)
+    return replay(workflow, log, execution.state.salt, clock.epoch, clock.resolution_ms)
+
+
+def play(
+    workflow: Workflow,
+    given: Mapping[str, object],
+    happenings: Sequence[Happening] = (),
+    answers: Mapping[str, Sequence[Answer]] | None = None,
+) -> Simulation:
+    """Run a workflow that perhaps never ran, with given events and answers, in no time."""
+    for happening in happenings:
+        if not is_event_type(happening.type):
+            raise InvalidInput(
+                f"event type '{shown(happening.type)}' is not one; use letters, digits and . _ : -, a letter first",
+                field="events",
+            )
+        check_data(happening.data, "events")
+    for step in answers or {}:
+        if step not in workflow.steps:
+            near = did_you_mean(step, tuple(workflow.steps)) or f"; there are {', '.join(workflow.steps)}"
+            raise InvalidInput(f"no step '{shown(step)}' to answer{near}", field="answers")
+    values = check_input(workflow, check_data(given, "input"))
+    return simulate(workflow, values, happenings, answers, epoch=EPOCH, turns_max=TURNS_MAX)
