@@ -12,6 +12,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from mainspring.configuration_ports import ConfigurationStore
 from mainspring.domain.access import Role
 from mainspring.domain.account import ApiKey, Bucket, Link, Member, Membership, Session, User
 from mainspring.domain.audit import AuditEntry, AuditFault, AuditHead
@@ -189,30 +190,6 @@ class EndpointStore(Protocol):
 
     async def put_tenant(self, tenant: Tenant, event: Event | None = None) -> None:
         """Create or change a tenant's name and quotas."""
-
-
-class Changeset(Struct, frozen=True):
-    """What one application of configuration changes. `acts` are by endpoint id, `freed` give up their names, and
-    `check_jobs` gets the tenant's jobs before anything is written, to raise where they are not as they should be."""
-
-    new_jobs: Sequence[Job] = ()
-    changed_jobs: Sequence[Job] = ()
-    acts: Mapping[str, Act] = {}
-    freed: Sequence[str] = ()
-    new_endpoints: Sequence[Endpoint] = ()
-    events: Sequence[Event] = ()
-    check_jobs: Callable[[Sequence[Job]], None] = lambda jobs: None
-
-
-class ConfigurationStore(Protocol):
-    """Many changes at once, for configuration as code."""
-
-    async def apply(self, tenant_id: str, changeset: Changeset) -> None:
-        """Jobs, then acts on locked rows with the store's now, then new endpoints: one transaction, all or nothing.
-
-        Names may go round in a circle. Raises Conflict where a name is taken in the end, NotFound where an endpoint of
-        `acts` is gone, and whatever an act raises.
-        """
 
 
 class WorkerRow(Struct, frozen=True):

@@ -276,6 +276,7 @@ def _subscription(subscription: "Subscription") -> Shape:
         "disabled_reason": subscription.disabled_reason or None,
         "failing_since": instant(subscription.failing_since),
         "failure_count": subscription.failure_count,
+        "managed_by": subscription.managed_by or None,
         "version": subscription.version,
         "created_at": instant(subscription.created_at),
         "updated_at": instant(subscription.updated_at),

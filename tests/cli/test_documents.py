@@ -48,7 +48,7 @@ def test_report_as_json(shell: Shell, file: Path) -> None:
     assert shell.json("apply", str(file)) == {
         "written": True,
         "sources": ["shop"],
-        "counts": {"created": 0, "changed": 1, "archived": 0, "unchanged": 0},
+        "counts": {"created": 0, "changed": 1, "archived": 0, "deleted": 0, "unchanged": 0},
         "steps": [
             {
                 "act": "change",

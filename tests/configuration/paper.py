@@ -9,9 +9,14 @@ from mainspring.configuration.applying import Report, apply_files
 from mainspring.configuration.faults import InvalidDocument
 from mainspring.configuration.planning import Options
 from mainspring.configuration.references import local
+from mainspring.domain.subscription import ChannelKind
+from mainspring.operations.alerts import Messengers
 from mainspring.operations.endpoints import Desk
+from mainspring.outbound.mail import Mailer
+from mainspring.outbound.services import Services
 
 SECRETS = {"TOKEN": "s3cret", "OTHER": "0ther"}
+MESSENGERS: Messengers = {ChannelKind.MAIL: Mailer("", ""), ChannelKind.APPRISE: Services(allowed=False)}
 
 
 async def apply(
@@ -24,7 +29,7 @@ async def apply(
     dry_run: bool = False,
     environment: Mapping[str, str] = SECRETS,
 ) -> Report:
-    options = Options(local(environment), prune=prune, take_over=take_over)
+    options = Options(local(environment), MESSENGERS, prune=prune, take_over=take_over)
     return await apply_files(desk, [(file, dedent(text).encode())], options, dry_run=dry_run)
 
 

@@ -40,7 +40,7 @@ async def names(desk: Desk) -> list[str]:
 async def test_what_is_described_is_made_and_managed(desk: Desk) -> None:
     report = await apply(desk, SHOP)
 
-    assert report.counts == {"created": 4, "changed": 0, "archived": 0, "unchanged": 0}
+    assert report.counts == {"created": 4, "changed": 0, "archived": 0, "deleted": 0, "unchanged": 0}
     invoices = await find_endpoint(desk, "invoices")
     assert (invoices.cron, invoices.timezone, invoices.action.timeout_ms) == ("0 3 * * *", "Europe/Berlin", 60_000)
     assert invoices.managed_by == "shop"
@@ -238,4 +238,11 @@ async def test_configuration_event_tells_what_was_done(desk: Desk) -> None:
         "endpoint.created",
         "configuration.applied",
     ]
-    assert events[-1].data == {"sources": ["shop"], "created": 4, "changed": 0, "archived": 0, "unchanged": 0}
+    assert events[-1].data == {
+        "sources": ["shop"],
+        "created": 4,
+        "changed": 0,
+        "archived": 0,
+        "deleted": 0,
+        "unchanged": 0,
+    }

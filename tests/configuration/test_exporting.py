@@ -5,7 +5,8 @@ from random import Random
 
 from msgspec.structs import replace
 
-from mainspring.configuration.exporting import as_yaml, export_documents
+from mainspring.configuration.exporting import export_documents
+from mainspring.configuration.writing import as_yaml
 from mainspring.domain.definition import Definition
 from mainspring.domain.run import Header
 from mainspring.operations.endpoints import Desk, add_endpoint

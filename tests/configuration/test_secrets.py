@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from mainspring.configuration.applying import apply_files
-from mainspring.configuration.exporting import as_yaml, export_documents
+from mainspring.configuration.exporting import export_documents
 from mainspring.configuration.faults import InvalidDocument
 from mainspring.configuration.planning import Options
 from mainspring.configuration.references import remote
+from mainspring.configuration.writing import as_yaml
 from mainspring.operations.endpoints import Desk, find_endpoint, header_context
-from tests.configuration.paper import apply, faults, told
+from tests.configuration.paper import MESSENGERS, apply, faults, told
 from tests.stores.databases import file_of, is_sqlite, query
 
 ONE = "endpoints:\n  a:\n    url: https://example.com/\n    every: 1m\n    headers:\n      X-Key: {}\n"
@@ -135,4 +136,4 @@ async def test_secret_in_a_faulty_line_is_not_shown(desk: Desk) -> None:
 async def test_document_that_was_sent_here_reads_nothing_of_this_machine(desk: Desk) -> None:
     for reference in ("${env:HOME}", "${file:/etc/passwd}"):
         with pytest.raises(InvalidDocument, match="is not read on the server for a document that was sent to it"):
-            await apply_files(desk, [("body", ONE.format(reference).encode())], Options(remote))
+            await apply_files(desk, [("body", ONE.format(reference).encode())], Options(remote, MESSENGERS))

@@ -10,7 +10,7 @@ from mainspring.configuration.references import local
 from mainspring.configuration.watcher import FolderWatcher
 from mainspring.operations.endpoints import Desk
 from mainspring.ports import EndpointFilter
-from tests.configuration.paper import SECRETS
+from tests.configuration.paper import MESSENGERS, SECRETS
 
 ONE = "endpoints:\n  health: {url: 'https://example.com/', every: 30s}\n"
 
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def watcher_of(desk: Desk, folder: Path) -> FolderWatcher:
-    return FolderWatcher(desk, folder, Options(local(SECRETS), prune=True))
+    return FolderWatcher(desk, folder, Options(local(SECRETS), MESSENGERS, prune=True))
 
 
 async def endpoints(desk: Desk) -> list[tuple[str, int | None, str]]:

@@ -12,7 +12,8 @@ from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from mainspring.domain.errors import InvalidInput
-from mainspring.outbound.signing import generate_secret, key_bytes, sign, signature_header
+from mainspring.domain.signing import key_bytes
+from mainspring.outbound.signing import generate_secret, sign, signature_header
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 

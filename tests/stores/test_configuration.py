@@ -6,13 +6,14 @@ import pytest
 from msgspec.structs import replace
 from tests.stores.world import START, add, an_endpoint, get
 
+from mainspring.configuration_ports import Changeset
 from mainspring.domain import changes
 from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.schedule import CRON
-from mainspring.ports import Changeset, EndpointFilter, Stores
+from mainspring.ports import EndpointFilter, Stores
 
 
 def a_job(name: str, **fields: object) -> Job:

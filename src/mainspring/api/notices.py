@@ -69,6 +69,7 @@ class _Subscription(Answer):
     disabled_reason: str | None
     failing_since: At | None = Field(description="No delivery has succeeded since then; null: all is well.")
     failure_count: int
+    managed_by: str | None = Field(description="The configuration file that describes it, if one does.")
     version: int
     created_at: At
     updated_at: At

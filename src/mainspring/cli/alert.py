@@ -6,6 +6,7 @@ import typer
 
 from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
 from mainspring.cli.screen import Output, say, show_json
+from mainspring.cli.sights import note_if_managed
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.cli.webhook import show_deliveries, state_of
 from mainspring.domain.duration import format_duration, parse_duration_ms
@@ -150,6 +151,7 @@ def edit(
     messengers = open_messengers(current_settings())
     alert = ask(lambda desk: edit_alert(desk, messengers, name, lambda draft: replace(draft, **given)))
     _said(alert, output, f"changed alert {alert.name!r}")
+    note_if_managed(alert.name, alert.managed_by)
 
 
 @app.command("delete")

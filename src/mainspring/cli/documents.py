@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli.door import OutputOption, ask
+from mainspring.cli.door import OutputOption, ask, current_settings
 from mainspring.cli.screen import Output, as_json, note, say, show_json
 
 if TYPE_CHECKING:
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
 
 VALUE_CHARS_MAX = 100
-MARKS = {"create": "+", "change": "~", "archive": "-"}
-PAST = {"create": "created", "change": "changed", "archive": "archived"}
+MARKS = {"create": "+", "change": "~", "archive": "-", "delete": "-"}
 WOULD_CHANGE = 2
 
 Files = Annotated[
@@ -80,7 +79,8 @@ def export(
     One document for each source; `source: null` has what none manages. Secrets are not in it: ${stored} stands in
     their place, and keeps what the database has when the document is applied to it. With -o json, a list of documents.
     """
-    from mainspring.configuration.exporting import as_yaml, export_documents
+    from mainspring.configuration.exporting import export_documents
+    from mainspring.configuration.writing import as_yaml
     from mainspring.operations.trail import note_export
 
     async def work(desk: "Desk") -> list[dict[str, object]]:
@@ -110,8 +110,10 @@ def _apply(
     from mainspring.configuration.files import read_files
     from mainspring.configuration.planning import Options
     from mainspring.configuration.references import local
+    from mainspring.wiring.outside import open_messengers
 
-    options = Options(local(os.environ), prune=prune, take_over=take_over)
+    messengers = open_messengers(current_settings())
+    options = Options(local(os.environ), messengers, prune=prune, take_over=take_over)
 
     async def work(desk: "Desk") -> "Report":
         return await apply_files(desk, read_files(files), options, source=source, dry_run=dry_run)
@@ -154,7 +156,7 @@ def show_report(report: "Report", output: Output) -> None:
         note(text)
     counts = ", ".join(f"{count:,} {what}" for what, count in report.counts.items() if count)
     if not report.steps:
-        say(f"nothing to change: {counts or 'no job or endpoint is described'}")
+        say(f"nothing to change: {counts or 'the documents describe nothing'}")
     else:
         say(counts if report.written else f"would be: {counts}")
 

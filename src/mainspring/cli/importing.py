@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring.cli.documents import show_faults, show_report
-from mainspring.cli.door import Door, OutputOption, ask, fail_unless
+from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
 from mainspring.cli.screen import Output, note, show_json
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def crontab(
     Nothing is written unless --apply is given. What could not be taken over is told line by line on standard error.
     """
     from mainspring.configuration.crontab import read_crontab
-    from mainspring.configuration.exporting import as_yaml
+    from mainspring.configuration.writing import as_yaml
 
     taken = read_crontab(_text(file), has_users=system, timezone=tz)
     document = taken.document(source)
@@ -59,9 +59,12 @@ def _apply(text: str, secrets: dict[str, str], output: Output) -> None:
     from mainspring.configuration.faults import InvalidDocument
     from mainspring.configuration.planning import Options
     from mainspring.configuration.references import local
+    from mainspring.wiring.outside import open_messengers
+
+    options = Options(local({**os.environ, **secrets}), open_messengers(current_settings()))
 
     async def work(desk: "Desk") -> "Report":
-        return await apply_files(desk, [("crontab", text.encode())], Options(local({**os.environ, **secrets})))
+        return await apply_files(desk, [("crontab", text.encode())], options)
 
     try:
         show_report(ask(work), output)

@@ -6,6 +6,7 @@ import typer
 
 from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
 from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli.sights import note_if_managed
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.shapes import delivery_shape, outcome_shape, webhook_shape
 from mainspring.words import clock, when
@@ -118,6 +119,7 @@ def edit(
         show_json(webhook_shape(webhook) | ({"secret": secret} if secret else {}))
         return
     say(f"changed webhook {webhook.name!r}{f': {secret}' if secret else ''}")
+    note_if_managed(webhook.name, webhook.managed_by)
 
 
 @app.command("delete")

@@ -16,6 +16,7 @@ class Alert(TypedDict):
     disabled_reason: Union[str, None]
     failing_since: Union[str, None]
     failure_count: int
+    managed_by: Union[str, None]
     version: int
     created_at: str
     updated_at: str
@@ -1309,6 +1310,7 @@ class Webhook(TypedDict):
     disabled_reason: Union[str, None]
     failing_since: Union[str, None]
     failure_count: int
+    managed_by: Union[str, None]
     version: int
     created_at: str
     updated_at: str
@@ -1323,6 +1325,7 @@ class WebhookMade(TypedDict):
     disabled_reason: Union[str, None]
     failing_since: Union[str, None]
     failure_count: int
+    managed_by: Union[str, None]
     version: int
     created_at: str
     updated_at: str

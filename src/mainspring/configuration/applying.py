@@ -12,10 +12,12 @@ from msgspec import Struct
 
 from mainspring.configuration.document import Documents, parse_documents
 from mainspring.configuration.faults import InvalidDocument
-from mainspring.configuration.planning import ARCHIVE, CHANGE, CREATE, Options, Plan, Step
+from mainspring.configuration.planning import ARCHIVE, CHANGE, CREATE, DELETE, Options, Plan, Step
+from mainspring.configuration.rules import plan_rules
 from mainspring.configuration.sections import SECTIONS
+from mainspring.configuration_ports import ChangedMeanwhile
 from mainspring.domain.errors import Conflict, NotFound
-from mainspring.operations.configuring import ChangedMeanwhile, live_endpoints, write_configuration
+from mainspring.operations.configuring import live_endpoints, write_configuration
 from mainspring.operations.endpoints import Desk, tenant_of
 
 TRIES_MAX = 5
@@ -37,6 +39,7 @@ class Report(Struct, frozen=True):
             "created": acts[CREATE],
             "changed": acts[CHANGE],
             "archived": acts[ARCHIVE],
+            "deleted": acts[DELETE],
             "unchanged": self.unchanged,
         }
 
@@ -60,9 +63,6 @@ async def apply_files(
             await write_configuration(desk, plan.changeset(), {"sources": list(report.sources), **report.counts})
         except (ChangedMeanwhile, NotFound):
             continue
-        for step in plan.steps:
-            if step.write is not None:
-                await step.write(desk)
         return Report(report.steps, report.unchanged, report.notes, report.sources, written=True)
     raise Conflict(
         "what the documents describe is being changed by others all the time; try again in a moment",
@@ -84,15 +84,19 @@ async def make_plan(desk: Desk, documents: Documents, options: Options) -> Plan:
         jobs={job.name: job for job in jobs},
         endpoints=endpoints,
         job_of={endpoint.id: endpoint.job_id for endpoint in endpoints},
+        name_of={endpoint.id: endpoint.name for endpoint in endpoints},
         seen_jobs={job.id: job for job in jobs},
     )
     for section in SECTIONS:
         await section.plan(plan, list(documents.wanted[section.key].values()))
     for section in reversed(SECTIONS):
         await section.prune(plan, list(documents.wanted[section.key].values()))
+    await plan_rules(plan, *(list(documents.wanted[key].values()) for key in ("jobs", "endpoints")))
     if faults := [*documents.faults, *plan.faults]:
         files = {fault.place.file: number for number, fault in reversed(list(enumerate(faults)))}
-        raise InvalidDocument(sorted(faults, key=lambda each: (files[each.place.file], each.place.line)))
+        raise InvalidDocument(
+            sorted(faults, key=lambda each: (files[each.place.file], each.place.line, each.place.column))
+        )
     return plan
 
 

@@ -1,14 +1,18 @@
 """Documents: what a file says, section by section, and the JSON Schema by which an editor helps to write one.
 
 source: billing          the name under which it manages what it describes; else the file's own name
-jobs: {...}
-endpoints: {...}
+jobs: {...}              with rules of their own
+endpoints: {...}         with rules of their own
+alerts: {...}
+webhooks: {...}
+workflows: {...}
 x-anything: ...          ignored: a place for anchors
 """
 
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
+from unicodedata import normalize
 
 from msgspec import Struct, field
 from pydantic import ValidationError
@@ -89,7 +93,7 @@ def json_schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Mainspring configuration",
-        "description": "Jobs and endpoints as code; `mainspring apply FILE` makes it so.",
+        "description": "What Mainspring does, as code; `mainspring apply FILE` makes it so.",
         "type": "object",
         "properties": properties,
         "patternProperties": {"^x-": {"description": "Ignored: a place for anchors."}},
@@ -150,7 +154,7 @@ def _entry(
         if not isinstance(value, dict):
             return None
         entry = model.model_validate(model.repaired({key: each for key, each in value.items() if key not in bad}))
-    return Wanted(str(path[-1]), entry, source, tree, path)
+    return Wanted(normalize("NFC", str(path[-1])).strip(), entry, source, tree, path)
 
 
 def _add(wanted: dict[str, Wanted], new: Wanted, faults: list[Fault]) -> None:

@@ -9,7 +9,18 @@ from msgspec.structs import replace
 from mainspring.configuration.entries import DEFAULTS, EndpointEntry, Entry
 from mainspring.configuration.headers import HeaderWish, changed_headers, exported_headers, keep_or_seal, wishes_of
 from mainspring.configuration.jobs import add_job
-from mainspring.configuration.planning import ARCHIVE, CHANGE, CREATE, Exported, FieldChange, Plan, Step, Wanted
+from mainspring.configuration.planning import (
+    ARCHIVE,
+    CHANGE,
+    CREATE,
+    Exported,
+    FieldChange,
+    Plan,
+    Step,
+    Wanted,
+    renamed,
+)
+from mainspring.configuration.rules import exported_rules
 from mainspring.domain.definition import Definition, definition_of
 from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus
@@ -77,10 +88,7 @@ class EndpointSection:
         for number, each in enumerate(wanted):
             if number % TURN_EVERY == 0:
                 await asyncio.sleep(0)
-            before = each.entry.renamed_from
-            old = by_name.get(each.name)
-            if old is None and before is not None and before not in names:
-                old = by_name.get(before)
+            old = by_name.get(each.name) or by_name.get(renamed(each, names) or "")
             if old is None or plan.may_manage(each, "endpoint", old.managed_by):
                 _plan_one(plan, each, old)
 
@@ -90,16 +98,20 @@ class EndpointSection:
             if endpoint.name not in names and endpoint.id not in plan.acts and plan.is_pruned(endpoint.managed_by):
                 plan.acts[endpoint.id] = archive_act(plan.desk, endpoint)
                 plan.freed.append(endpoint.id)
-                del plan.job_of[endpoint.id]
+                del plan.job_of[endpoint.id], plan.name_of[endpoint.id]
                 plan.steps.append(Step(ARCHIVE, "endpoint", endpoint.name))
         _check_count(plan, wanted)
 
     async def export(self, desk: Desk) -> list[Exported]:
         jobs = {job.id: job.name for job in await desk.stores.endpoints.jobs(desk.tenant_id)}
-        return [
-            Exported(endpoint.managed_by, endpoint.name, _exported(definition_of(endpoint, jobs[endpoint.job_id])))
-            for endpoint in await live_endpoints(desk)
-        ]
+        rules = await exported_rules(desk)
+        found = []
+        for endpoint in await live_endpoints(desk):
+            entry = _exported(definition_of(endpoint, jobs[endpoint.job_id]))
+            if endpoint.id in rules:
+                entry["rules"] = rules[endpoint.id]
+            found.append(Exported(endpoint.managed_by, endpoint.name, entry))
+        return found
 
 
 def _plan_one(plan: Plan, wanted: Wanted, old: Endpoint | None) -> None:
@@ -117,7 +129,7 @@ def _plan_one(plan: Plan, wanted: Wanted, old: Endpoint | None) -> None:
         return
     stored = old.action.headers if old is not None else ()
     headers = keep_or_seal(plan, wanted, endpoint_id, wishes, definition.headers, stored)
-    plan.job_of[endpoint_id] = job.id
+    plan.job_of[endpoint_id], plan.name_of[endpoint_id] = job.id, definition.name
     if headers is None:
         return
     if old is None:

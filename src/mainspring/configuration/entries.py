@@ -8,19 +8,17 @@ from typing import Annotated, Any
 from msgspec.structs import fields
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from mainspring.configuration.editors import DURATION_SCHEMA, RULE_SCHEMA, STEP_SCHEMA, TEXTS_SCHEMA
 from mainspring.domain.definition import METHODS, Definition
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.endpoint import BackoffPolicy, LostWorkerPolicy, MisfirePolicy
 from mainspring.domain.errors import InvalidInput
+from mainspring.domain.subscription import AlertKind, DuringQuiet
+from mainspring.operations.alerts import KINDS_DEFAULT, AlertDraft
+from mainspring.workflow.document import REENTRY
 
 DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(Definition) if not field.required}
-DURATION_SCHEMA = {
-    "oneOf": [
-        {"type": "string", "pattern": r"^\s*([0-9.]+ *(d|h|m|s|ms) *)+$|^[0-9]+$"},
-        {"type": "integer", "minimum": 0, "description": "milliseconds"},
-    ],
-    "examples": ["250ms", "30s", "5m", "1h30m", "1d"],
-}
+ALERT_DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(AlertDraft) if not field.required}
 
 
 def _milliseconds(value: object) -> object:
@@ -49,6 +47,8 @@ def _header(value: object) -> object:
 
 Duration = Annotated[int, BeforeValidator(_milliseconds), WithJsonSchema(DURATION_SCHEMA)]
 Codes = Annotated[list[int], BeforeValidator(_list)]
+Texts = Annotated[list[str], BeforeValidator(_list), WithJsonSchema(TEXTS_SCHEMA)]
+Rules = Annotated[list[Any], WithJsonSchema({"type": "array", "items": RULE_SCHEMA})]
 
 
 def _choice(values: Any) -> dict[str, Any]:
@@ -58,20 +58,25 @@ def _choice(values: Any) -> dict[str, Any]:
 class Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    renamed_from: str | None = Field(
-        default=None, description="The name it had before: then it is renamed, and keeps its state and its runs."
-    )
-
     @classmethod
     def repaired(cls, good: dict[str, object]) -> dict[str, object]:
         """What is left of a faulty entry, made whole with harmless values, so that its other faults can be found."""
         return good
 
 
-class JobEntry(Entry):
+class LastingEntry(Entry):
+    """An entry whose thing can get another name and stay the same."""
+
+    renamed_from: str | None = Field(
+        default=None, description="The name it had before: then it is renamed, and keeps its state and its runs."
+    )
+
+
+class JobEntry(LastingEntry):
     """A named group of endpoints."""
 
     description: str = Field(default="", description="What its endpoints are for, in plain words.")
+    rules: Rules = Field(default=[], description="Rules that judge the runs of all its endpoints, in their order.")
 
 
 class HeaderEntry(BaseModel):
@@ -92,7 +97,7 @@ _HEADER_VALUE: dict[str, Any] = {
 HeaderValues = Annotated[list[HeaderEntry], BeforeValidator(_header)]
 
 
-class EndpointEntry(Entry):
+class EndpointEntry(LastingEntry):
     """One thing to call, and when: a `url`, and either `every` or `cron`."""
 
     url: str = Field(description="What to call: http:// or https://.", examples=["https://example.com/health"])
@@ -147,8 +152,87 @@ class EndpointEntry(Entry):
         description="CEL over status_code, headers, body and duration_ms that must be true for success.",
         examples=["body.contains('ok')"],
     )
+    rules: Rules = Field(default=[], description="What happens when responses say something, in their order.")
 
     @classmethod
     def repaired(cls, good: dict[str, object]) -> dict[str, object]:
         schedule = {} if good.get("cron") or good.get("every") else {"every": "1m"}
         return {"url": "https://example.com/", **schedule, **good}
+
+
+class AlertEntry(LastingEntry):
+    """Who is told when something breaks or recovers."""
+
+    to: Texts = Field(
+        default=[],
+        description="Mail addresses, http(s) and apprise URLs, as they are or by reference; what an export shows of a "
+        "sealed one keeps it.",
+        examples=["ops@example.com", ["${env:CHAT_URL}", "ops@example.com"]],
+    )
+    kinds: Texts = Field(
+        default=[str(kind) for kind in KINDS_DEFAULT],
+        description="What it tells.",
+        json_schema_extra={"items": _choice(AlertKind)},
+    )
+    failures: int = Field(default=ALERT_DEFAULTS["failures"], description="In a row, before an endpoint is failing.")
+    endpoint: str = Field(default="", description="About this endpoint alone.")
+    job: str = Field(default="", description="About the endpoints of this job alone.")
+    cooldown: Duration = Field(default=0, description="Least time between two messages about one thing.")
+    quiet: str = Field(default="", description="Hours without messages.", examples=["22:00-07:00"])
+    timezone: str = Field(default=ALERT_DEFAULTS["timezone"], description="Whose hours those are.")
+    during_quiet: str = Field(
+        default=str(ALERT_DEFAULTS["during_quiet"]),
+        description="What becomes of messages then: one digest afterwards, or nothing.",
+        json_schema_extra=_choice(DuringQuiet),
+    )
+    description: str = Field(default="", description="What it is for.")
+    enabled: bool = Field(default=True, description="Whether it tells anything.")
+
+    @classmethod
+    def repaired(cls, good: dict[str, object]) -> dict[str, object]:
+        return {"to": "ops@example.com", **good}
+
+
+class WebhookEntry(LastingEntry):
+    """A receiver of events, outside."""
+
+    url: str = Field(description="Where events are sent: http:// or https://.", examples=["https://example.com/hook"])
+    types: Texts = Field(default=[], description="Which events; all by default.", examples=[["run.*", "job.paused"]])
+    secret: str = Field(
+        default="",
+        description="What messages are signed with, by reference: `whsec_` and the base64 of 24 to 64 bytes.",
+        examples=["${env:HOOK_SECRET}", "${file:/run/secrets/hook}"],
+    )
+    description: str = Field(default="", description="What it is for.")
+    enabled: bool = Field(default=True, description="Whether anything is sent.")
+
+    @classmethod
+    def repaired(cls, good: dict[str, object]) -> dict[str, object]:
+        return {"url": "https://example.com/", **good}
+
+
+class WorkflowEntry(Entry):
+    """Steps that are taken one after the other; the workflow's name is its key."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)  # the reader of workflows knows what may stand here
+
+    description: Any = Field(default="", description="What it is for.", json_schema_extra={"type": "string"})
+    input: Any = Field(
+        default={}, description="What an execution is started with, by name.", json_schema_extra={"type": "object"}
+    )
+    templates: Any = Field(
+        default={}, description="Texts that steps refer to by name.", json_schema_extra={"type": "object"}
+    )
+    exit: Any = Field(
+        default=[], description="Conditions that end an execution at any step.", json_schema_extra={"type": "array"}
+    )
+    reentry: Any = Field(
+        default="allow",
+        description="Whether a second execution may start for a correlation that has one.",
+        json_schema_extra=_choice(REENTRY),
+    )
+    steps: Any = Field(
+        default=None,
+        description="What is done, in order.",
+        json_schema_extra={"type": "array", "items": STEP_SCHEMA},
+    )

@@ -5,7 +5,18 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from mainspring.configuration.entries import Entry, JobEntry
-from mainspring.configuration.planning import ARCHIVE, CHANGE, CREATE, Exported, FieldChange, Plan, Step, Wanted
+from mainspring.configuration.planning import (
+    ARCHIVE,
+    CHANGE,
+    CREATE,
+    Exported,
+    FieldChange,
+    Plan,
+    Step,
+    Wanted,
+    renamed,
+)
+from mainspring.configuration.rules import exported_rules
 from mainspring.domain.definition import DESCRIPTION_MAX, check_text
 from mainspring.domain.endpoint import Job, JobStatus
 from mainspring.domain.errors import InvalidInput
@@ -26,7 +37,7 @@ class JobSection:
         for each in wanted:
             if checked := _checked(plan, each):
                 name, description = checked
-                old = plan.jobs.get(name) or _renamed(plan, each, names)
+                old = plan.jobs.get(name) or plan.jobs.get(renamed(each, names) or "")
                 if old is None:
                     add_job(plan, name, description, each.source or "")
                 elif plan.may_manage(each, "job", old.managed_by):
@@ -46,11 +57,14 @@ class JobSection:
     async def export(self, desk: Desk) -> list[Exported]:
         """Jobs that say more than their name; the others come into being with their endpoints."""
         used = {endpoint.job_id for endpoint in await live_endpoints(desk)}
-        return [
-            Exported(job.managed_by, job.name, {"description": job.description} if job.description else {})
-            for job in await desk.stores.endpoints.jobs(desk.tenant_id)
-            if job.status is not JobStatus.ARCHIVED and (job.description or job.managed_by or job.id not in used)
-        ]
+        rules = await exported_rules(desk)
+        found = []
+        for job in await desk.stores.endpoints.jobs(desk.tenant_id):
+            said: dict[str, object] = {"description": job.description, "rules": rules.get(job.id)}
+            entry = {key: value for key, value in said.items() if value}
+            if job.status is not JobStatus.ARCHIVED and (entry or job.managed_by or job.id not in used):
+                found.append(Exported(job.managed_by, job.name, entry))
+        return found
 
 
 def add_job(plan: Plan, name: str, description: str, source: str) -> Job:
@@ -75,11 +89,6 @@ def _checked(plan: Plan, wanted: Wanted) -> tuple[str, str] | None:
     except InvalidInput as fault:
         plan.fault(wanted.at("description"), str(fault))
         return None
-
-
-def _renamed(plan: Plan, wanted: Wanted, names: set[str]) -> Job | None:
-    old = wanted.entry.renamed_from
-    return plan.jobs.get(old) if old is not None and old not in names else None
 
 
 def _change(plan: Plan, old: Job, name: str, description: str, source: str | None) -> None:

@@ -3,24 +3,27 @@
 A plan is made from what the database holds now. Each section adds its part; nothing is written before all have.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
 from msgspec import Struct, field
 
-from mainspring.configuration.entries import Entry
+from mainspring.configuration.entries import Entry, LastingEntry
 from mainspring.configuration.faults import Fault, Place
 from mainspring.configuration.reading import Path, Tree
 from mainspring.configuration.references import Resolver
+from mainspring.configuration_ports import Changeset, Publication
 from mainspring.domain.changes import Act
 from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.event import Event
+from mainspring.domain.rulebook import StoredRule
+from mainspring.domain.subscription import Subscription
+from mainspring.operations.alerts import Messengers
 from mainspring.operations.configuring import same_jobs
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import Changeset
 
-CREATE, CHANGE, ARCHIVE = "create", "change", "archive"
+CREATE, CHANGE, ARCHIVE, DELETE = "create", "change", "archive", "delete"
 
 
 class FieldChange(Struct, frozen=True):
@@ -32,14 +35,13 @@ class FieldChange(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """Something that will be made, changed or archived."""
+    """Something that will be made, changed, archived or deleted."""
 
     act: str
     kind: str
     name: str
     fields: tuple[FieldChange, ...] = ()
     renamed_from: str | None = None
-    write: Callable[[Desk], Awaitable[None]] | None = None  # for a section that is not written by the changeset
 
 
 class Wanted(Struct, frozen=True):
@@ -63,6 +65,7 @@ class Options(Struct, frozen=True):
     """How documents are applied: who may be asked for secrets, what becomes of what they no longer describe."""
 
     resolve: Resolver
+    messengers: Messengers  # who know what an address is
     prune: bool = False
     take_over: bool = False
 
@@ -79,6 +82,7 @@ class Plan(Struct):
     endpoints: list[Endpoint]  # as they are, not archived
     seen_jobs: dict[str, Job]  # by id, as they are
     job_of: dict[str, str]  # endpoint id to job id, as it will be
+    name_of: dict[str, str]  # endpoint id to name, as it will be
     steps: list[Step] = field(default_factory=list)
     unchanged: int = 0
     notes: list[str] = field(default_factory=list)
@@ -89,6 +93,13 @@ class Plan(Struct):
     acts: dict[str, Act] = field(default_factory=dict)
     freed: list[str] = field(default_factory=list)
     new_endpoints: list[Endpoint] = field(default_factory=list)
+    rules: list[tuple[StoredRule, int]] = field(default_factory=list)
+    removed_rules: list[str] = field(default_factory=list)
+    new_subscriptions: list[Subscription] = field(default_factory=list)
+    changed_subscriptions: list[Subscription] = field(default_factory=list)
+    deleted_subscriptions: list[str] = field(default_factory=list)
+    publications: list[Publication] = field(default_factory=list)
+    workflow_sources: dict[str, str] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
 
     def fault(self, place: Place, message: str) -> None:
@@ -116,9 +127,23 @@ class Plan(Struct):
             acts=self.acts,
             freed=self.freed,
             new_endpoints=self.new_endpoints,
+            rules=self.rules,
+            removed_rules=self.removed_rules,
+            new_subscriptions=self.new_subscriptions,
+            changed_subscriptions=self.changed_subscriptions,
+            deleted_subscriptions=self.deleted_subscriptions,
+            publications=self.publications,
+            workflow_sources=self.workflow_sources,
+            actor=self.desk.actor,
             events=self.events,
             check_jobs=same_jobs(self.seen_jobs),
         )
+
+
+def renamed(wanted: Wanted, names: set[str]) -> str | None:
+    """The name something had before, unless an entry of its own has that name now."""
+    before = wanted.entry.renamed_from if isinstance(wanted.entry, LastingEntry) else None
+    return None if before in names else before
 
 
 class Exported(Struct, frozen=True):

@@ -19,6 +19,7 @@ from mainspring.configuration.files import files_in, read_files
 from mainspring.configuration.planning import Options
 from mainspring.configuration.references import local
 from mainspring.domain.errors import MainspringError, StoreUnavailable
+from mainspring.operations.alerts import Messengers
 from mainspring.operations.configuring import report_refusal
 from mainspring.operations.endpoints import Desk
 
@@ -30,9 +31,11 @@ log = structlog.get_logger()
 Look = tuple[tuple[str, int, int, int], ...]
 
 
-def watch(desk: Desk, folder: Path | None, *, prune: bool) -> list["FolderWatcher"]:
+def watch(desk: Desk, folder: Path | None, messengers: Messengers, *, prune: bool) -> list["FolderWatcher"]:
     """What watches this folder, if there is one, with the references that this process may read."""
-    return [] if folder is None else [FolderWatcher(desk, folder, Options(local(os.environ), prune=prune))]
+    if folder is None:
+        return []
+    return [FolderWatcher(desk, folder, Options(local(os.environ), messengers, prune=prune))]
 
 
 class FolderWatcher:

@@ -98,6 +98,7 @@ class Subscription(Struct, frozen=True):
     failing_since: datetime | None = None  # no delivery has succeeded since then
     failure_count: int = 0  # attempts in a row
     disabled_reason: str = ""
+    managed_by: str = ""  # the configuration source that describes it; "": people alone do
 
     @property
     def kind(self) -> SubscriptionKind:

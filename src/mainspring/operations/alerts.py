@@ -74,7 +74,7 @@ async def add_alert(desk: Desk, messengers: Messengers, draft: AlertDraft) -> Su
     now = await desk.stores.schedule.now()
     alert_id = desk.ids.new("alr", now)
     name = check_name(draft.name, field="name", kind="alert")
-    config = await _checked(desk, messengers, alert_id, draft, ())
+    config = alert_config(desk, messengers, alert_id, draft, (), await _subject(desk, draft))
     alert = Subscription(alert_id, desk.tenant_id, name, config, draft.enabled, 1, now, now, now)
     await desk.stores.subscriptions.add_subscription(alert, told(desk, EventType.ALERT_CREATED, now, alert))
     return alert
@@ -94,7 +94,7 @@ async def edit_alert(
     edited = replace(
         found,
         name=check_name(wanted.name, field="name", kind="alert"),
-        config=await _checked(desk, messengers, found.id, wanted, _config(found).channels),
+        config=alert_config(desk, messengers, found.id, wanted, _config(found).channels, await _subject(desk, wanted)),
     )
     edited = switched(edited, wanted.enabled, now)
     return await put_subscription(desk, edited, told(desk, EventType.ALERT_UPDATED, now, edited), now)
@@ -142,9 +142,23 @@ def draft_of(alert: Subscription) -> AlertDraft:
     )
 
 
-async def _checked(
-    desk: Desk, messengers: Messengers, alert_id: str, draft: AlertDraft, there: tuple[Channel, ...]
+async def _subject(desk: Desk, draft: AlertDraft) -> tuple[str, str]:
+    """The ids of the endpoint and the job that it is about."""
+    return (
+        (await find_endpoint(desk, draft.endpoint)).id if draft.endpoint else "",
+        (await find_job(desk, draft.job)).id if draft.job else "",
+    )
+
+
+def alert_config(
+    desk: Desk,
+    messengers: Messengers,
+    alert_id: str,
+    draft: AlertDraft,
+    there: tuple[Channel, ...],
+    subject: tuple[str, str],
 ) -> Alert:
+    """What a draft becomes, checked and sealed; `subject` has the ids of its endpoint and its job."""
     if draft.endpoint and draft.job:
         raise InvalidInput("both endpoint and job were given; an alert is about one of them, or all", field="endpoint")
     if not 1 <= draft.failures <= FAILURES_MAX:
@@ -157,8 +171,8 @@ async def _checked(
         kinds=_kinds(draft.kinds),
         channels=_channels(desk, messengers, alert_id, draft.to, there),
         failures=draft.failures,
-        endpoint_id=(await find_endpoint(desk, draft.endpoint)).id if draft.endpoint else "",
-        job_id=(await find_job(desk, draft.job)).id if draft.job else "",
+        endpoint_id=subject[0],
+        job_id=subject[1],
         cooldown_ms=parse_duration_ms(draft.cooldown_ms, field="cooldown_ms", min_ms=0, max_ms=COOLDOWN_MS_MAX),
         quiet=_quiet(draft),
         description=check_text(draft.description, "description", DESCRIPTION_MAX),
@@ -205,13 +219,13 @@ def _channels(
             continue
         channel_id = next(name for name in (f"c{count}" for count in range(1, 1_000)) if name not in used)
         used.add(channel_id)
-        kind, target, shown_as = _read_way(desk, messengers, text.strip())
+        kind, target, shown_as = read_way(desk, messengers, text.strip())
         sealed = desk.vault.seal(target, channel_place(desk.tenant_id, alert_id, channel_id))
         channels.append(Channel(channel_id, kind, sealed, shown_as))
     return tuple(channels)
 
 
-def _read_way(desk: Desk, messengers: Messengers, text: str) -> tuple[ChannelKind, str, str]:
+def read_way(desk: Desk, messengers: Messengers, text: str) -> tuple[ChannelKind, str, str]:
     """What kind of way it is, where it leads, and what is shown of it."""
     if _MASK in text:
         raise InvalidInput(

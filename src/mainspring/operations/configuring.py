@@ -8,6 +8,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
+from mainspring.configuration_ports import ChangedMeanwhile, Changeset
 from mainspring.domain import changes
 from mainspring.domain.changes import Act, Change
 from mainspring.domain.definition import Definition
@@ -16,13 +17,9 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.planning import plan_first
 from mainspring.domain.run import Header
 from mainspring.operations.endpoints import Desk, configured, new_endpoint
-from mainspring.ports import Changeset, EndpointFilter
+from mainspring.ports import EndpointFilter
 
 PAGE = 1_000
-
-
-class ChangedMeanwhile(Exception):
-    """Somebody wrote what a plan was about to change; plan again."""
 
 
 async def live_endpoints(desk: Desk) -> list[Endpoint]:
@@ -55,6 +52,17 @@ def edit_act(
             raise ChangedMeanwhile
         new = replace(configured(old, definition, headers, host, job), managed_by=source)
         return changes.edit(old, new, at, desk.actor, desk.cron)
+
+    return act
+
+
+def same_act(seen: Endpoint) -> Act:
+    """Change nothing, and make sure that nobody else has: for what belongs to an endpoint and lies elsewhere."""
+
+    def act(old: Endpoint, at: datetime) -> Change:
+        if old.version != seen.version:
+            raise ChangedMeanwhile
+        return Change(old)
 
     return act
 

@@ -18,6 +18,7 @@ from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import NAME_LENGTH_MAX, check_name
 from mainspring.domain.run import Outcome
 from mainspring.domain.selection import check_types
+from mainspring.domain.signing import key_bytes
 from mainspring.domain.subscription import SECRETS_MAX, Subscription, SubscriptionKind, Webhook, secret_place
 from mainspring.domain.target import check_url
 from mainspring.operations.endpoints import Desk
@@ -49,14 +50,9 @@ async def add_webhook(desk: Desk, draft: WebhookDraft) -> Subscription:
     there = await check_room(desk, SubscriptionKind.WEBHOOK)
     now = await desk.stores.schedule.now()
     webhook_id = desk.ids.new("whk", now)
-    url, host = _checked_url(desk, draft.url)
+    url, host = checked_receiver(desk, draft.url)
     name = draft.name or _free_name(host, {each.name for each in there})
-    config = Webhook(
-        url,
-        check_types(draft.types),
-        (desk.vault.seal(draft.secret, secret_place(desk.tenant_id, webhook_id)),),
-        check_text(draft.description, "description", DESCRIPTION_MAX),
-    )
+    config = webhook_config(desk, webhook_id, url, draft, ())
     name = check_name(name, field="name", kind="webhook")
     webhook = Subscription(webhook_id, desk.tenant_id, name, config, draft.enabled, 1, now, now, now)
     await desk.stores.subscriptions.add_subscription(webhook, told(desk, EventType.WEBHOOK_CREATED, now, webhook))
@@ -74,19 +70,11 @@ async def edit_webhook(desk: Desk, name_or_id: str, edit: Callable[[WebhookDraft
     wanted = edit(before)
     now = await desk.stores.schedule.now()
     config = _config(found)
-    secrets = config.secrets
-    if wanted.secret:
-        new = desk.vault.seal(wanted.secret, secret_place(desk.tenant_id, found.id))
-        secrets = (new, *secrets)[:SECRETS_MAX]
+    url = config.url if wanted.url == before.url else checked_receiver(desk, wanted.url)[0]
     edited = replace(
         found,
         name=check_name(wanted.name, field="name", kind="webhook"),
-        config=Webhook(
-            config.url if wanted.url == before.url else _checked_url(desk, wanted.url)[0],
-            check_types(wanted.types),
-            secrets,
-            check_text(wanted.description, "description", DESCRIPTION_MAX),
-        ),
+        config=webhook_config(desk, found.id, url, wanted, config.secrets),
     )
     edited = switched(edited, wanted.enabled, now)
     return await put_subscription(desk, edited, told(desk, EventType.WEBHOOK_UPDATED, now, edited), now)
@@ -105,12 +93,24 @@ async def test_webhook(desk: Desk, caller: Caller, name_or_id: str) -> Outcome:
     return await caller.call(webhook_request(found, message_id, msgspec.json.encode(payload).decode(), now, 1))
 
 
+def webhook_config(desk: Desk, webhook_id: str, url: str, draft: WebhookDraft, there: tuple[str, ...]) -> Webhook:
+    """What a draft becomes; a new secret goes before those that are there."""
+    secrets = there
+    if draft.secret:
+        key_bytes(draft.secret)
+        new = desk.vault.seal(draft.secret, secret_place(desk.tenant_id, webhook_id))
+        secrets = (new, *there)[:SECRETS_MAX]
+    return Webhook(
+        url, check_types(draft.types), secrets, check_text(draft.description, "description", DESCRIPTION_MAX)
+    )
+
+
 def draft_of(webhook: Subscription) -> WebhookDraft:
     config = _config(webhook)
     return WebhookDraft(config.url, webhook.name, config.types, config.description, webhook.enabled)
 
 
-def _checked_url(desk: Desk, url: str) -> tuple[str, str]:
+def checked_receiver(desk: Desk, url: str) -> tuple[str, str]:
     """The address in its one written form, and its host."""
     target = check_url(url, desk.allow_ports)
     host = target.host_key.rpartition(":")[0]

@@ -12,7 +12,7 @@ from mainspring.stores.rows import Codec, as_it_is
 
 SUBSCRIPTION_COLUMNS = (
     "id", "tenant_id", "kind", "name", "config", "enabled", "version", "created_at", "updated_at", "active_since",
-    "failing_since", "failure_count", "disabled_reason",
+    "failing_since", "failure_count", "disabled_reason", "managed_by",
 )  # fmt: skip
 DELIVERY_COLUMNS = Delivery.__struct_fields__
 STATE_COLUMNS = AlertState.__struct_fields__
@@ -28,13 +28,22 @@ def subscription_values(each: Subscription, t: Codec = as_it_is) -> tuple[object
     return (
         each.id, each.tenant_id, each.kind, each.name, msgspec.json.encode(each.config).decode(), each.enabled,
         each.version, t(each.created_at), t(each.updated_at), t(each.active_since), t(each.failing_since),
-        each.failure_count, each.disabled_reason,
+        each.failure_count, each.disabled_reason, each.managed_by,
+    )  # fmt: skip
+
+
+def changed_values(each: Subscription) -> tuple[object, ...]:
+    """In the order of the query `put_subscription`."""
+    config = msgspec.json.encode(each.config).decode()
+    return (
+        each.name, config, each.enabled, each.version, each.updated_at, each.active_since, each.failing_since,
+        each.failure_count, each.disabled_reason, each.managed_by, each.tenant_id, each.id,
     )  # fmt: skip
 
 
 def subscription_from(row: Sequence[Any]) -> Subscription:
     """A Subscription from SUBSCRIPTION_COLUMNS, its instants already datetimes."""
-    parts = (*row[0:2], row[3], _CONFIG.decode(row[4]), bool(row[5]), *row[6:13])
+    parts = (*row[0:2], row[3], _CONFIG.decode(row[4]), bool(row[5]), *row[6:14])
     return Subscription(*parts)
 
 

@@ -43,7 +43,8 @@ def open_web(
         return replace(running.desk, tenant_id=tenant_id, actor=actor)
 
     checks = {"database": running.check_database}
-    watchers = watch(replace(running.desk, actor="config_dir"), settings.config_dir, prune=settings.config_prune)
+    by_folder = replace(running.desk, actor="config_dir")
+    watchers = watch(by_folder, settings.config_dir, notices.messengers, prune=settings.config_prune)
     context = Context(
         running.stores,
         desk,

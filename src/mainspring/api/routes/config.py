@@ -1,20 +1,22 @@
 """Configuration as code: apply a document, export what there is, the schema of documents."""
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
 from mainspring.api.access import Reading, Writing
 from mainspring.api.answers import Answer
+from mainspring.api.context import Context
 from mainspring.api.fields import DryRun, RequestModel
 from mainspring.api.problems import ApiError
 from mainspring.configuration.applying import apply_files
 from mainspring.configuration.document import json_schema
-from mainspring.configuration.exporting import as_yaml, export_documents
+from mainspring.configuration.exporting import export_documents
 from mainspring.configuration.faults import SHOWN_FAULTS_MAX, InvalidDocument
 from mainspring.configuration.planning import Options
 from mainspring.configuration.references import remote
 from mainspring.configuration.shape import report_shape
+from mainspring.configuration.writing import as_yaml
 from mainspring.shapes import Shape
 
 DOCUMENT_MAX = 900_000
@@ -30,7 +32,9 @@ class Application(RequestModel):
     source: str | None = Field(
         default=None, max_length=100, description="Who manages what it describes, unless it says so itself; else `api`."
     )
-    prune: bool = Field(default=False, description="Archive what its sources manage and it no longer describes.")
+    prune: bool = Field(
+        default=False, description="Archive or delete what its sources manage and it no longer describes."
+    )
     take_over: bool = Field(default=False, description="Manage also what another source manages.")
 
 
@@ -41,7 +45,7 @@ class FieldChanged(Answer):
 
 
 class StepTaken(Answer):
-    act: str = Field(description="create, change or archive.")
+    act: str = Field(description="create, change, archive or delete.")
     kind: str
     name: str
     renamed_from: str | None
@@ -58,9 +62,10 @@ class Applied(Answer):
 
 
 @router.post("/apply", response_model=Applied)
-async def apply_config(desk: Writing, wish: Application, dry_run: DryRun = False) -> Shape:
+async def apply_config(request: Request, desk: Writing, wish: Application, dry_run: DryRun = False) -> Shape:
     """Make jobs and endpoints what a document describes, all of it or nothing."""
-    options = Options(remote, prune=wish.prune, take_over=wish.take_over)
+    context: Context = request.app.state.context
+    options = Options(remote, context.messengers, prune=wish.prune, take_over=wish.take_over)
     files = [("document", wish.document.encode("utf-8", "replace"))]
     try:
         report = await apply_files(desk, files, options, source=wish.source or "api", dry_run=dry_run)

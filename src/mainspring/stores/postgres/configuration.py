@@ -4,11 +4,16 @@ from collections.abc import Callable
 
 import asyncpg
 
+from mainspring.configuration_ports import ChangedMeanwhile, Changeset
 from mainspring.domain.errors import Conflict, NotFound
-from mainspring.ports import Changeset
+from mainspring.stores.firings import rule_values
+from mainspring.stores.notices import changed_values, subscription_values
 from mainspring.stores.postgres.database import Database, Session, as_json
 from mainspring.stores.postgres.endpoints import add_events, put_job
+from mainspring.stores.postgres.notifications import begin_outbox, erase_subscription
+from mainspring.stores.postgres.planner import begin_judging
 from mainspring.stores.postgres.schedule import lock
+from mainspring.stores.postgres.workflows import add_version
 from mainspring.stores.rows import config_values, endpoint_from, job_from, job_values, state_values
 
 
@@ -19,7 +24,12 @@ class PostgresConfiguration:
 
     async def apply(self, tenant_id: str, changeset: Changeset) -> None:
         try:
-            async with self._db.transaction(tenant_id) as session:
+            async with self._db.transaction() as session:
+                if changeset.new_subscriptions:
+                    await begin_outbox(session)
+                if changeset.rules:
+                    await begin_judging(session)
+                await session.only(tenant_id)
                 await self._apply(session, tenant_id, changeset)
         except asyncpg.UniqueViolationError as fault:
             raise Conflict(
@@ -58,5 +68,41 @@ class PostgresConfiguration:
         added = changeset.new_endpoints
         await session.run_many("add_endpoint", [config_values(each) for each in added])
         await session.run_many("add_schedule", [(e.id, e.tenant_id, e.host, *state_values(e)) for e in added])
+        await self._apply_rules(session, tenant_id, changeset)
+        await self._apply_subscriptions(session, tenant_id, changeset)
+        await self._apply_workflows(session, tenant_id, changeset)
         await add_events(session, events)
         await self._db.notify(session)
+
+    async def _apply_rules(self, session: Session, tenant_id: str, changeset: Changeset) -> None:
+        if changeset.removed_rules:
+            await session.run("remove_rules", tenant_id, list(changeset.removed_rules))
+        if changeset.rules:
+            rows = [rule_values(stored, place) for stored, place in changeset.rules]
+            await session.run_many("recount_changed_rule", [(row[0], row[6]) for row in rows])
+            await session.run_many("write_rule", rows)
+
+    async def _apply_subscriptions(self, session: Session, tenant_id: str, changeset: Changeset) -> None:
+        for subscription_id in changeset.deleted_subscriptions:
+            await erase_subscription(session, tenant_id, subscription_id)
+        for changed in changeset.changed_subscriptions:
+            if not await session.run("put_subscription", *changed_values(changed)):
+                raise ChangedMeanwhile
+        for new in changeset.new_subscriptions:
+            await session.run("add_subscription", *subscription_values(new))
+
+    async def _apply_workflows(self, session: Session, tenant_id: str, changeset: Changeset) -> None:
+        now = await self._db.now_in(session)
+        for each in changeset.publications:
+            made = await add_version(session, tenant_id, each.workflow, each.document, changeset.actor, now)
+            if made.version != each.after + 1:
+                raise ChangedMeanwhile
+        for name, source in changeset.workflow_sources.items():
+            if source:
+                await session.run("put_workflow_source", tenant_id, name, source)
+            else:
+                await session.run("remove_workflow_source", tenant_id, name)
+
+    async def workflow_sources(self, tenant_id: str) -> dict[str, str]:
+        async with self._db.statement(tenant_id) as session:
+            return {str(row[0]): str(row[1]) for row in await session.rows("workflow_sources", tenant_id)}

@@ -12,6 +12,7 @@ from mainspring.domain.subscription import Subscription, SubscriptionKind, named
 from mainspring.mailroom import DeliveryFilter, Intake
 from mainspring.stores.notices import (
     DELIVERY_COLUMNS,
+    changed_values,
     delivery_from,
     delivery_values,
     grouped,
@@ -32,13 +33,22 @@ class _MovedMeanwhile(Exception):
     """Another notifier was first; nothing of this transaction stays."""
 
 
+async def erase_subscription(session: Session, tenant_id: str, subscription_id: str) -> bool:
+    """With its deliveries and states. False: was not there."""
+    if not await session.run("delete_subscription", tenant_id, subscription_id):
+        return False
+    await session.run("delete_deliveries", subscription_id)
+    await session.run("delete_alert_states", subscription_id)
+    return True
+
+
 class PostgresSubscriptions:
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def add_subscription(self, subscription: Subscription, event: Event) -> None:
         async with self._db.transaction() as session:
-            await _begin(session)
+            await begin_outbox(session)
             await session.only(subscription.tenant_id)
             try:
                 await session.run("add_subscription", *subscription_values(subscription))
@@ -51,13 +61,9 @@ class PostgresSubscriptions:
             return [subscription_from(row) for row in await session.rows("subscriptions", tenant_id, kind)]
 
     async def put_subscription(self, subscription: Subscription, event: Event) -> bool:
-        s = subscription
-        async with self._db.transaction(s.tenant_id) as session:
+        async with self._db.transaction(subscription.tenant_id) as session:
             try:
-                changed = await session.run(
-                    "put_subscription", s.name, subscription_values(s)[4], s.enabled, s.version, s.updated_at,
-                    s.active_since, s.failing_since, s.failure_count, s.disabled_reason, s.tenant_id, s.id,
-                )  # fmt: skip
+                changed = await session.run("put_subscription", *changed_values(subscription))
             except asyncpg.UniqueViolationError as fault:
                 raise named_twice(subscription) from fault
             if changed:
@@ -66,10 +72,8 @@ class PostgresSubscriptions:
 
     async def delete_subscription(self, tenant_id: str, subscription_id: str, event: Event) -> bool:
         async with self._db.transaction(tenant_id) as session:
-            if not await session.run("delete_subscription", tenant_id, subscription_id):
+            if not await erase_subscription(session, tenant_id, subscription_id):
                 return False
-            await session.run("delete_deliveries", subscription_id)
-            await session.run("delete_alert_states", subscription_id)
             await add_events(session, [event])
             return True
 
@@ -99,7 +103,7 @@ class PostgresOutbox:
     async def position(self) -> str:
         async with self._db.transaction() as session:
             found = await session.value("outbox_position")
-            return str(await _begin(session) if found is None else found)
+            return str(await begin_outbox(session) if found is None else found)
 
     async def take_in(self, intake: Intake) -> bool:
         try:
@@ -172,7 +176,7 @@ class PostgresOutbox:
             return await session.run("sweep_deliveries", id_floor("msg", before), batch)
 
 
-async def _begin(session: Session) -> str:
+async def begin_outbox(session: Session) -> str:
     """The position; the newest event's where there was none. Read before whoever subscribes now is there."""
     rows = await session.rows("latest_events", 1)
     newest = stored_events([(row[0], row[1]) for row in rows])  # type: ignore[misc]  # columns

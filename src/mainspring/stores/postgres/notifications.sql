@@ -3,27 +3,27 @@
 -- name: add_subscription
 -- A new webhook or alert.
 INSERT INTO subscription (id, tenant_id, kind, name, config, enabled, version, created_at, updated_at, active_since,
-       failing_since, failure_count, disabled_reason)
+       failing_since, failure_count, disabled_reason, managed_by)
 VALUES (:id, :tenant_id, :kind, :name, :config, :enabled, :version, :created_at, :updated_at, :active_since,
-        :failing_since, :failure_count, :disabled_reason);
+        :failing_since, :failure_count, :disabled_reason, :managed_by);
 
 -- name: subscriptions
 -- Webhooks and alerts by name, of one tenant or of all, of one kind or of both.
 SELECT id, tenant_id, kind, name, config, enabled, version, created_at, updated_at, active_since,
-       failing_since, failure_count, disabled_reason FROM subscription
+       failing_since, failure_count, disabled_reason, managed_by FROM subscription
 WHERE (:tenant_id::text IS NULL OR tenant_id = :tenant_id) AND (:kind::text IS NULL OR kind = :kind)
 ORDER BY name, id;
 
 -- name: subscription
 -- One of them, by its id, to be changed.
 SELECT id, tenant_id, kind, name, config, enabled, version, created_at, updated_at, active_since,
-       failing_since, failure_count, disabled_reason FROM subscription WHERE id = :id FOR UPDATE;
+       failing_since, failure_count, disabled_reason, managed_by FROM subscription WHERE id = :id FOR UPDATE;
 
 -- name: put_subscription
 -- What its owner wrote, where nobody wrote meanwhile.
 UPDATE subscription SET name = :name, config = :config, enabled = :enabled, version = :version,
     updated_at = :updated_at, active_since = :active_since, failing_since = :failing_since,
-    failure_count = :failure_count, disabled_reason = :disabled_reason
+    failure_count = :failure_count, disabled_reason = :disabled_reason, managed_by = :managed_by
 WHERE tenant_id = :tenant_id AND id = :id AND version = :version - 1;
 
 -- name: put_subscription_health

@@ -29,6 +29,12 @@ from mainspring.stores.rows import endpoint_from, id_floor, state_values, stored
 POLL_S = 0.25  # a notification for every finished run would cost each of them a lock at commit
 
 
+async def begin_judging(session: Session) -> None:
+    """Where there is no rule yet: the first one judges what comes from now on."""
+    if not await session.value("any_rule"):
+        await session.run("start_planner_cursor", CURSOR, await session.value("newest_event"))
+
+
 class PostgresPlanner:
     def __init__(self, database: Database, wake: Callable[[], None], cron: CronReader) -> None:
         self._db = database
@@ -104,8 +110,7 @@ class PostgresPlanner:
 
     async def add_rules(self, rules: Sequence[StoredRule], event: Event) -> None:
         async with self._db.transaction() as session:
-            if not await session.value("any_rule"):
-                await session.run("start_planner_cursor", CURSOR, await session.value("newest_event"))
+            await begin_judging(session)
             await session.only(event.tenant_id)
             for position, stored in enumerate(rules):
                 try:

@@ -27,6 +27,17 @@ from mainspring.workflow.model import Entry, Workflow
 from mainspring.workflow_ports import Checkpoint, Execution, ExecutionFilter, Published, Sending, Start
 
 
+async def add_version(
+    session: Session, tenant_id: str, workflow: Workflow, document: str, actor: str, now: datetime
+) -> Workflow:
+    await session.value("lock_publishing", tenant_id, workflow.name)
+    version = int(str(await session.value("newest_workflow_version", tenant_id, workflow.name))) + 1
+    made = replace(workflow, version=version)
+    values = (tenant_id, made.name, version, document, text_of(made), actor, to_us(now))
+    await session.run("add_workflow_version", *values)
+    return made
+
+
 class PostgresWorkflows:
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -45,14 +56,9 @@ class PostgresWorkflows:
 
     async def publish(self, tenant_id: str, workflow: Workflow, document: str, actor: str, event: Event) -> Published:
         async with self._db.transaction(tenant_id) as session:
-            await session.value("lock_publishing", tenant_id, workflow.name)
             now = await self._db.now_in(session)
-            version = int(str(await session.value("newest_workflow_version", tenant_id, workflow.name))) + 1
-            made = replace(workflow, version=version)
-            await session.run(
-                "add_workflow_version", tenant_id, made.name, version, document, text_of(made), actor, to_us(now)
-            )
-            await add_events(session, [replace(event, data=event.data | {"version": version})])
+            made = await add_version(session, tenant_id, workflow, document, actor, now)
+            await add_events(session, [replace(event, data=event.data | {"version": made.version})])
         return Published(made, document, actor, now)
 
     async def version(self, tenant_id: str, name: str, version: int | None) -> Published | None:

@@ -14,6 +14,7 @@ from mainspring.stores.notices import (
     DELIVERY_COLUMNS,
     STATE_COLUMNS,
     SUBSCRIPTION_COLUMNS,
+    changed_values,
     delivery_from,
     delivery_values,
     grouped,
@@ -36,15 +37,29 @@ class _MovedMeanwhile(Exception):
     """Another notifier was first; nothing of this transaction stays."""
 
 
+def insert_subscription(db: Connection, subscription: Subscription) -> None:
+    """It gets what happens from now on, also where it is the first of all."""
+    _begin(db)
+    db.run("add_subscription", *subscription_values(subscription))
+
+
+def erase_subscription(db: Connection, tenant_id: str, subscription_id: str) -> bool:
+    """With its deliveries and states. False: was not there."""
+    if not db.run("delete_subscription", tenant_id, subscription_id):
+        return False
+    db.run("delete_deliveries", subscription_id)
+    db.run("delete_alert_states", subscription_id)
+    return True
+
+
 class SqliteSubscriptions:
     def __init__(self, database: Database) -> None:
         self._db = database
 
     async def add_subscription(self, subscription: Subscription, event: Event) -> None:
         def work(db: Connection) -> None:
-            _begin(db)
             try:
-                db.run("add_subscription", *subscription_values(subscription))
+                insert_subscription(db, subscription)
             except apsw.ConstraintError as fault:
                 raise _taken(subscription, fault) from fault
             add_events(db, [event])
@@ -56,14 +71,9 @@ class SqliteSubscriptions:
         return [_subscription(row) for row in rows]
 
     async def put_subscription(self, subscription: Subscription, event: Event) -> bool:
-        s = subscription
-
         def work(db: Connection) -> bool:
             try:
-                changed = db.run(
-                    "put_subscription", s.name, subscription_values(s)[4], s.enabled, s.version, s.updated_at,
-                    s.active_since, s.failing_since, s.failure_count, s.disabled_reason, s.tenant_id, s.id,
-                )  # fmt: skip
+                changed = db.run("put_subscription", *changed_values(subscription))
             except apsw.ConstraintError as fault:
                 raise _taken(subscription, fault) from fault
             if changed:
@@ -74,10 +84,8 @@ class SqliteSubscriptions:
 
     async def delete_subscription(self, tenant_id: str, subscription_id: str, event: Event) -> bool:
         def work(db: Connection) -> bool:
-            if not db.run("delete_subscription", tenant_id, subscription_id):
+            if not erase_subscription(db, tenant_id, subscription_id):
                 return False
-            db.run("delete_deliveries", subscription_id)
-            db.run("delete_alert_states", subscription_id)
             add_events(db, [event])
             return True
 

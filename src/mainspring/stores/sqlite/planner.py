@@ -27,6 +27,12 @@ from mainspring.stores.sqlite.endpoints import add_events
 from mainspring.stores.sqlite.schedule import POLL_S, encoded, endpoint_row
 
 
+def begin_judging(db: Connection) -> None:
+    """Where there is no rule yet: the first one judges what comes from now on."""
+    if not db.value("any_rule"):
+        db.run("start_planner_cursor", CURSOR, str(db.value("newest_event")))
+
+
 class SqlitePlanner:
     def __init__(self, database: Database, wake: Callable[[], None], cron: CronReader) -> None:
         self._db = database
@@ -115,8 +121,7 @@ class SqlitePlanner:
 
     async def add_rules(self, rules: Sequence[StoredRule], event: Event) -> None:
         def work(db: Connection) -> None:
-            if not db.value("any_rule"):
-                db.run("start_planner_cursor", CURSOR, str(db.value("newest_event")))
+            begin_judging(db)
             for position, stored in enumerate(rules):
                 try:
                     db.run("add_rule", *rule_values(stored, position))

@@ -27,6 +27,15 @@ from mainspring.workflow.model import Entry, Workflow
 from mainspring.workflow_ports import Checkpoint, Execution, ExecutionFilter, Published, Sending, Start
 
 
+def add_version(
+    db: Connection, tenant_id: str, workflow: Workflow, document: str, actor: str, now: datetime
+) -> Workflow:
+    version = int(str(db.value("newest_workflow_version", tenant_id, workflow.name))) + 1
+    made = replace(workflow, version=version)
+    db.run("add_workflow_version", tenant_id, made.name, version, document, text_of(made), actor, to_us(now))
+    return made
+
+
 class SqliteWorkflows:
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -45,10 +54,8 @@ class SqliteWorkflows:
     async def publish(self, tenant_id: str, workflow: Workflow, document: str, actor: str, event: Event) -> Published:
         def work(db: Connection) -> Published:
             now = self._db.clock.now()
-            version = int(str(db.value("newest_workflow_version", tenant_id, workflow.name))) + 1
-            made = replace(workflow, version=version)
-            db.run("add_workflow_version", tenant_id, made.name, version, document, text_of(made), actor, to_us(now))
-            add_events(db, [replace(event, data=event.data | {"version": version})])
+            made = add_version(db, tenant_id, workflow, document, actor, now)
+            add_events(db, [replace(event, data=event.data | {"version": made.version})])
             return Published(made, document, actor, now)
 
         return await self._db.write(work)

@@ -1,0 +1,105 @@
+"""The section `webhooks`: receivers of events, outside."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from mainspring.configuration.entries import Entry, WebhookEntry
+from mainspring.configuration.faults import Place
+from mainspring.configuration.planning import Exported, Plan, Wanted
+from mainspring.configuration.references import STORED, has_reference, resolved
+from mainspring.configuration.subscriptions import (
+    first_good,
+    is_wanted,
+    minimal,
+    plan_subscriptions,
+    prune_subscriptions,
+)
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.signing import key_bytes
+from mainspring.domain.subscription import Subscription, SubscriptionKind, Webhook, secret_place
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.subscriptions import list_subscriptions
+from mainspring.operations.webhooks import WebhookDraft, checked_receiver, webhook_config
+
+HARMLESS: dict[str, object] = {"url": "https://example.com/", "types": (), "description": ""}
+DEFAULTS: dict[str, object] = {"types": [], "description": "", "enabled": True}
+
+
+class WebhookSection:
+    key = "webhooks"
+    entry: type[Entry] = WebhookEntry
+
+    async def plan(self, plan: Plan, wanted: Sequence[Wanted]) -> None:
+        await plan_subscriptions(plan, SubscriptionKind.WEBHOOK, wanted, _configured, _written)
+
+    async def prune(self, plan: Plan, wanted: Sequence[Wanted]) -> None:
+        await prune_subscriptions(plan, SubscriptionKind.WEBHOOK, wanted)
+
+    async def export(self, desk: Desk) -> list[Exported]:
+        return [
+            Exported(webhook.managed_by, webhook.name, _written(webhook))
+            for webhook in await list_subscriptions(desk, SubscriptionKind.WEBHOOK)
+        ]
+
+
+def _configured(plan: Plan, wanted: Wanted, webhook_id: str, old: Subscription | None) -> Webhook | None:
+    entry = wanted.entry
+    assert isinstance(entry, WebhookEntry)
+    there = old.config if old is not None and isinstance(old.config, Webhook) else None
+    secret = _secret(plan, wanted, webhook_id, there)
+    draft = WebhookDraft(entry.url, wanted.name, tuple(entry.types), entry.description, entry.enabled, secret or "")
+
+    def make(mended: Mapping[str, object]) -> Webhook:
+        tried = replace(draft, **mended)
+        url = checked_receiver(plan.desk, tried.url)[0]
+        return webhook_config(plan.desk, webhook_id, url, tried, there.secrets if there is not None else ())
+
+    def place(field: str) -> Place:
+        return wanted.at(field).masked() if field == "url" else wanted.at(field)
+
+    made = first_good(plan, make, HARMLESS, place)
+    assert made is None or isinstance(made, Webhook)
+    return None if secret is None else made
+
+
+def _secret(plan: Plan, wanted: Wanted, webhook_id: str, there: Webhook | None) -> str | None:
+    """The new secret, "" to keep the one there is, None where a fault was noted."""
+    assert isinstance(wanted.entry, WebhookEntry)
+    text = wanted.entry.secret
+    place = wanted.at("secret").masked()
+    if text in ("", STORED):
+        if there is not None:
+            return ""
+        plan.fault(
+            place if text else wanted.place,
+            f"webhook {wanted.name!r} has no secret yet; give it as ${{env:NAME}} or ${{file:/path}}: "
+            "whsec_ and what `openssl rand -base64 32` prints",
+        )
+        return None
+    if not has_reference(text):
+        plan.fault(place, "a secret in a document is a reference; write ${env:NAME} or ${file:/path}")
+        return None
+    try:
+        secret = resolved(text, plan.options.resolve)
+        key_bytes(secret)
+    except (ValueError, InvalidInput) as fault:
+        plan.fault(place, str(fault))
+        return None
+    if there is not None and there.secrets:
+        newest = plan.desk.vault.open(there.secrets[0], secret_place(plan.desk.tenant_id, webhook_id))
+        return "" if newest == secret else secret
+    return secret
+
+
+def _written(webhook: Subscription) -> dict[str, object]:
+    config = webhook.config
+    assert isinstance(config, Webhook)
+    entry: dict[str, object] = {
+        "url": config.url,
+        "types": list(config.types),
+        "secret": STORED,
+        "description": config.description,
+        "enabled": is_wanted(webhook),
+    }
+    return minimal(entry, DEFAULTS)
