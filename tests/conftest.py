@@ -1,7 +1,7 @@
 """Fixtures every test may use.
 
 postgres_cluster    a running private PostgreSQL, one per test process; `Cluster(fsync=True)` makes your own
-postgres_url        the URL of a fresh database at the newest schema, cloned from a template, dropped afterwards
+postgres_url        the URL of an empty database at the newest schema; what a test leaves in it is swept out
 postgres_empty_url  the same without a schema, for tests of the migrations
 processes           starts real worker processes and ends them
 long_run            True under `make faults` (pytest --long): run the long version of a fault test
@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from tests.harness import template
 from tests.harness.postgres import Cluster
 from tests.harness.processes import Processes
+from tests.harness.shelf import Shelf
 from tests.harness.undertaker import undertaker
 
 # Two busy cores make any deadline a coin toss; derandomised, a red run is red again on the next machine.
@@ -60,11 +61,16 @@ def postgres_template(postgres_cluster: Cluster) -> str:
     return TEMPLATE
 
 
+@pytest.fixture(scope="session")
+def postgres_shelf(postgres_cluster: Cluster, postgres_template: str) -> Shelf:
+    return Shelf(postgres_cluster, postgres_template)
+
+
 @pytest.fixture
-def postgres_url(postgres_cluster: Cluster, postgres_template: str) -> Iterator[str]:
-    name = f"test_{next(database_numbers)}"
-    yield postgres_cluster.create_database(name, template=postgres_template)
-    drop_if_possible(postgres_cluster, name)
+def postgres_url(postgres_shelf: Shelf) -> Iterator[str]:
+    name, url = postgres_shelf.take()
+    yield url
+    postgres_shelf.give_back(name)
 
 
 @pytest.fixture
