@@ -99,7 +99,8 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
         default=4, ge=1, description="Runs in flight against one host and port, over all schedulers."
     )
     lease_margin: Duration = Field(
-        default=timedelta(seconds=30), description="How long after its deadline a run is given up for lost."
+        default=timedelta(seconds=30),
+        description="How long after its deadline a run, or an effect of a workflow, is given up for lost.",
     )
     shutdown_grace: Duration = Field(
         default=timedelta(seconds=10), description="How long SIGTERM waits for runs in flight."

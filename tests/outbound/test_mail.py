@@ -1,10 +1,12 @@
 """Mail through a real server on loopback: what arrives, and what is said when it does not."""
 
+import socket
+
 import pytest
 
 from mainspring.domain.errors import InvalidInput, Misconfigured
 from mainspring.domain.run import Outcome, RunStatus
-from mainspring.outbound.mail import Mailer, MailServer, read_server
+from mainspring.outbound.mail import LOST, NOT_SENT, Mailer, MailServer, read_server
 from mainspring.outbound.services import Services
 from tests.peers.hostile import HostilePeer
 from tests.peers.post_office import PostOffice
@@ -51,6 +53,35 @@ async def test_refusal_is_told_in_the_servers_words(verb: str, answer: str, word
         outcome = await send(office)
 
     assert (outcome.status, outcome.error) == (RunStatus.FAILURE, words)
+
+
+async def test_letter_that_may_have_arrived_is_told_apart_from_one_that_cannot_have() -> None:
+    async with PostOffice() as office:
+        office.is_silent = True
+        lost = await send(office)
+        office.answers["RCPT"] = "550 no such person"
+        refused = await send(office)
+
+    assert (lost.error_code, refused.error_code) == (LOST, NOT_SENT)
+    assert "broke after the letter was sent" in (lost.error or "")
+
+
+async def test_sender_of_one_letter_may_be_another() -> None:
+    async with PostOffice() as office:
+        mailer = Mailer(f"smtp://127.0.0.1:{office.port}", "mainspring@example.com")
+        await mailer.send("ann@example.com", "x", "y", "msg_1", sender="Shop <shop@example.org>")
+
+    assert office.letters[0]["from"] == "Shop <shop@example.org>"
+    assert office.letters[0]["message-id"] == "<msg_1@example.org>"
+    assert any(command.startswith("mail FROM:<shop@example.org>") for command in office.commands)
+
+
+async def test_server_that_never_answers_is_given_up_in_time() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        mailer = Mailer(f"smtp://127.0.0.1:{mute.getsockname()[1]}", "a@example.com")
+        outcome = await mailer.send("ann@example.com", "x", "y", "msg_1", timeout_s=0.2)
+
+    assert (outcome.status, outcome.error_code) == (RunStatus.FAILURE, NOT_SENT)
 
 
 async def test_wrong_password_is_told_without_the_password() -> None:

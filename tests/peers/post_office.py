@@ -15,6 +15,7 @@ class PostOffice:
         self.recipients: list[str] = []
         self.commands: list[str] = []
         self.answers: dict[str, str] = {}
+        self.is_silent = False  # takes a letter and hangs up without a word
         self._extensions = extensions
         self._server: asyncio.Server | None = None
         self.port = 0
@@ -44,6 +45,8 @@ class PostOffice:
                 text = await reader.readuntil(b"\r\n.\r\n")
                 text = text.removesuffix(b".\r\n").replace(b"\r\n..", b"\r\n.").replace(b"\r\n", b"\n")
                 self.letters.append(message_from_bytes(text, policy=policy.default))
+                if self.is_silent:
+                    break
                 answer = "250 taken"
             elif verb == "RCPT":
                 self.recipients.append(line.partition("<")[2].partition(">")[0])

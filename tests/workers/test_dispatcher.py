@@ -23,14 +23,11 @@ URL = "http://127.0.0.1:8000/orders"
 
 class ScriptedMailer:
     def __init__(self) -> None:
-        self.letters: list[tuple[str, str, str, str]] = []
+        self.letters: list[tuple[str, str, str, str, str, float]] = []
         self.outcome = Outcome(RunStatus.SUCCESS, 1)
 
-    def check(self, to: str) -> None:
-        """Everything is an address here."""
-
-    async def send(self, to: str, title: str, text: str, message_id: str) -> Outcome:
-        self.letters.append((to, title, text, message_id))
+    async def send(self, to: str, title: str, text: str, message_id: str, *, sender: str, timeout_s: float) -> Outcome:
+        self.letters.append((to, title, text, message_id, sender, timeout_s))
         return self.outcome
 
 
@@ -201,12 +198,36 @@ async def test_endpoint_that_is_not_there_fails_the_step_in_words(stage: Stage, 
 
 
 async def test_letter_goes_out_with_its_key(stage: Stage, stores: Stores) -> None:
-    await stage.begin({"email": {"to": "{{ input.to }}", "subject": "S", "body": "B"}}, given={"to": "a@example.com"})
+    letter = {"to": "{{ input.to }}", "subject": "S", "body": "B", "from": "shop@example.com"}
+    await stage.begin({"email": letter, "timeout": "7s"}, given={"to": "a@example.com"})
 
     await stage.go_on()
 
-    assert stage.mailer.letters == [("a@example.com", "S", "B", effect_key("x1", "s0", 1))]
+    assert stage.mailer.letters == [("a@example.com", "S", "B", effect_key("x1", "s0", 1), "shop@example.com", 7.0)]
     assert (await get(stores, "x1")).status is Status.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("code", "idempotency", "sent"),
+    [
+        ("mail_lost", "at_most_once", 1),
+        ("mail", "at_most_once", 2),
+        ("mail_lost", "at_least_once", 2),
+    ],
+    ids=["may have arrived and may not go out twice", "cannot have arrived", "may go out twice"],
+)
+async def test_letter_is_tried_again_only_where_it_may_be(
+    stage: Stage, stores: Stores, code: str, idempotency: str, sent: int
+) -> None:
+    stage.mailer.outcome = Outcome(RunStatus.FAILURE, 1, error_code=code, error="broke")
+    letter = {"to": "ann@example.com", "subject": "S", "body": "B"}
+    await stage.begin({"email": letter, "idempotency": idempotency, "retry": {"attempts": 2, "delay": "1s"}})
+
+    await stage.go_on(3)
+
+    assert len(stage.mailer.letters) == sent
+    assert len({each[3] for each in stage.mailer.letters}) == 1
+    assert (await get(stores, "x1")).status is Status.FAILED
 
 
 async def test_channel_that_nobody_registered_fails_the_step_in_words(stage: Stage, stores: Stores) -> None:

@@ -2,7 +2,8 @@
 
 STARTTLS is used wherever the server offers it, and its certificate is checked; a password never goes out in the clear,
 except to this machine. `?tls=never` switches STARTTLS off for a server whose certificate is none.
-Every ending is an Outcome: only a server's own words are in it, never the password.
+Every ending is an Outcome: only a server's own words are in it, never the password. A letter whose text the server had
+begun to read when the connection broke may have arrived: `LOST`, as against `NOT_SENT`.
 """
 
 import asyncio
@@ -11,6 +12,8 @@ import smtplib
 import ssl
 import time
 from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import parseaddr
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from msgspec import Struct
@@ -19,7 +22,8 @@ from mainspring.domain.errors import InvalidInput, Misconfigured
 from mainspring.domain.run import Outcome, RunStatus
 from mainspring.domain.text import clean_text, spelled_out
 
-TIMEOUT_S = 20
+TIMEOUT_S = 20.0
+NOT_SENT, LOST = "mail", "mail_lost"  # error codes
 SUBJECT_MAX = 200
 LOCAL = ("localhost", "127.0.0.1", "::1")
 SETTING = "MAINSPRING_SMTP_URL"
@@ -78,24 +82,34 @@ class Mailer:
     def check(self, to: str) -> None:
         check_address(to)
 
-    async def send(self, to: str, title: str, text: str, message_id: str) -> Outcome:
+    async def send(
+        self, to: str, title: str, text: str, message_id: str, *, sender: str = "", timeout_s: float = TIMEOUT_S
+    ) -> Outcome:
+        """`sender` is another one than usual; `timeout_s` is for the whole letter."""
         if self._server is None:
             return _failed(f"no mail server is set; set {SETTING} to smtp://host:port, and MAINSPRING_MAIL_FROM", 0)
         started = time.monotonic()
-        message = _letter(self._sender, to, self._prefix + title, text, message_id)
         try:
-            await asyncio.to_thread(_deliver, self._server, message, self._sender, to)
+            letter = _letter(sender or self._sender, to, self._prefix + title, text, message_id)
+            await asyncio.to_thread(_deliver, self._server, letter, to, started + timeout_s)
+        except _Lost as fault:
+            return _failed(f"the connection broke after the letter was sent: {fault}", _ms_since(started), LOST)
         except (smtplib.SMTPException, OSError, ssl.SSLError, ValueError) as fault:
             return _failed(_in_words(fault), _ms_since(started))
         return Outcome(RunStatus.SUCCESS, _ms_since(started))
 
 
-def _deliver(server: MailServer, message: EmailMessage, sender: str, to: str) -> None:
+class _Lost(Exception):
+    """Whether the server has taken the letter, it did not say."""
+
+
+def _deliver(server: MailServer, letter: EmailMessage, to: str, deadline: float) -> None:
     context = ssl.create_default_context()
+    timeout_s = _left_s(deadline)
     if server.implicit_tls:
-        session: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=TIMEOUT_S, context=context)
+        session: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=timeout_s, context=context)
     else:
-        session = smtplib.SMTP(server.host, server.port, timeout=TIMEOUT_S)
+        session = smtplib.SMTP(server.host, server.port, timeout=timeout_s)
     with session:
         session.ehlo()
         is_sealed = server.implicit_tls
@@ -110,7 +124,33 @@ def _deliver(server: MailServer, message: EmailMessage, sender: str, to: str) ->
                     "server with STARTTLS"
                 )
             session.login(server.user, server.password)
-        session.send_message(message, sender, [to])
+        _hand_over(session, letter, to, deadline)
+
+
+def _hand_over(session: smtplib.SMTP, letter: EmailMessage, to: str, deadline: float) -> None:
+    """As `smtplib` does it, but what breaks once the text is on its way is told apart."""
+    text = letter.as_bytes(policy=SMTP)
+    sender = parseaddr(str(letter["From"]))[1]
+    code, words = session.mail(sender)
+    if code != 250:
+        raise smtplib.SMTPSenderRefused(code, words, sender)
+    code, words = session.rcpt(to)
+    if code not in (250, 251):
+        raise smtplib.SMTPRecipientsRefused({to: (code, words)})
+    assert session.sock is not None, "it has just answered"
+    session.sock.settimeout(_left_s(deadline))
+    try:
+        code, words = session.data(text)
+    except smtplib.SMTPResponseException:  # an answer, though it is an OSError too
+        raise
+    except (smtplib.SMTPServerDisconnected, OSError) as fault:
+        raise _Lost(str(fault)) from fault
+    if code != 250:
+        raise smtplib.SMTPDataError(code, words)
+
+
+def _left_s(deadline: float) -> float:
+    return max(0.1, deadline - time.monotonic())
 
 
 def _letter(sender: str, to: str, title: str, text: str, message_id: str) -> EmailMessage:
@@ -119,7 +159,7 @@ def _letter(sender: str, to: str, title: str, text: str, message_id: str) -> Ema
     message["From"] = sender
     message["To"] = to
     # The same for every attempt: a mailbox that has seen it shows it once.
-    message["Message-ID"] = f"<{message_id}@{sender.rpartition('@')[2] or 'mainspring'}>"
+    message["Message-ID"] = f"<{message_id}@{parseaddr(sender)[1].rpartition('@')[2] or 'mainspring'}>"
     message["Auto-Submitted"] = "auto-generated"  # so that nobody's holiday answers
     message.set_content(clean_text(text, 100_000) + "\n", cte="quoted-printable")  # not every server takes 8 bits
     return message
@@ -140,8 +180,8 @@ def _text(words: bytes | str) -> str:
     return words.decode(errors="replace") if isinstance(words, bytes) else words
 
 
-def _failed(why: str, duration_ms: int) -> Outcome:
-    return Outcome(RunStatus.FAILURE, duration_ms, error_code="mail", error=clean_text(spelled_out(why), 500))
+def _failed(why: str, duration_ms: int, code: str = NOT_SENT) -> Outcome:
+    return Outcome(RunStatus.FAILURE, duration_ms, error_code=code, error=clean_text(spelled_out(why), 500))
 
 
 def _ms_since(started: float) -> int:

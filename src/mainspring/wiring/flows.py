@@ -17,6 +17,10 @@ def open_flows(
     stores = desk.stores
     mailer = Mailer(settings.smtp_url, settings.mail_from, prefix="")
     errands = errands_of(stores, caller, mailer, desk.ids, worker, settings.allow_ports)
-    sending = DispatcherOptions(worker, grace_s=settings.shutdown_grace.total_seconds())
+    sending = DispatcherOptions(
+        worker,
+        lease_ms=int(settings.lease_margin.total_seconds() * 1000),
+        grace_s=settings.shutdown_grace.total_seconds(),
+    )
     ticker = Ticker(stores.flows, options_of(settings, worker), metrics, desk.signer)
     return ticker, Dispatcher(stores.flows.effects, errands, sending, metrics)

@@ -16,7 +16,6 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import Header, HttpAction, Outcome, Request, Run, RunStatus, Trigger
 from mainspring.domain.target import check_header, check_url
 from mainspring.domain.text import sanitised_view
-from mainspring.mailroom import Messenger
 from mainspring.ports import Caller, Ids, Stores
 from mainspring.workflow.audit import canonical
 from mainspring.workflow.model import Idempotency
@@ -25,7 +24,7 @@ from mainspring.workflow_ports import Intent
 BODY_CAP = 60_000  # bytes: what the context of an execution has room for
 # Where a call ended before the request can have arrived.
 NEVER_SENT = frozenset(
-    {"dns", "connect", "tls", "blocked_address", "blocked", "signing", "invalid_request", "no_endpoint"}
+    {"dns", "connect", "tls", "blocked_address", "blocked", "signing", "invalid_request", "no_endpoint", "mail"}
 )
 
 Ending = tuple[str, dict[str, object]]
@@ -89,22 +88,27 @@ class EndpointErrand:
         return ending_of(outcome, intent)
 
 
-class LetterErrand:
-    """A letter through a messenger; the key makes its Message-ID, so a mailbox that has seen it shows it once."""
+class Postman(Protocol):
+    async def send(self, to: str, title: str, text: str, message_id: str, *, sender: str, timeout_s: float) -> Outcome:
+        """Send a letter; "" sends as the usual sender. What ends with the code `mail` cannot have arrived."""
 
-    def __init__(self, messenger: Messenger) -> None:
-        self._messenger = messenger
+
+class LetterErrand:
+    """A letter through a postman; the key makes its Message-ID, so a mailbox that has seen it shows it once."""
+
+    def __init__(self, postman: Postman) -> None:
+        self._postman = postman
 
     async def run(self, intent: Intent) -> Ending:
-        letter = intent.request
-        outcome = await self._messenger.send(
-            str(letter.get("to", "")), str(letter.get("subject", "")), str(letter.get("body", "")), intent.key
+        to, title, text, sender = (str(intent.request.get(each) or "") for each in ("to", "subject", "body", "from"))
+        outcome = await self._postman.send(
+            to, title, text, intent.key, sender=sender, timeout_s=intent.timeout_ms / 1000
         )
         return ending_of(outcome, intent)
 
 
 def errands_of(
-    stores: Stores, caller: Caller, mailer: Messenger, ids: Ids, worker: str, allow_ports: frozenset[int]
+    stores: Stores, caller: Caller, mailer: Postman, ids: Ids, worker: str, allow_ports: frozenset[int]
 ) -> dict[str, Errand]:
     """Every errand by the kind of its effect; letters by their channel."""
     return {
@@ -143,7 +147,7 @@ def ending_of(outcome: Outcome, intent: Intent) -> Ending:
         return "success", {"result": {"status_code": outcome.status_code, "body": _body(outcome)}}
     code = str(outcome.status_code) if outcome.status_code is not None else outcome.error_code or outcome.status.value
     data: dict[str, object] = {"code": code, "error": (outcome.error or f"it answered {code}")[:2_000]}
-    may_have_arrived = outcome.status_code is None and outcome.error_code not in NEVER_SENT and intent.kind != "email"
+    may_have_arrived = outcome.status_code is None and outcome.error_code not in NEVER_SENT
     if intent.idempotency == Idempotency.AT_MOST_ONCE and may_have_arrived:
         return "unknown", data
     return "failure", data
