@@ -16,6 +16,8 @@ BODIES: dict[str, Json] = {
     "pause_endpoint": {"for_ms": "1h"},
     "put_interval_hint": {"interval_ms": "10s"},
     "put_one_shot_hint": {"in_ms": "5s"},
+    "act_on_endpoints": {"verb": "pause", "matching": {}, "reason": "moving"},
+    "archive_endpoints": {"matching": {}},
     "update_quotas": {"runs_per_month": 5},
     "apply_config": {"document": f"endpoints: {{new: {{url: '{URL}', every: 1m}}}}"},
     "create_webhook": {"url": URL, "name": "another"},

@@ -25,6 +25,7 @@ TAGS = {
     "planner": "Where rules and the model are live, what they would do, what was spent.",
     "sessions": "What a language model saw, said and did.",
     "simulations": "Scenarios played on a simulated clock by the real scheduler and planner.",
+    "bulk": "One act over many endpoints: some by id, or all that match, batch by batch.",
     "runs": "What happened: every attempt with its outcome and its response.",
     "events": "What changed, in order, by whom.",
     "workflows": "Work in several steps over days: documents, their versions, and what they would do.",

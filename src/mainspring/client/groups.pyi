@@ -153,6 +153,26 @@ class Breach(TypedDict):
     expected: str
     found: str
 
+class Bulk(TypedDict):
+    ids: NotRequired[Union[List[str], None]]
+    matching: NotRequired[Union[Matching, None]]
+
+class BulkAct(TypedDict):
+    ids: NotRequired[Union[List[str], None]]
+    matching: NotRequired[Union[Matching, None]]
+    verb: Verb
+    until: NotRequired[Union[str, None]]
+    for_ms: NotRequired[Union[Union[int, str], None]]
+    reason: NotRequired[str]
+
+class BulkDone(TypedDict):
+    dry_run: bool
+    matched: int
+    changed: int
+    refused_count: int
+    refused: List[Refused]
+    next_cursor: Union[str, None]
+
 class Call(TypedDict):
     method: str
     url: str
@@ -607,6 +627,11 @@ class Login(TypedDict):
     email: str
     password: str
 
+class Matching(TypedDict):
+    job: NotRequired[Union[str, None]]
+    state: NotRequired[Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing'], None]]
+    text: NotRequired[Union[str, None]]
+
 class Member(TypedDict):
     user_id: str
     email: str
@@ -899,6 +924,11 @@ class RecentRuns(TypedDict):
     endpoint_id: str
     runs: List[RunMark]
     p95_ms: Union[int, None]
+
+class Refused(TypedDict):
+    id: str
+    name: str
+    why: str
 
 class ReplayManyWish(TypedDict):
     version: NotRequired[Union[int, None]]
@@ -1286,6 +1316,8 @@ class UserPatch(TypedDict):
 class Users(TypedDict):
     items: List[User]
 
+Verb = Literal['run', 'pause', 'resume', 'clear-hints', 'reset-failures']
+
 class Verdict(TypedDict):
     valid: bool
     entries: int
@@ -1599,6 +1631,10 @@ class SimulationsGroup:
     def run(self, *, scenario: Union[str, None] = ..., document: Union[str, None] = ..., seed: int = ..., idempotency_key: str = ...) -> Played: ...
     def read(self, scenario: str) -> ScenarioInFull: ...
 
+class BulkGroup:
+    def act_on_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., verb: Verb, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> BulkDone: ...
+    def archive_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> BulkDone: ...
+
 class RunsGroup:
     def list(self, *, endpoint: Union[str, None] = ..., status: Union[RunStatus, None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Run: ...
     def iterate(self, *, endpoint: Union[str, None] = ..., status: Union[RunStatus, None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Run]: ...
@@ -1786,6 +1822,7 @@ class Groups:
     planner: PlannerGroup
     sessions: SessionsGroup
     simulations: SimulationsGroup
+    bulk: BulkGroup
     runs: RunsGroup
     events: EventsGroup
     workflows: WorkflowsGroup
@@ -1929,6 +1966,10 @@ class AsyncSimulationsGroup:
     def list(self) -> Coroutine[Any, Any, Scenarios]: ...
     def run(self, *, scenario: Union[str, None] = ..., document: Union[str, None] = ..., seed: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Played]: ...
     def read(self, scenario: str) -> Coroutine[Any, Any, ScenarioInFull]: ...
+
+class AsyncBulkGroup:
+    def act_on_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., verb: Verb, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, BulkDone]: ...
+    def archive_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, BulkDone]: ...
 
 class AsyncRunsGroup:
     def list(self, *, endpoint: Union[str, None] = ..., status: Union[RunStatus, None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Run]: ...
@@ -2117,6 +2158,7 @@ class AsyncGroups:
     planner: AsyncPlannerGroup
     sessions: AsyncSessionsGroup
     simulations: AsyncSimulationsGroup
+    bulk: AsyncBulkGroup
     runs: AsyncRunsGroup
     events: AsyncEventsGroup
     workflows: AsyncWorkflowsGroup

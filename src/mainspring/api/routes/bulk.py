@@ -1,0 +1,108 @@
+"""One act over many endpoints: some by id, or all that a list would show, batch by batch."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Literal
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from mainspring.api.access import Running, Writing
+from mainspring.api.answers import Answer
+from mainspring.api.cursors import open_cursor, seal_cursor
+from mainspring.api.fields import Cursor, DryRun, Duration, Instant, RequestModel, Text
+from mainspring.api.requests import one_of_two
+from mainspring.domain.changes import Act
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.looking import EndpointLook
+from mainspring.operations import bulk
+from mainspring.operations.bulk import BATCH, Tally, Verb
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.jobs import find_job
+from mainspring.operations.rehearsal import rehearsal
+from mainspring.shapes import Shape
+
+router = APIRouter(prefix="/bulk", tags=["bulk"])
+TOLD_MAX = 20  # of the refusals; their number is told in any case
+
+
+class Matching(RequestModel):
+    """As the list of endpoints takes it; nothing given is every endpoint that is not archived."""
+
+    job: Text | None = Field(default=None, description="Id or name of a job.")
+    state: Literal["active", "paused", "job-paused", "parked", "deferred", "archived", "running", "failing"] | None = (
+        None
+    )
+    text: Text | None = Field(default=None, min_length=1, description="Somewhere in name, description or URL.")
+
+
+class Bulk(RequestModel):
+    ids: list[Text] | None = Field(default=None, max_length=BATCH, description="Endpoints by their ids; or `matching`.")
+    matching: Matching | None = Field(default=None, description="All of these; or `ids`.", examples=[{"job": "shop"}])
+
+
+class BulkAct(Bulk):
+    verb: Annotated[Verb, Field(strict=False)] = Field(description="What to do with each of them.")
+    until: Instant | None = Field(default=None, description="Of a pause; or `for_ms`. Neither: until resumed.")
+    for_ms: Duration | None = None
+    reason: Text = Field(default="", description="Of a pause.")
+
+
+class Refused(Answer):
+    id: str
+    name: str
+    why: str
+
+
+class BulkDone(Answer):
+    dry_run: bool
+    matched: int
+    changed: int = Field(description="The others were so already, or refused.")
+    refused_count: int
+    refused: list[Refused] = Field(description=f"The first {TOLD_MAX} that refused, and why.")
+    next_cursor: str | None = Field(description="Send it with the same request for the next batch; null: that was all.")
+
+
+@router.post("/act", response_model=BulkDone)
+async def act_on_endpoints(desk: Running, wish: BulkAct, dry_run: DryRun = False, cursor: Cursor = None) -> Shape:
+    """Run, pause, resume, clear hints or reset failures of many: at most 500 in a request, each batch atomic."""
+    one_of_two(wish.until, wish.for_ms, ("until", "for_ms"))
+
+    def end(now: datetime) -> datetime | None:
+        return wish.until if wish.for_ms is None else now + timedelta(milliseconds=wish.for_ms)
+
+    return await _over(desk, wish, bulk.act_of(desk, wish.verb, end, wish.reason), dry_run, cursor)
+
+
+@router.post("/archive", response_model=BulkDone)
+async def archive_endpoints(desk: Writing, wish: Bulk, dry_run: DryRun = False, cursor: Cursor = None) -> Shape:
+    """Take many out of the schedule for good; they are kept with their runs."""
+    return await _over(desk, wish, bulk.archive_of(desk), dry_run, cursor)
+
+
+async def _over(desk: Desk, wish: Bulk, act: Act, dry_run: bool, cursor: str | None) -> Shape:
+    there = rehearsal(desk) if dry_run else desk
+    if (wish.ids is None) == (wish.matching is None):
+        raise InvalidInput("give either ids or matching; an empty matching is every endpoint", field="ids")
+    if wish.ids is not None:
+        tally = await bulk.act_on_some(there, list(dict.fromkeys(wish.ids)), act)
+    else:
+        tally = await bulk.act_on_batch(there, await _look(desk, wish.matching, cursor), act)
+    return _told(desk, tally, dry_run)
+
+
+async def _look(desk: Desk, wanted: Matching | None, cursor: str | None) -> EndpointLook:
+    assert wanted is not None
+    job_id = None if wanted.job is None else (await find_job(desk, wanted.job)).id
+    place = open_cursor(desk, "bulk", cursor)
+    return EndpointLook(job_id, wanted.state, wanted.text, (place[0], place[1]) if place else None, BATCH)
+
+
+def _told(desk: Desk, tally: Tally, dry_run: bool) -> Shape:
+    return {
+        "dry_run": dry_run,
+        "matched": tally.matched,
+        "changed": tally.changed,
+        "refused_count": len(tally.refused),
+        "refused": [{"id": each.id, "name": each.name, "why": each.why} for each in tally.refused[:TOLD_MAX]],
+        "next_cursor": None if tally.last is None else seal_cursor(desk, "bulk", *tally.last),
+    }
