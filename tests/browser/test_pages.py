@@ -130,6 +130,35 @@ def test_mistake_in_the_form_is_said_where_it_is(page: Page, site: Site) -> None
     expect(page.get_by_label("Interval")).to_have_attribute("aria-invalid", "true")
 
 
+def test_all_that_match_are_paused_at_once_after_their_number_is_told(page: Page, site: Site) -> None:
+    for place in range(52):  # more than a page of the list
+        site.add(f"herd {place:02}", job="herd")
+    page.goto("/endpoints?job=herd")
+    page.get_by_label("Select all shown").check()
+    page.get_by_role("button", name="Select all that match").click()
+    page.get_by_role("region", name="Selection").get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("52 of 52 would change.")).to_be_visible()
+    page.get_by_label("Reason").fill("moving the herd")
+    page.get_by_role("dialog").get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("52 paused")).to_be_visible()
+
+    assert len(site.call("GET", "/endpoints?job=herd&state=paused&limit=200")["items"]) == 52
+
+
+def test_run_shows_what_was_sent_and_the_decisions_before_and_after(page: Page, site: Site) -> None:
+    endpoint = site.add("decided")["id"]
+    first, second = site.run(endpoint)["id"], site.run(endpoint)["id"]
+    page.goto(f"/runs/{second}")
+    expect(page.get_by_role("heading", name="The decision that planned it")).to_be_visible()
+    expect(page.get_by_text("It stands now")).to_be_visible()
+    expect(page.get_by_text(f"GET {site.shop}/ok")).to_be_visible()
+    page.get_by_role("link", name="Run before").click()
+    expect(page.get_by_text(first)).to_be_visible()
+    expect(page.get_by_text("It planned the next run.")).to_be_visible()
+    page.get_by_role("link", name="Run after").click()
+    expect(page.get_by_text(second)).to_be_visible()
+
+
 def test_keyboard_alone_finds_and_opens_an_endpoint(page: Page, shown: dict[str, str]) -> None:
     page.goto("/")
     expect(page.get_by_role("heading", level=1)).to_be_visible()

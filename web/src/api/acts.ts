@@ -32,6 +32,35 @@ export const acts = {
     data(api.PATCH("/api/v1/endpoints/{endpoint}", { params: { path: { endpoint }, query: { dry_run: true } }, body: body as never })) as Promise<EndpointRehearsed>,
 };
 
+export type BulkVerb = "run" | "pause" | "resume" | "clear-hints" | "reset-failures" | "archive";
+export type Chosen = { ids: string[] } | { matching: { text?: string; state?: string; job?: string } };
+export type BulkTotal = { matched: number; changed: number; refused: number; first: string };
+
+const IDS_MAX = 500; // that one request takes
+
+/** One act over all that were chosen, a batch a request; `tell` hears after each how far it is. */
+export async function bulkAct(verb: BulkVerb, chosen: Chosen, pause: Pause, dryRun: boolean, tell?: (matched: number) => void): Promise<BulkTotal> {
+  const total: BulkTotal = { matched: 0, changed: 0, refused: 0, first: "" };
+  const parts: Chosen[] = "ids" in chosen ? Array.from({ length: Math.ceil(chosen.ids.length / IDS_MAX) }, (_, at) => ({ ids: chosen.ids.slice(at * IDS_MAX, (at + 1) * IDS_MAX) })) : [chosen];
+  for (const part of parts) {
+    let cursor: string | null = null;
+    do {
+      const query: { dry_run: boolean; cursor?: string } = { dry_run: dryRun, ...(cursor ? { cursor } : {}) };
+      const done: { matched: number; changed: number; refused_count: number; refused: { why: string }[]; next_cursor: string | null } =
+        verb === "archive"
+          ? await data(api.POST("/api/v1/bulk/archive", { params: { query }, body: part as never }))
+          : await data(api.POST("/api/v1/bulk/act", { params: { query }, body: { ...part, verb, ...(verb === "pause" ? pause : {}) } as never }));
+      total.matched += done.matched;
+      total.changed += done.changed;
+      total.refused += done.refused_count;
+      total.first ||= done.refused[0]?.why ?? "";
+      tell?.(total.matched);
+      cursor = done.next_cursor;
+    } while (cursor);
+  }
+  return total;
+}
+
 const job = (name: string) => ({ params: { path: { job: name } } });
 
 export const jobActs = {

@@ -1,6 +1,7 @@
 /** What pages read. The first part of a key says what makes it old; see `live`. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, data } from "./client";
+import type { Run } from "./types";
 
 export type EndpointFilters = { text?: string; state?: string; job?: string };
 export type RunFilters = { endpoint?: string; status?: string; trigger?: string; since?: string; until?: string };
@@ -67,6 +68,28 @@ export const runQuery = (run: string) =>
   queryOptions({
     queryKey: ["runs", "one", run],
     queryFn: () => data(api.GET("/api/v1/runs/{run}", { params: { path: { run } } })),
+  });
+
+const AROUND_MS = [120_000, 3_600_000, 2 * 86_400_000, 40 * 86_400_000]; // how far to look for the next run, nearest first
+
+export type Neighbours = { before: string | null; after: string | null; attempts: Run[] };
+
+/** The runs of the same endpoint just before and after this one, and the other attempts at its slot. */
+export const neighboursQuery = (run: Run & { endpoint_id: string }) =>
+  queryOptions({
+    queryKey: ["runs", "neighbours", run.id],
+    queryFn: async (): Promise<Neighbours> => {
+      const list = (query: object) => data(api.GET("/api/v1/endpoints/{endpoint}/runs", { params: { path: { endpoint: run.endpoint_id }, query: query as never } }));
+      const earlier = (await list({ until: run.started_at, limit: 10 })).items;
+      let later: Run[] = [];
+      for (const span of AROUND_MS) {
+        const found = (await list({ since: run.started_at, until: new Date(Date.parse(run.started_at) + span).toISOString(), limit: 200 })).items;
+        later = found.slice(0, Math.max(0, found.findIndex((each) => each.id === run.id)));
+        if (later.length) break;
+      }
+      const attempts = [...later, run, ...earlier].filter((each) => each.slot_at === run.slot_at && each.trigger !== "test").reverse();
+      return { before: earlier[0]?.id ?? null, after: later.at(-1)?.id ?? null, attempts };
+    },
   });
 
 export const statsQuery = queryOptions({

@@ -10,6 +10,7 @@ import { useMay } from "../api/session";
 import type { Endpoint, HealthWindow } from "../api/types";
 import { Confirm } from "../parts/Confirm";
 import { Facts } from "../parts/Facts";
+import { IntervalChart } from "../parts/IntervalChart";
 import { Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { RunBars } from "../parts/RunBars";
@@ -26,6 +27,8 @@ import { Hints } from "./endpoint/Hints";
 import { PauseForm } from "./endpoint/PauseForm";
 import { TestCall } from "./endpoint/TestCall";
 
+const LISTED = 12; // runs, before somebody asks for more
+
 export function EndpointDetail() {
   const { endpoint: id } = useParams({ from: "/inside/endpoints/$endpoint" });
   const endpoint = useQuery(endpointQuery(id));
@@ -35,8 +38,11 @@ export function EndpointDetail() {
 }
 
 function Shown({ endpoint }: { endpoint: Endpoint }) {
-  const runs = useInfiniteQuery(runsQuery({ endpoint: endpoint.id }, 30));
+  const runs = useInfiniteQuery(runsQuery({ endpoint: endpoint.id }, 60));
+  const preview = useQuery(previewQuery(endpoint.id));
+  const [allRuns, setAllRuns] = useState(false);
   const shown = runs.data?.pages.flatMap((page) => page.items) ?? [];
+  const isLong = shown.length > LISTED && !allRuns;
   return (
     <Page
       title={endpoint.name}
@@ -52,10 +58,15 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
             <WhyCard endpoint={endpoint} />
             <Hints endpoint={endpoint} />
             <Card>
+              <Title order={2} mb="sm">Time between runs</Title>
+              <IntervalChart endpoint={endpoint} runs={shown} planned={endpoint.status === "active" ? (preview.data?.runs ?? []) : []} />
+            </Card>
+            <Card>
               <Group justify="space-between" mb="sm"><Title order={2}>Runs</Title><RunBars runs={shown} /></Group>
               {runs.error ? <Failed fault={runs.error} retry={() => void runs.refetch()} /> : null}
-              {runs.data && (shown.length ? <RunTable runs={shown} hideEndpoint /> : <Text size="sm" c="dimmed">It has not run yet.</Text>)}
-              {runs.hasNextPage && <Button variant="default" size="xs" mt="sm" loading={runs.isFetchingNextPage} onClick={() => void runs.fetchNextPage()}>Show more</Button>}
+              {runs.data && (shown.length ? <RunTable runs={isLong ? shown.slice(0, LISTED) : shown} hideEndpoint plain /> : <Text size="sm" c="dimmed">It has not run yet.</Text>)}
+              {isLong && <Button variant="default" size="xs" mt="sm" onClick={() => setAllRuns(true)}>Show more</Button>}
+              {!isLong && runs.hasNextPage && <Button variant="default" size="xs" mt="sm" loading={runs.isFetchingNextPage} onClick={() => void runs.fetchNextPage()}>Show more</Button>}
             </Card>
           </Stack>
         </Grid.Col>

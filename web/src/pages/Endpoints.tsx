@@ -1,26 +1,23 @@
 /** Every endpoint: its state, when it runs in words, how its last runs went, when it runs next and why. */
-import { Anchor, Button, Card, Checkbox, CloseButton, Group, Menu, Select, Stack, Table, Text, TextInput } from "@mantine/core";
+import { Anchor, Button, Card, Checkbox, CloseButton, Group, Select, Stack, Table, Text, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
-import { notifications } from "@mantine/notifications";
-import { IconApi, IconChevronDown, IconPlayerPause, IconPlayerPlay, IconPlus, IconSearch } from "@tabler/icons-react";
-import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { IconApi, IconPlus, IconSearch } from "@tabler/icons-react";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { acts } from "../api/acts";
 import { endpointsQuery, jobsQuery, recentQuery } from "../api/queries";
 import { useMay } from "../api/session";
 import type { Endpoint } from "../api/types";
-import { Confirm } from "../parts/Confirm";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { RunBars } from "../parts/RunBars";
 import { EndpointState } from "../parts/Status";
-import { overAll } from "../parts/useAct";
 import { useRows } from "../shell/useRows";
 import { When } from "../time/When";
 import { took } from "../words/duration";
 import { scheduleWords } from "../words/schedule";
 import { sourceWords } from "../words/state";
+import { Bulk } from "./endpoints/Bulk";
 
 const STATES = ["active", "running", "failing", "paused", "job-paused", "parked", "deferred", "archived"];
 
@@ -53,7 +50,7 @@ export function Endpoints() {
           An endpoint is one URL and when to call it.
         </Empty>
       ))}
-      {found.length > 0 && <List endpoints={found} />}
+      {found.length > 0 && <List key={JSON.stringify(filters)} endpoints={found} filters={filters} hasMore={list.hasNextPage} />}
       {list.hasNextPage && (
         <Button variant="default" onClick={() => void list.fetchNextPage()} loading={list.isFetchingNextPage} mx="auto">Show more</Button>
       )}
@@ -81,24 +78,33 @@ function Filters({ filters, set }: FilterProps) {
   );
 }
 
-function List({ endpoints }: { endpoints: Endpoint[] }) {
+type ListProps = { endpoints: Endpoint[]; filters: { text?: string; state?: string; job?: string }; hasMore: boolean };
+
+function List({ endpoints, filters, hasMore }: ListProps) {
   const navigate = useNavigate();
   const mayRun = useMay("run");
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [isAll, setIsAll] = useState(false);
   const ids = endpoints.map((each) => each.id);
   const recent = useQuery(recentQuery(ids));
-  const toggle = (id: string) => setChosen((before) => { const after = new Set(before); if (!after.delete(id)) after.add(id); return after; });
+  const choose = (wanted: ReadonlySet<string>) => { setIsAll(false); setChosen(wanted); };
+  const toggle = (id: string) => { setIsAll(false); setChosen((before) => { const after = new Set(before); if (!after.delete(id)) after.add(id); return after; }); };
   const open = (place: number) => { const id = ids[place]; if (id) void navigate({ to: "/endpoints/$endpoint", params: { endpoint: id } as never }); };
   const rows = useRows(endpoints.length, open, (place) => ids[place] && toggle(ids[place]));
   const selected = endpoints.filter((each) => chosen.has(each.id));
   return (
     <Stack gap="xs">
-      {selected.length > 0 && <Bulk endpoints={selected} clear={() => setChosen(new Set())} />}
+      {selected.length > 0 && (
+        <Bulk
+          chosen={isAll ? { matching: filters } : { ids: selected.map((each) => each.id) }} count={selected.length}
+          offerAll={hasMore && !isAll && selected.length === ids.length} takeAll={() => setIsAll(true)} clear={() => choose(new Set())}
+        />
+      )}
       <Card padding={0}>
         <Table className="stacks" highlightOnHover verticalSpacing={8}>
           <Table.Thead>
             <Table.Tr>
-              {mayRun && <Table.Th w={36}><Checkbox size="xs" aria-label="Select all shown" checked={selected.length === ids.length} indeterminate={selected.length > 0 && selected.length < ids.length} onChange={(event) => setChosen(new Set(event.currentTarget.checked ? ids : []))} /></Table.Th>}
+              {mayRun && <Table.Th w={36}><Checkbox size="xs" aria-label="Select all shown" checked={selected.length === ids.length} indeterminate={selected.length > 0 && selected.length < ids.length} onChange={(event) => choose(new Set(event.currentTarget.checked ? ids : []))} /></Table.Th>}
               <Table.Th>Endpoint</Table.Th><Table.Th>State</Table.Th><Table.Th>Schedule</Table.Th><Table.Th w={172}>Last runs</Table.Th><Table.Th ta={{ sm: "right" }}>p95</Table.Th><Table.Th>Next run</Table.Th>
             </Table.Tr>
           </Table.Thead>
@@ -128,55 +134,5 @@ function List({ endpoints }: { endpoints: Endpoint[] }) {
         </Table>
       </Card>
     </Stack>
-  );
-}
-
-const BULK = {
-  run: { verb: "Run now", done: "asked to run", act: (id: string) => acts.run(id) },
-  pause: { verb: "Pause", done: "paused", act: (id: string) => acts.pause(id, { reason: "" }) },
-  resume: { verb: "Resume", done: "resumed", act: (id: string) => acts.resume(id) },
-  clear: { verb: "Clear hints", done: "back to their baseline", act: (id: string) => acts.clearHints(id) },
-  reset: { verb: "Reset failures", done: "reset", act: (id: string) => acts.reset(id) },
-  archive: { verb: "Archive", done: "archived", act: (id: string) => acts.archive(id) },
-} as const;
-type BulkName = keyof typeof BULK;
-
-function Bulk({ endpoints, clear }: { endpoints: Endpoint[]; clear: () => void }) {
-  const client = useQueryClient();
-  const mayWrite = useMay("write");
-  const [busy, setBusy] = useState(false);
-  const [asked, setAsked] = useState(false);
-  const go = async (name: BulkName) => {
-    setBusy(true);
-    const { done, failed, first } = await overAll(endpoints, (each) => BULK[name].act(each.id));
-    setBusy(false);
-    setAsked(false);
-    void client.invalidateQueries();
-    notifications.show(failed
-      ? { title: `${done} ${BULK[name].done}, ${failed} refused`, message: first ?? "", color: "orange", autoClose: 10_000 }
-      : { message: `${done} ${BULK[name].done}`, color: "green" });
-    if (!failed) clear();
-  };
-  return (
-    <Card padding="xs" bg="var(--mantine-color-default-hover)">
-      <Group gap="xs">
-        <Text size="sm" fw={600} mr="sm">{endpoints.length} selected</Text>
-        <Button size="xs" variant="default" loading={busy} leftSection={<IconPlayerPlay size={14} />} onClick={() => void go("run")}>Run now</Button>
-        <Button size="xs" variant="default" disabled={busy} leftSection={<IconPlayerPause size={14} />} onClick={() => void go("pause")}>Pause</Button>
-        <Button size="xs" variant="default" disabled={busy} onClick={() => void go("resume")}>Resume</Button>
-        <Menu>
-          <Menu.Target><Button size="xs" variant="default" disabled={busy} rightSection={<IconChevronDown size={14} />}>More</Button></Menu.Target>
-          <Menu.Dropdown>
-            <Menu.Item onClick={() => void go("clear")}>Clear hints</Menu.Item>
-            <Menu.Item onClick={() => void go("reset")}>Reset failures</Menu.Item>
-            {mayWrite && <Menu.Item color="red" onClick={() => setAsked(true)}>Archive…</Menu.Item>}
-          </Menu.Dropdown>
-        </Menu>
-        <Button size="xs" variant="subtle" color="gray" onClick={clear}>Unselect</Button>
-      </Group>
-      <Confirm opened={asked} onClose={() => setAsked(false)} title={`Archive ${endpoints.length}?`} verb="Archive" danger busy={busy} onConfirm={() => void go("archive")}>
-        They are kept with their runs, and never run again.
-      </Confirm>
-    </Card>
   );
 }

@@ -1,10 +1,10 @@
-/** One run: how it ended, where the time went, what came back, and the decision that planned it. */
-import { Alert, Anchor, Button, Card, Grid, Group, Stack, Table, Text, Title } from "@mantine/core";
-import { IconAlertTriangle, IconArrowLeft } from "@tabler/icons-react";
+/** One run: how it ended, where the time went, what was sent and came back, the decisions before and after it. */
+import { Alert, Anchor, Badge, Button, Card, Grid, Group, Stack, Table, Text, Title } from "@mantine/core";
+import { IconAlertTriangle, IconArrowLeft, IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { runQuery } from "../api/queries";
-import type { RunInFull } from "../api/types";
+import { decisionQuery, endpointQuery, type Neighbours, neighboursQuery, runQuery } from "../api/queries";
+import type { Endpoint, RunInFull, Step } from "../api/types";
 import { BodyViewer } from "../parts/BodyViewer";
 import { Facts } from "../parts/Facts";
 import { Failed, Pending } from "../parts/Outcomes";
@@ -25,15 +25,23 @@ export function RunDetail() {
 }
 
 function Shown({ run }: { run: RunInFull }) {
+  const around = useQuery(neighboursQuery(run));
+  const endpoint = useQuery({ ...endpointQuery(run.endpoint_id), retry: false });
   return (
     <Page
       title={`Run of ${run.endpoint}`}
       heading={<Group gap="sm">Run of {run.endpoint} <RunStatus status={run.status} code={run.status_code} /></Group>}
-      about={<>{runMeaning(run.status)} <span className="mono">{run.id}</span></>}
-      actions={<Button component={Link} to="/endpoints/$endpoint" params={{ endpoint: run.endpoint_id } as never} variant="default" leftSection={<IconArrowLeft size={16} />}>To the endpoint</Button>}
+      about={<>{runMeaning(run.status)} <span className="mono breaks">{run.id}</span></>}
+      actions={(
+        <>
+          <Neighbour to={around.data?.before} label="Run before"><IconChevronLeft size={16} /></Neighbour>
+          <Neighbour to={around.data?.after} label="Run after"><IconChevronRight size={16} /></Neighbour>
+          <Button component={Link} to="/endpoints/$endpoint" params={{ endpoint: run.endpoint_id } as never} variant="default" leftSection={<IconArrowLeft size={16} />}>To the endpoint</Button>
+        </>
+      )}
     >
       {run.error && <Alert color="red" icon={<IconAlertTriangle />} title={run.error_code ?? "Error"}><Text size="sm" className="breaks">{run.error}</Text></Alert>}
-      {run.status === "missed" && <Alert color="gray" title={`${run.missed_count} slots were missed`}>Nothing could run them in time; the misfire policy of the endpoint did not run them later.</Alert>}
+      <WhyNot run={run} around={around.data} />
       <Grid gap="md">
         <Grid.Col span={{ base: 12, lg: 7 }}>
           <Stack>
@@ -41,11 +49,12 @@ function Shown({ run }: { run: RunInFull }) {
               <Title order={2} mb="sm">Where the time went</Title>
               {run.phases ? <Waterfall phases={run.phases} /> : <Text size="sm" c="dimmed">No call was made, or it has not ended.</Text>}
             </Card>
+            {endpoint.data && <Request endpoint={endpoint.data} run={run} />}
             <Card>
               <Title order={2} mb="sm">Response</Title>
               {run.body ? <BodyViewer body={run.body} runId={run.id} /> : <Text size="sm" c="dimmed">No body is kept: there was none, or its time is over.</Text>}
+              {run.headers.length > 0 && <Headers title="Headers" headers={run.headers as [string, string][]} />}
             </Card>
-            {run.headers.length > 0 && <Headers headers={run.headers as [string, string][]} />}
           </Stack>
         </Grid.Col>
         <Grid.Col span={{ base: 12, lg: 5 }}>
@@ -63,12 +72,18 @@ function Shown({ run }: { run: RunInFull }) {
                 ["Worker", <span className="mono breaks">{run.worker}</span>],
                 ["Address", run.address ? <span className="mono breaks">{run.address}</span> : "–"],
               ]} />
-              <Anchor component={Link} to="/runs" search={{ endpoint: run.endpoint_id } as never} size="sm" mt="sm">Other runs of this endpoint</Anchor>
+              <Group gap="md" mt="sm">
+                <Anchor component={Link} to="/runs" search={{ endpoint: run.endpoint_id } as never} size="sm">All its runs</Anchor>
+                <Anchor component={Link} to="/events" search={{ endpoint: run.endpoint_id } as never} size="sm">Its events</Anchor>
+              </Group>
             </Card>
+            {around.data && around.data.attempts.length > 1 && <Attempts run={run} attempts={around.data.attempts} />}
             <Card>
-              <Title order={2} mb="sm">The decision after it</Title>
-              <Trail steps={run.trail} fromMs={Date.parse(run.started_at)} />
+              <Title order={2} mb={4}>The decision that planned it</Title>
+              <Text size="xs" c="dimmed" mb="sm">Every candidate for this run, and why it won or lost.</Text>
+              <Trail steps={run.trail} fromMs={Date.parse(run.slot_at)} />
             </Card>
+            {around.data && run.status !== "running" && <After run={run} next={around.data.after} />}
           </Stack>
         </Grid.Col>
       </Grid>
@@ -76,11 +91,43 @@ function Shown({ run }: { run: RunInFull }) {
   );
 }
 
-function Headers({ headers }: { headers: [string, string][] }) {
+function Neighbour({ to, label, children }: { to: string | null | undefined; label: string; children: React.ReactNode }) {
+  const common = { variant: "default", px: 8, "aria-label": label, title: label } as const;
+  return to ? <Button component={Link} to="/runs/$run" params={{ run: to } as never} {...common}>{children}</Button> : <Button {...common} disabled>{children}</Button>;
+}
+
+/** Slots that did not become an ordinary result say why, and what happened instead. */
+function WhyNot({ run, around }: { run: RunInFull; around: Neighbours | undefined }) {
+  const later = around?.attempts.find((each) => each.attempt > run.attempt);
+  const instead = later ? <> Attempt {later.attempt} took its place: <Anchor component={Link} to="/runs/$run" params={{ run: later.id } as never} size="sm" underline="always">{later.status}</Anchor>.</> : null;
+  if (run.status === "missed") {
+    return <Alert color="gray" title={run.missed_count === 1 ? "One slot was missed" : `${run.missed_count.toLocaleString()} slots were missed`}>Nothing could run them in time: no worker was alive, or the endpoint was still busy. Its policy for missed slots did not run them later; another policy can be chosen where it is edited.</Alert>;
+  }
+  if (run.status === "superseded") return <Alert color="gray" title="Superseded"><Text size="sm">Its worker was silent for so long that the slot was given to another; when its own result came, it was too late and changed nothing.{instead}</Text></Alert>;
+  if (run.status === "abandoned") return <Alert color="orange" title="Its worker was lost"><Text size="sm">Nobody knows how the call ended.{instead ?? " Another attempt follows."}</Text></Alert>;
+  if (run.status === "unknown") return <Alert color="orange" title="Nobody knows how it ended"><Text size="sm">Its worker was lost, and this endpoint runs a slot at most once, so it was not tried again.</Text></Alert>;
+  if (run.status === "blocked") return <Alert color="orange" title="It was never sent"><Text size="sm">The address is not allowed, or something that the request needs is missing. Nothing left this machine.</Text></Alert>;
+  return null;
+}
+
+function Request({ endpoint, run }: { endpoint: Endpoint; run: RunInFull }) {
+  const isSame = Date.parse(endpoint.updated_at) <= Date.parse(run.started_at);
   return (
     <Card>
-      <Title order={2} mb="sm">Response headers</Title>
-      <Table withRowBorders={false} verticalSpacing={2} layout="fixed">
+      <Title order={2} mb={4}>Request</Title>
+      {!isSame && <Text size="xs" c="dimmed" mb={4}>As the endpoint is now; it was changed after this run, <When at={endpoint.updated_at} />.</Text>}
+      <Text size="sm" className="mono breaks">{endpoint.method} {endpoint.url}</Text>
+      {endpoint.headers.length > 0 && <Headers title="Headers" headers={endpoint.headers.map((each) => [each.name, each.value])} />}
+      {endpoint.body && <pre className="raw" tabIndex={0} aria-label="Request body" style={{ marginTop: 8 }}>{endpoint.body}</pre>}
+    </Card>
+  );
+}
+
+function Headers({ title, headers }: { title: string; headers: [string, string][] }) {
+  return (
+    <details style={{ marginTop: 10 }}>
+      <summary style={{ cursor: "pointer" }}><Text span size="sm" fw={600}>{title}</Text> <Text span size="sm" c="dimmed">{headers.length}</Text></summary>
+      <Table withRowBorders={false} verticalSpacing={2} layout="fixed" mt={4}>
         <Table.Tbody>
           {headers.map(([name, value], place) => (
             <Table.Tr key={place}>
@@ -90,6 +137,41 @@ function Headers({ headers }: { headers: [string, string][] }) {
           ))}
         </Table.Tbody>
       </Table>
+    </details>
+  );
+}
+
+function Attempts({ run, attempts }: { run: RunInFull; attempts: Neighbours["attempts"] }) {
+  return (
+    <Card>
+      <Title order={2} mb="sm">Attempts at this slot</Title>
+      <Stack gap={6}>
+        {attempts.map((each) => (
+          <Group key={each.id} justify="space-between" gap="xs">
+            <Group gap="xs">
+              <Text size="sm" w={70}>Attempt {each.attempt}</Text>
+              <RunStatus status={each.status} code={each.status_code} />
+              {each.id === run.id && <Badge color="gray" tt="none">this one</Badge>}
+            </Group>
+            <Anchor component={Link} to="/runs/$run" params={{ run: each.id } as never} size="sm"><When at={each.started_at} /></Anchor>
+          </Group>
+        ))}
+      </Stack>
+    </Card>
+  );
+}
+
+/** What was decided when it had ended: the plan of the run after it, or the endpoint's present one. */
+function After({ run, next }: { run: RunInFull; next: string | null }) {
+  const following = useQuery({ ...runQuery(next ?? ""), enabled: next !== null });
+  const present = useQuery({ ...decisionQuery(run.endpoint_id), enabled: next === null, retry: false });
+  const steps = (next ? (following.data as RunInFull | undefined)?.trail : present.data?.trail) as Step[] | undefined;
+  if (!steps?.length) return null;
+  return (
+    <Card>
+      <Title order={2} mb={4}>The decision after it</Title>
+      <Text size="xs" c="dimmed" mb="sm">{next ? <>It planned <Anchor component={Link} to="/runs/$run" params={{ run: next } as never} size="xs" underline="always">the next run</Anchor>.</> : "It stands now: the next run has not come yet."}</Text>
+      <Trail steps={steps} fromMs={Date.parse(run.started_at)} />
     </Card>
   );
 }

@@ -7,16 +7,17 @@ import { took } from "../words/duration";
 import { sourceWords } from "../words/state";
 import { RunStatus } from "./Status";
 
-export function RunTable({ runs, hideEndpoint }: { runs: Run[]; hideEndpoint?: boolean }) {
+/** `plain`: on a card already, so without one of its own. */
+export function RunTable({ runs, hideEndpoint, plain }: { runs: Run[]; hideEndpoint?: boolean; plain?: boolean }) {
   const navigate = useNavigate();
   const open = (place: number) => { const run = runs[place]; if (run) void navigate({ to: "/runs/$run", params: { run: run.id } as never }); };
   const rows = useRows(runs.length, open);
   return (
-    <Card padding={0}>
-      <Table className="stacks" highlightOnHover verticalSpacing={6}>
+    <Card padding={0} withBorder={!plain} radius={plain ? 0 : undefined} mx={plain ? "calc(var(--mantine-spacing-md) * -1)" : undefined}>
+      <Table className={plain ? "stacks inset" : "stacks"} highlightOnHover verticalSpacing={6}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Started</Table.Th>{!hideEndpoint && <Table.Th>Endpoint</Table.Th>}<Table.Th>Outcome</Table.Th><Table.Th>Took</Table.Th><Table.Th>Why</Table.Th><Table.Th>Error</Table.Th>
+            <Table.Th>Started</Table.Th>{!hideEndpoint && <Table.Th>Endpoint</Table.Th>}<Table.Th>Outcome</Table.Th><Table.Th ta={{ sm: "right" }}>Took</Table.Th><Table.Th>Why</Table.Th>{runs.some((run) => run.error) && <Table.Th>Error</Table.Th>}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -25,9 +26,9 @@ export function RunTable({ runs, hideEndpoint }: { runs: Run[]; hideEndpoint?: b
               <Table.Td className="nowrap stack-title"><Anchor component={Link} to="/runs/$run" params={{ run: run.id } as never} size="sm"><When at={run.started_at} /></Anchor></Table.Td>
               {!hideEndpoint && <Table.Td data-label="Endpoint" className="breaks" maw={260}><Text size="sm" className="breaks">{run.endpoint}</Text></Table.Td>}
               <Table.Td data-label="Outcome"><RunStatus status={run.status} code={run.status_code} /></Table.Td>
-              <Table.Td data-label="Took" className="nowrap tabular">{took(run.duration_ms)}</Table.Td>
+              <Table.Td data-label="Took" className="nowrap tabular" ta={{ sm: "right" }}>{took(run.duration_ms)}</Table.Td>
               <Table.Td data-label="Why" className="nowrap"><Text size="sm" c="dimmed">{run.trigger === "schedule" ? sourceWords(run.source) : run.trigger}{run.attempt > 1 ? `, attempt ${run.attempt}` : ""}</Text></Table.Td>
-              <Table.Td {...(run.error ? { "data-label": "Error" } : {})} maw={380}>{run.error && <Text size="sm" className="clip" maw={360} title={run.error}>{run.error}</Text>}</Table.Td>
+              {runs.some((each) => each.error) && <Table.Td {...(run.error ? { "data-label": "Error" } : {})} maw={380}>{run.error && <Text size="sm" className="clip" maw={360} title={run.error}>{run.error}</Text>}</Table.Td>}
             </Table.Tr>
           ))}
         </Table.Tbody>

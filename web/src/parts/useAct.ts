@@ -22,24 +22,3 @@ export function useAct<Given, T>(act: (given: Given) => Promise<T>, options: Opt
     },
   });
 }
-
-/** One act over many, a few at a time; how many worked, and the first refusal. */
-export async function overAll<T>(items: T[], act: (item: T) => Promise<unknown>): Promise<{ done: number; failed: number; first?: string }> {
-  let done = 0;
-  let failed = 0;
-  let first: string | undefined;
-  const waiting = [...items];
-  const work = async () => {
-    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
-      try {
-        await act(item);
-        done += 1;
-      } catch (fault) {
-        failed += 1;
-        first ??= asProblem(fault).message;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: 4 }, work));
-  return { done, failed, ...(first === undefined ? {} : { first }) };
-}

@@ -5,7 +5,7 @@ import { asProblem } from "../../api/client";
 import type { Endpoint } from "../../api/types";
 import { useAct } from "../../parts/useAct";
 
-const SPANS = [{ value: "", label: "until it is resumed" }, { value: "15m", label: "15 minutes" }, { value: "1h", label: "1 hour" }, { value: "8h", label: "8 hours" }, { value: "1d", label: "1 day" }, { value: "7d", label: "7 days" }];
+export const SPANS = [{ value: "", label: "until it is resumed" }, { value: "15m", label: "15 minutes" }, { value: "1h", label: "1 hour" }, { value: "8h", label: "8 hours" }, { value: "1d", label: "1 day" }, { value: "7d", label: "7 days" }];
 
 export function PauseForm({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
   const [forMs, setForMs] = useState("");
