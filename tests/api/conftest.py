@@ -22,6 +22,6 @@ async def app(stores: Stores, clock: FixedClock) -> AsyncIterator[FastAPI]:
 
 @pytest.fixture
 async def api(app: FastAPI) -> AsyncIterator[AsyncClient]:
-    """Asks as the tenant `default`, with every scope."""
-    async with client_of(app) as client:
+    """Asks as the tenant `default`, with every scope, and as an operator of the installation."""
+    async with client_of(app, is_operator=True) as client:
         yield client

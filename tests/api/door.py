@@ -33,13 +33,17 @@ ALL = " ".join(Scope)
 
 
 async def recognised(request: Request) -> Principal:
-    """`X-Test: tenant scope scope`, or the key `test` for everything; without them nobody is recognised."""
-    everything = f"default {ALL}" if request.headers.get("authorization") == "Bearer test" else ""
+    """`X-Test: tenant scope scope`, `X-Operator: yes`, or the key `test` for everything; else nobody is recognised."""
+    has_key = request.headers.get("authorization") == "Bearer test"
+    everything = f"default {ALL}" if has_key else ""
     tenant, _, scopes = request.headers.get("x-test", everything).partition(" ")
     if not tenant:
         raise NotAuthenticated("no API key or session was sent; send `Authorization: Bearer <key>`")
     return Principal(
-        tenant, request.headers.get("x-actor", "key:test"), frozenset(Scope(scope) for scope in scopes.split())
+        tenant,
+        request.headers.get("x-actor", "key:test"),
+        frozenset(Scope(scope) for scope in scopes.split()),
+        is_operator=has_key or "x-operator" in request.headers,
     )
 
 
@@ -83,8 +87,11 @@ async def open_app(
         await caller.aclose()
 
 
-def client_of(app: FastAPI, tenant: str = "default", scopes: str = ALL, actor: str = "key:test") -> AsyncClient:
+def client_of(
+    app: FastAPI, tenant: str = "default", scopes: str = ALL, actor: str = "key:test", *, is_operator: bool = False
+) -> AsyncClient:
     """Errors that escape the app are answers here, as they are for everybody else."""
     transport = ASGITransport(app, raise_app_exceptions=False)
     headers = {"x-test": f"{tenant} {scopes}", "x-actor": actor} if tenant else {}
+    headers |= {"x-operator": "yes"} if is_operator else {}
     return AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers)

@@ -24,6 +24,7 @@ async def recognise(request: Request) -> Principal:
     """The principal of a request, by its API key or its session; raises NotAuthenticated.
 
     A session acts in the tenant that `X-Mainspring-Tenant` names, among those its user belongs to; else in the first.
+    An EventSource of a browser can send no header, so a stream takes it as `?tenant=` too.
     In a demo everybody is its visitor, whatever cookies of other servers on this machine the browser brings along.
     """
     context: Context = request.app.state.context
@@ -45,18 +46,15 @@ async def recognise(request: Request) -> Principal:
         raise NotAuthenticated("no API key or session was sent; send `Authorization: Bearer <key>`, or log in")
     visit = await visit_of(stores, token)
     request.state.visit = visit
-    return principal_of_visit(visit, request.headers.get(TENANT_HEADER, ""))
+    wanted = request.headers.get(TENANT_HEADER, "") or request.query_params.get("tenant", "")
+    return principal_of_visit(visit, wanted)
 
 
 async def operating(request: Request, principal: Annotated[Principal, Depends(recognise)]) -> Desk:
     """The desk of an operator of the installation: of no tenant, for what concerns them all."""
     request.state.actor = principal.actor
     request.state.headers = request.app.state.limits.spend(principal)
-    if not principal.is_operator:
-        raise Forbidden(
-            f"this is for operators of the installation, and {principal.actor} is none; ask one of them",
-            scope="operator",
-        )
+    _refuse_others(principal)
     refuse_unknown(request)
     context: Context = request.app.state.context
     return context.desk(INSTALLATION, principal.actor)
@@ -87,9 +85,26 @@ def needs(scope: Scope) -> Callable[..., Awaitable[Desk]]:
     return desk
 
 
+async def operating_here(
+    desk: Annotated[Desk, Depends(needs(Scope.ADMIN))], principal: Annotated[Principal, Depends(recognise)]
+) -> Desk:
+    """The desk of an operator of the installation in a tenant, for what the tenant's own people may not change."""
+    _refuse_others(principal)
+    return desk
+
+
+def _refuse_others(principal: Principal) -> None:
+    if not principal.is_operator:
+        raise Forbidden(
+            f"this is for operators of the installation, and {principal.actor} is none; ask one of them",
+            scope="operator",
+        )
+
+
 Reading = Annotated[Desk, Depends(needs(Scope.READ))]
 Running = Annotated[Desk, Depends(needs(Scope.RUN))]
 Writing = Annotated[Desk, Depends(needs(Scope.WRITE))]
 Administering = Annotated[Desk, Depends(needs(Scope.ADMIN))]
 Operating = Annotated[Desk, Depends(operating)]
+OperatingHere = Annotated[Desk, Depends(operating_here)]
 Known = Annotated[Principal, Depends(recognise)]

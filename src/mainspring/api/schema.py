@@ -159,8 +159,12 @@ def guarded_routes(app: FastAPI) -> dict[tuple[str, str], str]:
             names = set(_names_below(route.dependant))
             if "recognise" in names:
                 for method in route.methods or ():
-                    found[method.lower(), str(route.path_format)] = "operator" if "operating" in names else "anybody"
+                    found[method.lower(), str(route.path_format)] = _guard(names)
     return found
+
+
+def _guard(names: set[str]) -> str:
+    return "operator" if names & {"operating", "operating_here"} else "anybody"
 
 
 def _names_below(dependant: Dependant) -> Iterator[str]:

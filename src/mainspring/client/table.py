@@ -108,7 +108,7 @@ OPERATIONS = (
     Operation("events", "list", "list_events", "GET", "/api/v1/events",
               query=("type", "endpoint", "start", "limit", "cursor")),
     Operation("events", "stream", "stream_events", "GET", "/api/v1/events/stream",
-              query=("types", "endpoint", "job", "cursor"), headers=("last_event_id",), answer="stream"),
+              query=("types", "endpoint", "job", "cursor", "tenant"), headers=("last_event_id",), answer="stream"),
     Operation("workflows", "list", "list_workflows", "GET", "/api/v1/workflows"),
     Operation("workflows", "publish", "publish_workflow", "POST", "/api/v1/workflows", query=("dry_run",),
               headers=("if_match", "idempotency_key"), body=("document",)),

@@ -17,7 +17,7 @@ MEANING: dict[Scope, str] = {
     Scope.READ: "Look at everything of the tenant except secrets.",
     Scope.RUN: "Run, test, pause and resume endpoints; write and clear hints; reset failures.",
     Scope.WRITE: "Create, change, archive and delete jobs, endpoints, rules, alerts and workflows.",
-    Scope.ADMIN: "Manage keys, signing keys, members, quotas and the audit trail.",
+    Scope.ADMIN: "Manage keys, signing keys and members; see who came in, and the audit trail.",
 }
 
 

@@ -7,6 +7,7 @@ from pydantic import Field
 from mainspring.domain.access import Scope
 from mainspring.domain.errors import NotFound
 from mainspring.domain.run import RunStatus
+from mainspring.domain.selection import may_see
 from mainspring.mcp.arguments import LIST_DEFAULT, WORDS_MAX, CallArguments, EndpointName, Limit
 from mainspring.mcp.tool import Arguments, Toolbox, Visit
 from mainspring.mcp.untrusted import body_as_data, headers_as_data
@@ -78,7 +79,11 @@ async def list_events(visit: Visit, wanted: ListEvents) -> Shape:
         found = await desk.stores.runs.events_after(wanted.after, desk.tenant_id, wanted.limit)
     names = await _names(desk, {stored.event.endpoint_id for stored in found} - {""})
     return {
-        "events": [event_shape(stored, names.get(stored.event.endpoint_id)) for stored in found],
+        "events": [
+            event_shape(stored, names.get(stored.event.endpoint_id))
+            for stored in found
+            if may_see(stored.event.type, visit.scopes)
+        ],
         "next": found[-1].cursor if found else wanted.after,
     }
 

@@ -55,7 +55,7 @@ def make_server(host: Host) -> Server[Any]:
         principal = host.principal(context)
 
         def visit() -> Visit:
-            return Visit(host.desk(principal.tenant_id, principal.actor), host.caller)
+            return Visit(host.desk(principal.tenant_id, principal.actor), host.caller, principal.scopes)
 
         given = await answer(TOOLS, params.name, params.arguments or {}, principal, visit)
         text = json.encode(given.content).decode()

@@ -38,6 +38,7 @@ class Visit(Struct, frozen=True):
 
     desk: Desk
     caller: Caller
+    scopes: frozenset[Scope] = frozenset()
 
     def desk_for(self, dry_run: bool) -> Desk:
         return rehearsal(self.desk) if dry_run else self.desk

@@ -25,7 +25,7 @@ from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import EventType, StoredEvent
 from mainspring.domain.message import event_payload
 from mainspring.domain.run import Outcome, RunStatus
-from mainspring.domain.selection import is_wanted
+from mainspring.domain.selection import is_sent
 from mainspring.domain.subscription import Subscription, Webhook
 from mainspring.failpoints import failpoint
 from mainspring.feed import CutOff, Feed, Listener
@@ -155,7 +155,7 @@ class Notifier:
             for webhook, config in webhooks:
                 if webhook.tenant_id != event.tenant_id or event.at < webhook.active_since:
                     continue
-                if not is_wanted(event.type.value, config.types) or event.data.get("webhook") == webhook.id:
+                if not is_sent(event.type.value, config.types) or event.data.get("webhook") == webhook.id:
                     continue
                 payload = event_payload(stored, await self._name(event.tenant_id, event.endpoint_id))
                 deliveries.append(

@@ -4,11 +4,12 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
-from mainspring.api.access import Reading
+from mainspring.api.access import Known, Reading
 from mainspring.api.answers import Event, Page
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.fields import Cursor, Limit
 from mainspring.domain.event import EventType
+from mainspring.domain.selection import may_see
 from mainspring.operations.endpoints import find_endpoint
 from mainspring.shapes import Shape, event_shape
 
@@ -18,6 +19,7 @@ router = APIRouter(prefix="/events", tags=["events"])
 @router.get("", response_model=Page[Event])
 async def list_events(
     desk: Reading,
+    principal: Known,
     type: Annotated[EventType | None, Query(description="Only events of this type.")] = None,  # noqa: A002  # its name
     endpoint: Annotated[str | None, Query(max_length=1_000, description="Only those of this endpoint.")] = None,
     start: Annotated[
@@ -29,6 +31,7 @@ async def list_events(
     """In their order, oldest first. `next_cursor` is always there: ask again with it for what has happened since.
 
     A filter picks from the page, so a page may be short, or empty, and still not be the last.
+    Who came in and with which keys is shown to the scope `admin` alone.
     """
     endpoint_id = None if endpoint is None else (await find_endpoint(desk, endpoint)).id
     place = open_cursor(desk, "events", cursor)
@@ -40,7 +43,9 @@ async def list_events(
     wanted = [
         each
         for each in stored
-        if (type is None or each.event.type is type) and (endpoint_id is None or each.event.endpoint_id == endpoint_id)
+        if (type is None or each.event.type is type)
+        and (endpoint_id is None or each.event.endpoint_id == endpoint_id)
+        and may_see(each.event.type, principal.scopes)
     ]
     ids = {each.event.endpoint_id for each in wanted if each.event.endpoint_id}
     names = await desk.stores.look.names(desk.tenant_id, sorted(ids)) if ids else {}

@@ -6,14 +6,14 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
-from mainspring.api.access import Reading, recognise
+from mainspring.api.access import Known, Reading, recognise
 from mainspring.api.context import Context
 from mainspring.api.cursors import open_cursor
 from mainspring.api.stream import Blocks, EventStream
-from mainspring.domain.access import Scope
-from mainspring.domain.errors import Forbidden, NotAuthenticated, StoreUnavailable, TooManyRequests
+from mainspring.domain.access import Principal, Scope
+from mainspring.domain.errors import NotAuthenticated, StoreUnavailable, TooManyRequests
 from mainspring.domain.event import EventType, StoredEvent, place_of
-from mainspring.domain.selection import check_types, is_wanted
+from mainspring.domain.selection import check_types, is_wanted, may_see
 from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.operations.jobs import find_job
 from mainspring.ports import EndpointFilter
@@ -27,6 +27,7 @@ STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 @router.get("/stream", response_class=Response, responses={200: {"content": STREAM}})
 async def stream_events(
     desk: Reading,
+    principal: Known,
     request: Request,
     types: Annotated[
         list[str] | None,
@@ -37,31 +38,36 @@ async def stream_events(
     cursor: Annotated[
         str | None, Query(max_length=2_000, description="Begin just after this event; none: with what happens now.")
     ] = None,
+    tenant: Annotated[
+        str | None, Query(max_length=100, description="For a session: in this tenant, as X-Mainspring-Tenant says.")
+    ] = None,
     last_event_id: Annotated[
         str | None, Header(max_length=2_000, description="The last id that was seen; it wins over `cursor`.")
     ] = None,
 ) -> Response:
     """Events as they happen, as server-sent events. Each has its cursor as `id`: come back with the last one seen as
-    `Last-Event-ID`, and nothing is missed and nothing comes twice. Comments keep the connection open.
+    `Last-Event-ID`, and nothing is missed and nothing comes twice. Comments keep the connection open. Who came in and
+    with which keys is told to the scope `admin` alone.
     """
     context: Context = request.app.state.context
     if context.feed.listeners >= STREAMS_MAX:
         raise TooManyRequests(f"{STREAMS_MAX} streams are open already; try again in a minute", retry_after_s=60)
     wanted = check_types([part for text in types or () for part in text.split(",") if part.strip()])
-    choice = Choice(desk, wanted)
+    choice = Choice(desk, wanted, principal.scopes)
     await choice.narrow(endpoint, job)
     place = _place(desk, last_event_id or cursor)
     if place is None:  # now is when the answer begins, not when its first step is made
         place = await context.feed.position()
     blocks: Blocks = request.app.state.blocks
-    return EventStream(desk, context.feed, blocks, place, choice.of, lambda: _is_welcome(request, desk))
+    return EventStream(desk, context.feed, blocks, place, choice.of, lambda: _is_welcome(request, principal))
 
 
 class Choice:
     """Which events a stream is about. Who belongs to a job is followed as it changes."""
 
-    def __init__(self, desk: Desk, types: tuple[str, ...]) -> None:
+    def __init__(self, desk: Desk, types: tuple[str, ...], scopes: frozenset[Scope]) -> None:
         self._desk = desk
+        self._scopes = scopes
         self._types = types
         self._endpoint_id = ""
         self._job: tuple[str, str] | None = None
@@ -90,7 +96,7 @@ class Choice:
 
     def _is_wanted(self, stored: StoredEvent) -> bool:
         event = stored.event
-        if not is_wanted(event.type.value, self._types):
+        if not is_wanted(event.type.value, self._types) or not may_see(event.type, self._scopes):
             return False
         if self._endpoint_id:
             return event.endpoint_id == self._endpoint_id
@@ -117,14 +123,13 @@ def _place(desk: Desk, cursor: str | None) -> str | None:
     return place[0] if place else None
 
 
-async def _is_welcome(request: Request, desk: Desk) -> bool:
-    """Whether who opened the stream still may; a database that is away ends nothing."""
+async def _is_welcome(request: Request, opener: Principal) -> bool:
+    """Whether who opened the stream still may what it may not do without; a database that is away ends nothing."""
     asked = request.app.dependency_overrides.get(recognise, recognise)
     try:
         principal = await asked(request)
-        principal.require(Scope.READ)
-    except (NotAuthenticated, Forbidden):
+    except NotAuthenticated:
         return False
     except StoreUnavailable:
         return True
-    return bool(principal.tenant_id == desk.tenant_id)
+    return bool(principal.tenant_id == opener.tenant_id and principal.scopes >= opener.scopes)

@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 from msgspec.structs import replace
 
-from mainspring.api.access import Administering, Reading
+from mainspring.api.access import OperatingHere, Reading
 from mainspring.api.answers import Page, Quotas, QuotasRehearsed, Usage, Worker
 from mainspring.api.fields import DryRun
 from mainspring.api.requests import QuotasPatch
@@ -36,7 +36,7 @@ async def read_quotas(desk: Reading) -> Shape:
 
 
 @router.patch("/quotas", tags=["tenant"], response_model=Quotas | QuotasRehearsed)
-async def update_quotas(desk: Administering, wish: QuotasPatch, dry_run: DryRun = False) -> Shape:
+async def update_quotas(desk: OperatingHere, wish: QuotasPatch, dry_run: DryRun = False) -> Shape:
     """What is not named stays, null is no limit. Endpoints that waited for an old quota are due again at once."""
     given = {name: getattr(wish, name) for name in wish.model_fields_set}
     before = _quotas(await find_tenant(desk))

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from msgspec.structs import replace
 
-from mainspring.api.access import Reading, Running, Writing
+from mainspring.api.access import Known, Reading, Running, Writing
 from mainspring.api.answers import Deleted, Page
 from mainspring.api.context import Context
 from mainspring.api.cursors import open_cursor, seal_cursor
@@ -22,7 +22,9 @@ from mainspring.api.notices import (
     WebhookRehearsed,
 )
 from mainspring.api.sights import differences
+from mainspring.domain.access import Principal, Scope
 from mainspring.domain.delivery import DeliveryStatus
+from mainspring.domain.selection import check_types, names_confidential
 from mainspring.domain.subscription import Subscription, SubscriptionKind
 from mainspring.mailroom import DeliveryFilter
 from mainspring.operations import subscriptions, webhooks
@@ -46,9 +48,18 @@ async def list_webhooks(desk: Reading) -> Shape:
 
 @router.post("/webhooks", status_code=201, response_model=WebhookMade | WebhookRehearsed)
 async def create_webhook(
-    desk: Writing, wish: WebhookNew, request: Request, response: Response, dry_run: DryRun = False
+    desk: Writing,
+    principal: Known,
+    wish: WebhookNew,
+    request: Request,
+    response: Response,
+    dry_run: DryRun = False,
 ) -> Shape:
-    """Send events to a URL from now on. The secret that signs them is in this answer, and never again."""
+    """Send events to a URL from now on. The secret that signs them is in this answer, and never again.
+
+    Who came in and with which keys is sent only where such events are named, which needs the scope `admin`.
+    """
+    _refuse_confidential(principal, check_types(wish.types))
     context: Context = request.app.state.context
     secret = new_signing_secret(context.locksmith)
     draft = WebhookDraft(wish.url, wish.name, tuple(wish.types), wish.description, wish.enabled, secret)
@@ -71,6 +82,7 @@ async def read_webhook(desk: Reading, webhook: WebhookRef, response: Response) -
 @router.patch("/webhooks/{webhook}", response_model=WebhookMade | WebhookRehearsed)
 async def update_webhook(
     desk: Writing,
+    principal: Known,
     webhook: WebhookRef,
     wish: WebhookPatch,
     request: Request,
@@ -81,6 +93,7 @@ async def update_webhook(
     """What is not named, or null, stays."""
     found = await webhooks.find_webhook(desk, webhook)
     refuse_other(if_match, etag(found), "webhook", found.name)
+    _refuse_confidential(principal, check_types((*webhooks.draft_of(found).types, *(wish.types or ()))))
     context: Context = request.app.state.context
     given = wish.model_dump(exclude_none=True, exclude={"new_secret"})
     if "types" in given:
@@ -118,9 +131,11 @@ async def list_webhook_deliveries(
 
 
 @router.get("/deliveries/{delivery}", response_model=DeliveryInFull)
-async def read_delivery(desk: Reading, delivery: DeliveryRef) -> Shape:
+async def read_delivery(desk: Reading, principal: Known, delivery: DeliveryRef) -> Shape:
     """A message to a webhook or of an alert, with its payload."""
-    return delivery_shape(await subscriptions.find_delivery(desk, delivery), with_payload=True)
+    found = await subscriptions.find_delivery(desk, delivery)
+    _refuse_confidential(principal, (found.type,))
+    return delivery_shape(found, with_payload=True)
 
 
 @router.post("/deliveries/{delivery}/redeliver", status_code=202, response_model=Delivery)
@@ -138,6 +153,12 @@ async def deliveries_of(
     page = found[:limit]
     more = seal_cursor(desk, "deliveries", page[-1].id) if len(found) > limit else None
     return {"items": [delivery_shape(each) for each in page], "next_cursor": more}
+
+
+def _refuse_confidential(principal: Principal, types: tuple[str, ...]) -> None:
+    """Who came in and with which keys is for owners, also by way of a webhook."""
+    if names_confidential(types):
+        principal.require(Scope.ADMIN)
 
 
 def etag(subscription: Subscription) -> str:

@@ -11,7 +11,7 @@ import { useAct } from "../../parts/useAct";
 import { When } from "../../time/When";
 
 const MEANING: Record<ScopeName, string> = {
-  read: "look at everything but secrets", run: "run, pause, resume, hint", write: "create, change, archive, delete", admin: "keys, members, quotas, audit",
+  read: "look at everything but secrets", run: "run, pause, resume, hint", write: "create, change, archive, delete", admin: "keys, members, audit",
 };
 
 export function Keys() {

@@ -2,7 +2,7 @@ import { Button, Card, Group, Modal, NumberInput, Progress, Stack, Text, TextInp
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, asProblem, data } from "../../api/client";
-import { useMay } from "../../api/session";
+import { useSession } from "../../api/session";
 import { Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
 import { duration } from "../../words/duration";
@@ -11,14 +11,14 @@ type Quotas = { runs_per_month: number | null; tokens_per_month: number | null; 
 
 export function Usage() {
   const usage = useQuery({ queryKey: ["settings", "usage"], queryFn: () => data(api.GET("/api/v1/usage")) });
-  const mayAdmin = useMay("admin");
+  const { operator } = useSession();
   const [editing, setEditing] = useState(false);
   if (usage.error) return <Failed fault={usage.error} retry={() => void usage.refetch()} />;
   if (!usage.data) return <Pending />;
   const { quotas } = usage.data;
   return (
     <Card maw={640}>
-      <Group justify="space-between" mb="sm"><Title order={2}>This month</Title>{mayAdmin && <Button size="xs" variant="default" onClick={() => setEditing(true)}>Change the quotas</Button>}</Group>
+      <Group justify="space-between" mb="sm"><Title order={2}>This month</Title>{operator && <Button size="xs" variant="default" onClick={() => setEditing(true)}>Change the quotas</Button>}</Group>
       <Stack>
         <Meter label="Runs" used={usage.data.runs_this_month} of={quotas.runs_per_month} />
         <Meter label="Endpoints" used={usage.data.endpoints} of={quotas.endpoints_max} />
