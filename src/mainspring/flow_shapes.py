@@ -1,7 +1,7 @@
 """Workflows and executions as the JSON objects that every door gives out, and their logs in words."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -15,12 +15,18 @@ from mainspring.workflow.model import LogicalClock, Phase
 if TYPE_CHECKING:
     from mainspring.operations.executions import Verified
     from mainspring.operations.playback import Compared
+    from mainspring.workflow.bundle import Bundle, Checked
     from mainspring.workflow.model import Entry, State, Workflow
     from mainspring.workflow.replay import Replay, Simulation
     from mainspring.workflow_ports import Execution, Published
 
 TEXT_MAX = 200
 WAITS_FOR = {Phase.TIME: "time", Phase.EVENT: "event", Phase.EFFECT: "effect", Phase.RETRY: "retry"}
+
+
+def plain(value: object) -> Any:
+    """As it would be after a journey as JSON: tuples are lists."""
+    return msgspec.json.decode(msgspec.json.encode(value))
 
 
 def model_shape(workflow: "Workflow") -> Shape:
@@ -32,9 +38,9 @@ def model_shape(workflow: "Workflow") -> Shape:
         "start": workflow.start,
         "reentry": workflow.reentry,
         "step_count": len(workflow.steps),
-        "input": {name: msgspec.to_builtins(each) for name, each in workflow.parameters.items()},
-        "exits": [msgspec.to_builtins(each) for each in workflow.exits],
-        "steps": [msgspec.to_builtins(step) for step in workflow.steps.values()],
+        "input": {name: plain(each) for name, each in workflow.parameters.items()},
+        "exits": [plain(each) for each in workflow.exits],
+        "steps": [plain(step) for step in workflow.steps.values()],
     }
 
 
@@ -54,8 +60,8 @@ def workflow_in_full(published: "Published") -> Shape:
 def graph_shape(workflow: "Workflow") -> Shape:
     nodes, edges = draw(workflow)
     return {
-        "nodes": [msgspec.to_builtins(node) for node in nodes],
-        "edges": [{"id": f"e{number}", **msgspec.to_builtins(edge)} for number, edge in enumerate(edges)],
+        "nodes": [plain(node) for node in nodes],
+        "edges": [{"id": f"e{number}", **plain(edge)} for number, edge in enumerate(edges)],
     }
 
 
@@ -231,15 +237,31 @@ def verified_shape(found: "Verified") -> Shape:
         "erased": verdict.erased,
         "ticks": found.ticks,
         "checkpoints": found.checkpoints,
-        "breach": None if breach is None else msgspec.to_builtins(breach),
+        "breach": None if breach is None else plain(breach),
+    }
+
+
+def checked_shape(bundle: "Bundle", found: "Checked") -> Shape:
+    verdict, breach = found.verdict, found.verdict.breach or found.chain
+    return {
+        "execution": bundle.execution,
+        "valid": found.valid,
+        "entries": verdict.entries,
+        "first_tick": verdict.first_tick,
+        "last_tick": verdict.last_tick,
+        "erased": verdict.erased,
+        "ticks": found.ticks,
+        "signed_by": found.signed_by,
+        "identical": None if found.replay is None else found.replay.identical,
+        "breach": None if breach is None else plain(breach),
     }
 
 
 def replay_shape(found: "Replay") -> Shape:
     return {
         "identical": found.identical,
-        "steps": [msgspec.to_builtins(each) for each in found.steps],
-        "diffs": [msgspec.to_builtins(each) for each in found.differences],
+        "steps": [plain(each) for each in found.steps],
+        "diffs": [plain(each) for each in found.differences],
     }
 
 
@@ -250,7 +272,7 @@ def compared_shape(found: "Compared") -> Shape:
         "version": found.version,
         "identical": made is not None and made.identical,
         "differences": 0 if made is None else len(made.differences),
-        "first": None if made is None or made.identical else msgspec.to_builtins(made.differences[0]),
+        "first": None if made is None or made.identical else plain(made.differences[0]),
         "trouble": found.trouble,
     }
 
@@ -259,7 +281,7 @@ def simulation_shape(played: "Simulation", clock: LogicalClock) -> Shape:
     return {
         **state_shape(played.state, clock),
         "last_tick": played.frames[-1].tick,
-        "effects": [msgspec.to_builtins(each) for each in played.effects],
+        "effects": [plain(each) for each in played.effects],
         "timeline": [moment_shape(each, clock) for each in played.entries],
     }
 

@@ -166,6 +166,9 @@ class WorkflowStore(Protocol):
     async def executions(self, tenant_id: str, wanted: ExecutionFilter) -> list[Execution]:
         """Newest first."""
 
+    async def count(self, tenant_id: str, wanted: ExecutionFilter) -> int:
+        """How many there are; pages and limits do not count."""
+
     async def send(self, sendings: Sequence[Sending], events: Sequence[Event]) -> int:
         """Put arrivals in the inbox; one whose id the execution has seen is left out. How many were new."""
 

@@ -39,6 +39,7 @@ BODIES: dict[str, Json] = {
     "start_executions": {"executions": [{"correlation": "order-9"}, {}]},
     "replay_workflow": {"document": WAITS.replace("5d", "6d")},
     "replay_execution": {"version": 1},
+    "order_executions": {"verb": "pause", "workflow": "waits"},
     "send_event": {"to": "order-7", "type": "go"},
     "send_events": {"events": [{"to": "order-7", "type": "go"}]},
     **{f"{verb}_execution": {"reason": "a test"} for verb in ("pause", "resume", "cancel", "retry", "skip", "erase")},

@@ -1,8 +1,12 @@
 """Workflows and executions through the API, on both databases; a real ticker moves them."""
 
+from pathlib import Path
+
 from httpx2 import AsyncClient
 
+from mainspring.outbound.checkpoints import is_signed
 from mainspring.ports import Stores
+from mainspring.workflow.bundle import check_bundle, read_bundle
 from tests.api.acting import Json, fault
 from tests.stores.flow_world import a_ticker, tick
 from tests.stores.world import FixedClock
@@ -81,6 +85,20 @@ async def test_document_is_drawn_as_nodes_and_edges(api: AsyncClient) -> None:
     ]  # fmt: skip
     await publish(api, document)
     assert (await api.get("/api/v1/workflows/waits/graph")).json() == graph
+
+
+async def test_every_kind_of_step_is_told(api: AsyncClient) -> None:
+    document = (Path(__file__).parents[1] / "workflow" / "documents" / "order_follow_up.yaml").read_text()
+
+    checked = (await api.post("/api/v1/workflows/check", json={"document": document})).json()
+    played = (
+        await api.post(
+            "/api/v1/workflows/simulate", json={"document": document, "input": {"email": "a@example.com", "order": 7}}
+        )
+    ).json()
+
+    assert {each["kind"] for each in checked["steps"]} == {"call", "email", "wait", "wait_for", "branch", "set", "end"}
+    assert (played["outcome"], len(played["effects"])) == ("silent", 4)
 
 
 async def test_second_start_under_a_key_is_the_first_and_reentry_is_refused(api: AsyncClient) -> None:
@@ -217,3 +235,30 @@ async def test_list_goes_on_page_by_page_and_by_filter(api: AsyncClient) -> None
     assert second["next_cursor"] is None
     assert (await api.get("/api/v1/executions?step=nowhere")).json()["items"] == []
     assert (await api.get("/api/v1/executions?status=wating")).status_code == 422
+
+
+async def test_many_are_ordered_by_what_they_share_after_a_preview(
+    api: AsyncClient, stores: Stores, clock: FixedClock
+) -> None:
+    await publish(api)
+    ids = [(await start(api))["id"] for _ in range(3)]
+    wish = {"verb": "pause", "workflow": "waits", "reason": "holidays", "limit": 2}
+    preview = (await api.post("/api/v1/executions/order?dry_run=true", json=wish)).json()
+    ordered = await api.post("/api/v1/executions/order", json=wish)
+    await tick(a_ticker(stores), clock, 2)
+
+    assert (preview["count"], [each["id"] for each in preview["sample"]]) == (3, ids[::-1])
+    assert (ordered.status_code, ordered.json()) == (202, {"verb": "pause", "ordered": 2, "more": True})
+    need = (await api.get("/api/v1/executions/attention")).json()["items"]
+    assert [(each["id"], each["allows"]) for each in need] == [(each, ["resume", "cancel"]) for each in ids[:0:-1]]
+    assert fault(await api.post("/api/v1/executions/order", json={"verb": "pause"}))[0] == "/workflow"
+
+
+async def test_execution_is_exported_with_its_proof(api: AsyncClient, stores: Stores, clock: FixedClock) -> None:
+    await publish(api)
+    execution = await start(api)
+    await tick(a_ticker(stores), clock)
+
+    exported = (await api.get(f"/api/v1/executions/{execution['id']}/export")).content
+
+    assert check_bundle(read_bundle(exported), is_signed).valid

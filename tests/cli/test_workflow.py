@@ -83,3 +83,25 @@ def test_document_from_standard_input(shell: Shell) -> None:
 )
 def test_nonsense_is_refused_with_a_way_out(shell: Shell, arguments: list[str], code: int, said: str) -> None:
     assert said in shell.refused(*arguments, code=code)
+
+
+def test_many_are_ordered_after_a_preview_and_one_is_exported_and_verified(any_shell: Shell, tmp_path: Path) -> None:
+    shell = any_shell
+    shell.ok("workflow", "publish", str(DOCUMENT))
+    ids = [shell.json("workflow", "start", "order-follow-up", "--input", INPUT)["id"] for _ in range(2)]
+    file = tmp_path / "one.json"
+
+    preview = shell.ok("execution", "order", "pause", "--workflow", "order-follow-up", "--dry-run")
+    ordered = shell.json("execution", "order", "pause", "--workflow", "order-follow-up", "--yes")
+
+    assert all(each in preview for each in ids)
+    assert ordered == {"verb": "pause", "ordered": 2, "more": False}
+    assert "No execution" in shell.ok("execution", "order", "retry", "--workflow", "order-follow-up")
+    assert (
+        shell.ok("execution", "list", "--attention") == "No execution. Start one: mainspring workflow start WORKFLOW\n"
+    )
+    assert "wrote" in shell.ok("execution", "export", ids[0], str(file))
+    assert "valid: " in shell.ok("execution", "verify", str(file))
+    assert shell.json("execution", "verify", str(file))["valid"] is True
+    file.write_text(file.read_text().replace("mainspring.execution.v1", "x"))
+    assert "this version reads mainspring.execution.v1" in shell.refused("execution", "verify", str(file), code=1)

@@ -427,3 +427,61 @@ class Erased(Answer):
 class EraseRehearsed(Answer):
     dry_run: Literal[True] = True
     execution: Execution
+
+
+class BulkWish(RequestModel):
+    """Whom to order, by what they have in common, and what."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"verb": "retry", "workflow": "order-follow-up", "step": "escalate", "reason": "the partner is back"}
+            ]
+        }
+    )
+
+    verb: Literal["pause", "resume", "cancel", "retry", "skip"]
+    workflow: Text | None = Field(default=None, description="Of this workflow; this or `correlation` is needed.")
+    correlation: Text | None = None
+    status: STATUS | None = Field(default=None, description="One that allows the order; else all that do.")
+    version: int | None = Field(default=None, ge=1, le=1_000_000_000)
+    step: Text | None = None
+    reason: Text = Field(default="", description="Why; it stands in every log. `skip` and `cancel` need one.")
+    limit: int = Field(default=1_000, ge=1, le=10_000, description="At most so many at once, the newest.")
+
+
+class BulkOrdered(Answer):
+    verb: str
+    ordered: int
+    more: bool = Field(description="Whether the limit left some out; ask again, they are the older ones.")
+
+
+class BulkRehearsed(Answer):
+    dry_run: Literal[True] = True
+    verb: str
+    count: int = Field(description="How many allow it now.")
+    sample: list[Execution] = Field(description="The newest of them.")
+
+
+class Exported(Answer):
+    """An execution with all that proves it; `mainspring execution verify FILE` checks it without a database."""
+
+    format: Literal["mainspring.execution.v1"]
+    execution: str
+    salt: str
+    status: STATUS
+    outcome: str
+    error: str
+    correlation: str
+    created_at: At
+    actor: str
+    workflow: str
+    version: int
+    document: str
+    zero: At = Field(description="The instant of tick 0.")
+    resolution_ms: int
+    partition: int
+    log: list[dict[str, JsonValue]] = Field(description="Entries, their values as the texts that were hashed.")
+    ticks: list[dict[str, JsonValue]] = Field(description="The part of its partition's chain that holds them.")
+    checkpoint: dict[str, JsonValue] | None = Field(description="Signed, at the end of these ticks.")
+    note: str = Field(description="Why there are no ticks, or no checkpoint.")

@@ -1,13 +1,14 @@
 """`mainspring execution ...`: look at executions, order them about, send them events, prove their logs."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mainspring.cli.arguments import Reason
 from mainspring.cli.door import Door, OutputOption, ask, fail_unless
-from mainspring.cli.flow_arguments import read_data
-from mainspring.cli.flow_sights import entry_lines, tell_execution
+from mainspring.cli.flow_arguments import STATUSES, read_data, read_status
+from mainspring.cli.flow_sights import entry_lines, show_breach, tell_execution, verify_file
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.words import when
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 app = Door("Executions: single runs through a workflow, with their logs.")
 
 Id = Annotated[str, typer.Argument(metavar="EXECUTION", help="Id of the execution.")]
-STATUSES = "pending, active, waiting, paused, completed, failed, cancelled"
 
 
 @app.command("list")
@@ -31,20 +31,14 @@ def list_executions(
     workflow: Annotated[str | None, typer.Option("--workflow", help="Only those of this workflow.")] = None,
     status: Annotated[str | None, typer.Option("--status", help=f"Only those that are {STATUSES}.")] = None,
     correlation: Annotated[str | None, typer.Option("--correlation", help="Only those under this key.")] = None,
+    attention: Annotated[bool, typer.Option("--attention", help="Only those that wait for a person.")] = False,
     count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1_000, help="At most this many.")] = 50,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List executions, newest first."""
-    from mainspring.domain.errors import InvalidInput, did_you_mean
-    from mainspring.workflow.model import Status
     from mainspring.workflow_ports import ExecutionFilter
 
-    known = tuple(each.value for each in Status)
-    if status is not None and status not in known:
-        raise InvalidInput(
-            f"unknown status {status!r}{did_you_mean(status, known) or ';'} choose one of {STATUSES}", field="status"
-        )
-    wanted = ExecutionFilter(workflow, Status(status) if status else None, correlation, None, count)
+    wanted = ExecutionFilter(workflow, read_status(status), correlation, None, count, in_need=attention)
 
     async def work(desk: "Desk") -> list["Shape"]:
         found = await desk.stores.flows.workflows.executions(desk.tenant_id, wanted)
@@ -118,11 +112,20 @@ def log(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
 
 
 @app.command("verify")
-def verify(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
-    """Prove that a log is what was written; ends with 1 where it is not, and names the entry."""
+def verify(
+    execution_id: Annotated[str, typer.Argument(metavar="EXECUTION", help="Its id, or a file of `execution export`.")],
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Prove that a log is what was written; ends with 1 where it is not, and names the entry.
+
+    A file is checked without any database, and run again from its log.
+    """
     from mainspring.flow_shapes import verified_shape
     from mainspring.operations.executions import verify_execution
 
+    if execution_id.endswith(".json") or "/" in execution_id:
+        verify_file(Path(execution_id), output)
+        return
     found = ask(lambda desk: verify_execution(desk, execution_id))
     verdict, breach = found.verdict, found.verdict.breach or found.chain
     if output is Output.JSON:
@@ -131,10 +134,29 @@ def verify(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
         span = f"ticks {verdict.first_tick} to {verdict.last_tick}" if verdict.entries else "no tick yet"
         say(f"valid: {verdict.entries} entries, {span}; {found.ticks} ticks, {found.checkpoints} signed checkpoints")
     else:
-        say(f"NOT VALID: {breach.execution_id}, entry {breach.number}, {breach.field}:")
-        say(f"  expected {breach.expected}")
-        say(f"  found    {breach.found}")
+        show_breach(breach)
     fail_unless(found.valid)
+
+
+@app.command("export")
+def export(
+    execution_id: Id,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to; standard output without it.")] = None,
+) -> None:
+    """Write an execution with all that proves it: document, log, ticks, a signed checkpoint."""
+    import msgspec
+
+    from mainspring.operations.exporting import export_execution
+
+    bundle = ask(lambda desk: export_execution(desk, execution_id, as_operator=True))
+    text = msgspec.json.format(msgspec.json.encode(bundle), indent=1) + b"\n"
+    if file is None:
+        print(text.decode(), end="")
+        return
+    file.write_bytes(text)
+    say(f"wrote {execution_id} with {len(bundle.log)} entries and {len(bundle.ticks)} ticks to {file}")
+    if bundle.note:
+        note(bundle.note)
 
 
 @app.command("replay")
@@ -203,6 +225,44 @@ def retry(execution_id: Id, reason: Reason = "", output: OutputOption = Output.T
 def skip(execution_id: Id, reason: Reason = "", output: OutputOption = Output.TABLE) -> None:
     """Go on after the step that failed or waits, with the reason as its result."""
     _order(execution_id, "skip", reason, output)
+
+
+@app.command("order")
+def order(
+    verb: Annotated[str, typer.Argument(metavar="VERB", help="pause, resume, cancel, retry or skip.")],
+    workflow: Annotated[str | None, typer.Option("--workflow", help="Those of this workflow.")] = None,
+    status: Annotated[str | None, typer.Option("--status", help="Those that are so; else all that allow it.")] = None,
+    step: Annotated[str | None, typer.Option("--step", help="Those that stand at this step.")] = None,
+    version: Annotated[int | None, typer.Option("--version", min=1, help="Those of this version.")] = None,
+    correlation: Annotated[str | None, typer.Option("--correlation", help="Those under this key.")] = None,
+    reason: Reason = "",
+    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=10_000, help="At most this many.")] = 1_000,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many, and show some of them.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Order many executions about at once, after showing how many they are."""
+    from mainspring.operations.orders import order_executions, preview_orders
+    from mainspring.workflow_ports import ExecutionFilter
+
+    wanted = ExecutionFilter(workflow, read_status(status), correlation, None, count, version, step)
+    preview = ask(lambda desk: preview_orders(desk, verb, wanted))
+    if output is Output.TABLE:
+        rows = [(each.id, each.state.workflow, each.status.value, each.state.step) for each in preview.sample]
+        columns = (Column("ID"), Column("WORKFLOW", can_cut=True), Column("STATUS"), Column("STEP"))
+        show_table(columns, rows, f"No execution that this names allows {verb}.")
+        note(f"{preview.count} in all" + (f", the newest {count} of them now" if preview.count > count else ""))
+    if dry_run or not preview.count:
+        if output is Output.JSON:
+            show_json({"dry_run": dry_run, "verb": verb, "count": preview.count})
+        return
+    if not yes:
+        typer.confirm(f"Order {verb} of {min(preview.count, count)} executions?", abort=True, err=True)
+    ordered = ask(lambda desk: order_executions(desk, verb, wanted, reason))
+    if output is Output.JSON:
+        show_json({"verb": verb, "ordered": len(ordered), "more": preview.count > len(ordered) == count})
+    else:
+        say(f"ordered {verb} of {len(ordered)} executions; it happens in the next ticks")
 
 
 @app.command("send")

@@ -9,9 +9,24 @@ from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.name import shown
 
 if TYPE_CHECKING:
+    from mainspring.workflow.model import Status
     from mainspring.workflow.replay import Answer, Happening
 
 OUTCOMES = ("success", "failure", "unknown")
+
+STATUSES = "pending, active, waiting, paused, completed, failed, cancelled"
+
+
+def read_status(status: str | None) -> "Status | None":
+    from mainspring.workflow.model import Status
+
+    known = tuple(each.value for each in Status)
+    if status is not None and status not in known:
+        raise InvalidInput(
+            f"unknown status {shown(status)!r}{did_you_mean(status, known) or ';'} choose one of {STATUSES}",
+            field="status",
+        )
+    return Status(status) if status else None
 
 
 def read_document(file: Path) -> str:

@@ -1,11 +1,16 @@
 """Executions and their logs as commands show them."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from mainspring.cli.door import fail_unless
+from mainspring.cli.screen import Output, say, show_json
 
 if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
     from mainspring.shapes import Shape
+    from mainspring.workflow.audit import Breach
     from mainspring.workflow.model import Entry
     from mainspring.workflow_ports import Execution
 
@@ -21,3 +26,34 @@ def entry_lines(entries: Iterable["Entry"]) -> list[tuple[str, str, str, str]]:
     from mainspring.flow_shapes import sentence
 
     return [(str(entry.tick), entry.step, entry.action, sentence(entry)) for entry in entries]
+
+
+def show_breach(breach: "Breach") -> None:
+    say(f"NOT VALID: {breach.execution_id}, entry {breach.number}, {breach.field}:")
+    say(f"  expected {breach.expected}")
+    say(f"  found    {breach.found}")
+
+
+def verify_file(file: Path, output: Output) -> None:
+    """Check a file of `execution export`, without a database."""
+    from mainspring.flow_shapes import checked_shape
+    from mainspring.wiring.flows import is_signed
+    from mainspring.workflow.bundle import check_bundle, read_bundle
+
+    bundle = read_bundle(file.read_bytes())
+    found = check_bundle(bundle, is_signed)
+    breach = found.verdict.breach or found.chain
+    if output is Output.JSON:
+        show_json(checked_shape(bundle, found))
+    elif breach is not None:
+        show_breach(breach)
+    elif found.replay is not None and not found.replay.identical:
+        first = found.replay.differences[0]
+        say(f"NOT VALID: run again, entry {first.number} differs in {first.field}:")
+        say(f"  the log has {first.expected}")
+        say(f"  it gives    {first.actual}")
+    else:
+        say(f"valid: {bundle.execution} of {bundle.workflow!r} version {bundle.version}, {len(bundle.log)} entries")
+        say(f"  held by {found.ticks} ticks, signed by {found.signed_by or 'nobody'}")
+        say(f"  run again from its log: {'identical' if found.replay else 'not possible, its values were erased'}")
+    fail_unless(found.valid)

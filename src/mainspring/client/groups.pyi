@@ -173,6 +173,27 @@ class BulkDone(TypedDict):
     refused: List[Refused]
     next_cursor: Union[str, None]
 
+class BulkOrdered(TypedDict):
+    verb: str
+    ordered: int
+    more: bool
+
+class BulkRehearsed(TypedDict):
+    dry_run: Literal[True]
+    verb: str
+    count: int
+    sample: List[Execution]
+
+class BulkWish(TypedDict):
+    verb: Literal['pause', 'resume', 'cancel', 'retry', 'skip']
+    workflow: NotRequired[Union[str, None]]
+    correlation: NotRequired[Union[str, None]]
+    status: NotRequired[Union[Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled'], None]]
+    version: NotRequired[Union[int, None]]
+    step: NotRequired[Union[str, None]]
+    reason: NotRequired[str]
+    limit: NotRequired[int]
+
 class Call(TypedDict):
     method: str
     url: str
@@ -533,6 +554,27 @@ class ExecutionStarted(TypedDict):
     created_at: str
     moved_at: str
     new: bool
+
+class Exported(TypedDict):
+    format: Literal['mainspring.execution.v1']
+    execution: str
+    salt: str
+    status: Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled']
+    outcome: str
+    error: str
+    correlation: str
+    created_at: str
+    actor: str
+    workflow: str
+    version: int
+    document: str
+    zero: str
+    resolution_ms: int
+    partition: int
+    log: List[Dict[str, JsonValue]]
+    ticks: List[Dict[str, JsonValue]]
+    checkpoint: Union[Dict[str, JsonValue], None]
+    note: str
 
 class FieldChanged(TypedDict):
     field: str
@@ -1684,6 +1726,10 @@ class ExecutionsGroup:
     def send_events(self, *, events: Sequence[EventNew], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EventsSent: ...
     @overload
     def send_events(self, *, events: Sequence[EventNew], dry_run: Literal[True], idempotency_key: str = ...) -> EventsRehearsed: ...
+    @overload
+    def order(self, *, verb: Literal['pause', 'resume', 'cancel', 'retry', 'skip'], workflow: Union[str, None] = ..., correlation: Union[str, None] = ..., status: Union[Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled'], None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., reason: str = ..., limit: int = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> BulkOrdered: ...
+    @overload
+    def order(self, *, verb: Literal['pause', 'resume', 'cancel', 'retry', 'skip'], workflow: Union[str, None] = ..., correlation: Union[str, None] = ..., status: Union[Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled'], None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., reason: str = ..., limit: int = ..., dry_run: Literal[True], idempotency_key: str = ...) -> BulkRehearsed: ...
     def read(self, execution: str) -> ExecutionInFull: ...
     @overload
     def pause(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Ordered: ...
@@ -1712,6 +1758,7 @@ class ExecutionsGroup:
     def read_state(self, execution: str, *, tick: Union[int, None] = ...) -> StateAt: ...
     def verify(self, execution: str) -> Verdict: ...
     def replay(self, execution: str, *, version: Union[int, None] = ..., document: Union[str, None] = ..., idempotency_key: str = ...) -> Replayed: ...
+    def export(self, execution: str) -> Exported: ...
     @overload
     def erase(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Erased: ...
     @overload
@@ -2020,6 +2067,10 @@ class AsyncExecutionsGroup:
     def send_events(self, *, events: Sequence[EventNew], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EventsSent]: ...
     @overload
     def send_events(self, *, events: Sequence[EventNew], dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EventsRehearsed]: ...
+    @overload
+    def order(self, *, verb: Literal['pause', 'resume', 'cancel', 'retry', 'skip'], workflow: Union[str, None] = ..., correlation: Union[str, None] = ..., status: Union[Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled'], None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., reason: str = ..., limit: int = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, BulkOrdered]: ...
+    @overload
+    def order(self, *, verb: Literal['pause', 'resume', 'cancel', 'retry', 'skip'], workflow: Union[str, None] = ..., correlation: Union[str, None] = ..., status: Union[Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled'], None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., reason: str = ..., limit: int = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, BulkRehearsed]: ...
     def read(self, execution: str) -> Coroutine[Any, Any, ExecutionInFull]: ...
     @overload
     def pause(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Ordered]: ...
@@ -2048,6 +2099,7 @@ class AsyncExecutionsGroup:
     def read_state(self, execution: str, *, tick: Union[int, None] = ...) -> Coroutine[Any, Any, StateAt]: ...
     def verify(self, execution: str) -> Coroutine[Any, Any, Verdict]: ...
     def replay(self, execution: str, *, version: Union[int, None] = ..., document: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Replayed]: ...
+    def export(self, execution: str) -> Coroutine[Any, Any, Exported]: ...
     @overload
     def erase(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Erased]: ...
     @overload

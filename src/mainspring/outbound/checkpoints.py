@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from mainspring.domain.instant import rfc3339
 from mainspring.outbound.vault import KeyRing
 from mainspring.workflow.audit import Anchor, canonical
+from mainspring.workflow.bundle import Signed
 from mainspring.workflow_ports import Checkpoint
 
 DOMAIN = b"mainspring.checkpoint.v1\n"
@@ -27,16 +28,19 @@ class CheckpointSigner:
         return public_key, self._key.sign(_message(partition, end, tick, at)).hex()
 
     def is_genuine(self, checkpoint: Checkpoint) -> bool:
-        if checkpoint.public_key not in self._own:
-            return False
-        end = Anchor(checkpoint.sequence, checkpoint.head)
-        message = _message(checkpoint.partition, end, checkpoint.tick, checkpoint.signed_at)
-        try:
-            key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(checkpoint.public_key))
-            key.verify(bytes.fromhex(checkpoint.signature), message)
-        except (InvalidSignature, ValueError):
-            return False
-        return True
+        return checkpoint.public_key in self._own and is_signed(checkpoint)
+
+
+def is_signed(checkpoint: Checkpoint | Signed) -> bool:
+    """Whether the signature fits the public key that it names; whose key that is, its reader must know."""
+    end = Anchor(checkpoint.sequence, checkpoint.head)
+    message = _message(checkpoint.partition, end, checkpoint.tick, checkpoint.signed_at)
+    try:
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(checkpoint.public_key))
+        key.verify(bytes.fromhex(checkpoint.signature), message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
 
 
 def _message(partition: int, end: Anchor, tick: int, at: datetime) -> bytes:

@@ -60,6 +60,13 @@ def filter_values(tenant_id: str, wanted: ExecutionFilter) -> tuple[object, ...]
     )  # fmt: skip
 
 
+def count_values(tenant_id: str, wanted: ExecutionFilter) -> tuple[object, ...]:
+    return (
+        tenant_id, wanted.workflow, wanted.status, wanted.correlation, wanted.version, wanted.step, wanted.key,
+        int(wanted.in_need),
+    )  # fmt: skip
+
+
 def moved_rows(moved: Iterable[Moved], wall_us: int) -> list[Row]:
     return [
         (

@@ -155,6 +155,17 @@ WHERE tenant_id = :tenant_id AND status IN ('failed', 'paused')
   AND (CAST(:key AS TEXT) IS NULL OR idempotency_key = :key)
 ORDER BY id DESC LIMIT :limit;
 
+-- name: count_executions
+-- How many a filter finds.
+SELECT COUNT(*) FROM execution
+WHERE tenant_id = :tenant_id AND (CAST(:workflow AS TEXT) IS NULL OR workflow = :workflow)
+  AND (CAST(:status AS TEXT) IS NULL OR status = :status)
+  AND (CAST(:correlation AS TEXT) IS NULL OR correlation = :correlation)
+  AND (CAST(:version AS BIGINT) IS NULL OR version = :version)
+  AND (CAST(:step AS TEXT) IS NULL OR step = :step)
+  AND (CAST(:key AS TEXT) IS NULL OR idempotency_key = :key)
+  AND (CAST(:in_need AS BIGINT) = 0 OR status IN ('failed', 'paused'));
+
 -- name: running_alone
 -- The execution of a workflow that runs under a correlation key.
 SELECT state, tenant_id, partition, correlation, idempotency_key, actor, created_us, moved_us FROM execution

@@ -2,12 +2,15 @@
 
 from mainspring.observe import Metrics
 from mainspring.operations.endpoints import Desk
+from mainspring.outbound.checkpoints import is_signed
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.mail import Mailer
 from mainspring.settings import Settings
 from mainspring.workers.dispatcher import Dispatcher, DispatcherOptions
 from mainspring.workers.errand import errands_of
 from mainspring.workers.ticker import Ticker, options_of
+
+__all__ = ["is_signed", "open_flows"]
 
 
 def open_flows(

@@ -10,6 +10,9 @@ from mainspring.api.answers import Page
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.fields import Cursor, DryRun, Limit
 from mainspring.api.flows import (
+    BulkOrdered,
+    BulkRehearsed,
+    BulkWish,
     Entry,
     Erased,
     EraseRehearsed,
@@ -21,6 +24,7 @@ from mainspring.api.flows import (
     EventsSent,
     Execution,
     ExecutionInFull,
+    Exported,
     Moment,
     Ordered,
     OrderRehearsed,
@@ -37,12 +41,13 @@ from mainspring.flow_shapes import (
     execution_in_full,
     execution_shape,
     moment_shape,
+    plain,
     replay_shape,
     state_shape,
     tick_instant,
     verified_shape,
 )
-from mainspring.operations import executions, playback
+from mainspring.operations import executions, exporting, orders, playback
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import clock_of, find_execution
 from mainspring.shapes import Shape
@@ -115,6 +120,23 @@ async def send_events(desk: Running, wish: EventsNew, response: Response, dry_ru
         response.status_code = 200
         return {"dry_run": True, "items": items}
     return {"new": sum(int(str(each["new"])) for each in items), "items": items}
+
+
+@router.post(
+    "/order", status_code=202, response_model=BulkOrdered | BulkRehearsed, responses={200: {"model": BulkRehearsed}}
+)
+async def order_executions(desk: Running, wish: BulkWish, response: Response, dry_run: DryRun = False) -> Shape:
+    """Pause, resume, cancel, retry or skip many at once; with `dry_run`, how many that would be, and a sample."""
+    status = None if wish.status is None else Status(wish.status)
+    wanted = ExecutionFilter(wish.workflow, status, wish.correlation, None, wish.limit, wish.version, wish.step)
+    if not dry_run:
+        before = (await orders.preview_orders(desk, wish.verb, wanted)).count
+        ordered = await orders.order_executions(desk, wish.verb, wanted, wish.reason)
+        return {"verb": wish.verb, "ordered": len(ordered), "more": before > len(ordered) == wish.limit}
+    response.status_code = 200
+    preview = await orders.preview_orders(desk, wish.verb, wanted)
+    sample = [execution_shape(each, await clock_of(desk, each)) for each in preview.sample]
+    return {"dry_run": True, "verb": wish.verb, "count": preview.count, "sample": sample}
 
 
 @router.get("/{execution}", response_model=ExecutionInFull)
@@ -211,6 +233,13 @@ async def replay_execution(desk: Reading, execution: ExecutionRef, wish: ReplayW
     if wanted.document is not None:
         return replay_shape(await playback.replay_with(desk, execution, wanted.document))
     return replay_shape(await executions.replay_execution(desk, execution, wanted.version))
+
+
+@router.get("/{execution}/export", response_model=Exported)
+async def export_execution(desk: Reading, execution: ExecutionRef) -> Shape:
+    """All that a stranger needs to check it: `mainspring execution verify FILE` does, without a database."""
+    shape: Shape = plain(await exporting.export_execution(desk, execution))
+    return shape
 
 
 @router.post("/{execution}/erase", response_model=Erased | EraseRehearsed)

@@ -11,6 +11,7 @@ from mainspring.stores.flows import (
     anchors_from,
     arrival_values,
     checkpoint_from,
+    count_values,
     entry_from,
     erased,
     execution_from,
@@ -85,6 +86,10 @@ class PostgresWorkflows:
         name, *values = filter_values(tenant_id, wanted)
         async with self._db.statement(tenant_id) as session:
             return [execution_from(row) for row in await session.rows(str(name), *values)]
+
+    async def count(self, tenant_id: str, wanted: ExecutionFilter) -> int:
+        async with self._db.statement(tenant_id) as session:
+            return int(str(await session.value("count_executions", *count_values(tenant_id, wanted))))
 
     async def send(self, sendings: Sequence[Sending], events: Sequence[Event]) -> int:
         async with self._db.transaction() as session:

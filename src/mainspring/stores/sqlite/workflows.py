@@ -11,6 +11,7 @@ from mainspring.stores.flows import (
     anchors_from,
     arrival_values,
     checkpoint_from,
+    count_values,
     entry_from,
     erased,
     execution_from,
@@ -93,6 +94,10 @@ class SqliteWorkflows:
     async def executions(self, tenant_id: str, wanted: ExecutionFilter) -> list[Execution]:
         name, *values = filter_values(tenant_id, wanted)
         return [execution_from(row) for row in await self._db.read(lambda db: db.rows(str(name), *values))]
+
+    async def count(self, tenant_id: str, wanted: ExecutionFilter) -> int:
+        values = count_values(tenant_id, wanted)
+        return int(str(await self._db.read(lambda db: db.value("count_executions", *values))))
 
     async def send(self, sendings: Sequence[Sending], events: Sequence[Event]) -> int:
         def work(db: Connection) -> int:

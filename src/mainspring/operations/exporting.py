@@ -1,0 +1,55 @@
+"""Hand an execution to somebody outside, with all that proves it."""
+
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.executions import PAGE, clock_of, find_execution, read_log
+from mainspring.operations.workflows import find_workflow
+from mainspring.workflow.audit import TickHead
+from mainspring.workflow.bundle import FORMAT, Bundle, Signed, lines_of
+from mainspring.workflow_ports import Execution
+
+TICKS_MAX = 100_000
+SHARED = "the chain of ticks is left out: it names executions of other tenants; an operator may export it"
+LONG = f"the chain of ticks is left out: it is longer than {TICKS_MAX} ticks"
+UNSIGNED = "no checkpoint was signed after its last turn; export it again in a minute"
+
+
+async def export_execution(desk: Desk, execution_id: str, *, as_operator: bool = False) -> Bundle:
+    """Document, log, ticks and a signed checkpoint. Ticks name executions of all tenants: they are the operator's."""
+    execution = await find_execution(desk, execution_id)
+    state = execution.state
+    published = await find_workflow(desk, state.workflow, state.version)
+    clock = await clock_of(desk, execution)
+    ticks, signed, note = await _chain(desk, execution, as_operator)
+    return Bundle(
+        FORMAT, state.id, state.salt, state.status.value, state.outcome, state.error, execution.correlation,
+        execution.created_at, execution.actor, state.workflow, state.version, published.document, clock.epoch,
+        clock.resolution_ms, execution.partition, lines_of(await read_log(desk, execution)), tuple(ticks), signed, note,
+    )  # fmt: skip
+
+
+async def _chain(desk: Desk, execution: Execution, as_operator: bool) -> tuple[list[TickHead], Signed | None, str]:
+    """The ticks from its first turn to the first checkpoint after its last one, and that checkpoint."""
+    if execution.state.number == 0:
+        return [], None, "it has not moved yet"
+    if not as_operator and len(await desk.stores.accounts.tenants()) > 1:
+        return [], None, SHARED
+    logs, end = desk.stores.flows.logs, execution.state.head
+    found: list[TickHead] = []
+    last, after = 0, 0
+    while page := await logs.ticks(execution.partition, after, PAGE):
+        after = page[-1].sequence
+        for head in page:
+            ours = [each for each in head.heads if each[0] == execution.id]
+            if ours or found:
+                found.append(head)
+            if any(each[2] == end for each in ours):
+                last = head.sequence
+        if len(found) > TICKS_MAX:
+            return [], None, LONG
+    for each in await logs.checkpoints(execution.partition):
+        if each.sequence >= last > 0:
+            signed = Signed(
+                each.partition, each.sequence, each.tick, each.head, each.signed_at, each.public_key, each.signature
+            )
+            return [head for head in found if head.sequence <= each.sequence], signed, ""
+    return [head for head in found if head.sequence <= last], None, UNSIGNED

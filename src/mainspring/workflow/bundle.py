@@ -1,0 +1,163 @@
+"""An execution in one file, with all that a stranger needs to check it: document, log, ticks, signed checkpoints. Pure.
+
+The chain of ticks is a part of its partition's: from the first tick that moved the execution to the first signed
+checkpoint after the last one. Each head holds the one before it, so one genuine signature at the end vouches for all.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from mainspring.domain.errors import InvalidInput
+from mainspring.workflow.audit import Anchor, Breach, TickHead, Verdict, seal_tick, verify
+from mainspring.workflow.document import parse_text
+from mainspring.workflow.model import Entry
+from mainspring.workflow.replay import Replay, replay
+
+FORMAT: Final = "mainspring.execution.v1"
+ANY_PORT: Final = frozenset(range(1, 65_536))  # nothing is called, so any may stand in the document
+
+
+class Line(Struct, frozen=True):
+    """An entry, its values as the very texts that were hashed."""
+
+    number: int
+    tick: int
+    step: str
+    action: str
+    input_hash: str
+    output_hash: str
+    context: str
+    previous: str
+    hash: str
+    input: str | None
+    output: str | None
+
+
+class Signed(Struct, frozen=True):
+    partition: int
+    sequence: int
+    tick: int
+    head: str
+    signed_at: datetime
+    public_key: str
+    signature: str
+
+
+class Bundle(Struct, frozen=True, forbid_unknown_fields=True):
+    format: str
+    execution: str
+    salt: str
+    status: str
+    outcome: str
+    error: str
+    correlation: str
+    created_at: datetime
+    actor: str
+    workflow: str
+    version: int
+    document: str
+    zero: datetime  # the instant of tick 0
+    resolution_ms: int
+    partition: int
+    log: tuple[Line, ...]
+    ticks: tuple[TickHead, ...] = ()
+    checkpoint: Signed | None = None
+    note: str = ""  # why there are no ticks, or no checkpoint
+
+
+class Checked(Struct, frozen=True):
+    """What a file proves. `signed_by` is the public key of the checkpoint that holds; "": none vouches for the end."""
+
+    verdict: Verdict
+    chain: Breach | None
+    ticks: int
+    signed_by: str
+    replay: Replay | None  # None: values were erased
+
+    @property
+    def valid(self) -> bool:
+        return self.verdict.valid and self.chain is None and (self.replay is None or self.replay.identical)
+
+
+def lines_of(entries: Sequence[Entry]) -> tuple[Line, ...]:
+    return tuple(
+        Line(
+            each.number, each.tick, each.step, each.action, each.input_hash, each.output_hash, each.context,
+            each.previous, each.hash, _text(each.input), _text(each.output),
+        )
+        for each in entries
+    )  # fmt: skip
+
+
+def read_bundle(text: bytes) -> Bundle:
+    """The bundle in a file; InvalidInput with the path of what is wrong."""
+    try:
+        bundle = msgspec.json.decode(text, type=Bundle)
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as fault:
+        raise InvalidInput(
+            f"this is no exported execution: {fault}; make one with `mainspring execution export`", field="file"
+        ) from None
+    if bundle.format != FORMAT:
+        raise InvalidInput(
+            f"the file's format is {bundle.format[:60]!r}; this version reads {FORMAT}: use the version that wrote it",
+            field="format",
+        )
+    return bundle
+
+
+def check_bundle(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> Checked:
+    """Walk the log, the ticks that hold it and the checkpoint that vouches for them; then run it again."""
+    entries = [
+        Entry(
+            bundle.execution, each.number, each.tick, each.step, each.action, each.input_hash, each.output_hash,
+            each.context, each.previous, each.hash, _bytes(each.input), _bytes(each.output),
+        )
+        for each in bundle.log
+    ]  # fmt: skip
+    anchors = [
+        Anchor(number, head)
+        for tick in bundle.ticks
+        for each, number, head in tick.heads
+        if each == bundle.execution and number >= 0
+    ]
+    verdict = verify(bundle.execution, bundle.salt, entries, anchors)
+    chain = _chain(bundle, is_signed)
+    is_whole = bool(entries) and all(each.input is not None for each in entries)
+    again = None
+    if verdict.valid and is_whole:
+        workflow = msgspec.structs.replace(parse_text(bundle.document, ANY_PORT), version=bundle.version)
+        again = replay(workflow, entries, bundle.salt, bundle.zero, bundle.resolution_ms)
+    signed_by = bundle.checkpoint.public_key if bundle.checkpoint and chain is None else ""
+    return Checked(verdict, chain, len(bundle.ticks), signed_by, again)
+
+
+def _chain(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> Breach | None:
+    name = f"partition {bundle.partition}"
+    before: TickHead | None = None
+    for head in bundle.ticks:
+        made = seal_tick(bundle.partition, head.sequence, head.tick, head.heads, head.previous)
+        if made.hash != head.hash:
+            return Breach(name, head.sequence, "hash", made.hash, head.hash)
+        if before is not None and (head.sequence, head.previous) != (before.sequence + 1, before.hash):
+            return Breach(name, head.sequence, "previous", before.hash, head.previous)
+        before = head
+    signed = bundle.checkpoint
+    if signed is None:
+        return None
+    if before is None or (signed.sequence, signed.head) != (before.sequence, before.hash):
+        return Breach(name, signed.sequence, "checkpoint", signed.head, before.hash if before else "no ticks")
+    if signed.partition != bundle.partition or not is_signed(signed):
+        return Breach(name, signed.sequence, "signature of the checkpoint", "a genuine one", signed.signature[:32])
+    return None
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode()
+
+
+def _bytes(value: str | None) -> bytes | None:
+    return None if value is None else value.encode()
