@@ -5,9 +5,13 @@ from typing import TYPE_CHECKING
 from mainspring.shapes import Shape, instant
 
 if TYPE_CHECKING:
+    from mainspring.domain.backtest import BackTest, Fired, Replay
     from mainspring.domain.rulebook import Tested
     from mainspring.domain.session import Session, TokenUsage
     from mainspring.planner_ports import KnownRule
+
+BACKTEST_MAX = 1_000
+BACKTEST_RUNS_MAX = 2_000
 
 
 def rule_shape(known: "KnownRule") -> Shape:
@@ -76,3 +80,58 @@ def usage_shape(usage: "TokenUsage", tokens_max: int | None) -> Shape:
         "tokens_max": tokens_max,
         "cost_usd": usage.cost_micros / 1e6,
     }
+
+
+def backtest_shape(tested: "BackTest") -> Shape:
+    """Calls by endpoint, when failures were seen, and the decisions that only one policy took. Lists are cut."""
+    names = tested.names
+    return {
+        "begin": instant(tested.begin),
+        "end": instant(tested.end),
+        "is_cut": tested.present.is_cut or tested.changed.is_cut,
+        "calls": _calls(tested),
+        "endpoints": [
+            {"endpoint": name, "endpoint_id": endpoint_id, **_calls(tested, endpoint_id)}
+            for endpoint_id, name in sorted(names.items(), key=lambda pair: pair[1])
+        ],
+        "failures": [
+            {
+                "endpoint": names[each.endpoint_id],
+                "failed_at": instant(each.failed_at),
+                "recovered_at": instant(each.until),
+                "seen_after_s": {"present": each.present_s, "changed": each.changed_s},
+            }
+            for each in tested.detections[:BACKTEST_MAX]
+        ],
+        "differs": {
+            "only_present": [_fired(each, names[each.endpoint_id]) for each in tested.only_present[:BACKTEST_MAX]],
+            "only_changed": [_fired(each, names[each.endpoint_id]) for each in tested.only_changed[:BACKTEST_MAX]],
+        },
+        "runs": {"present": _replayed(tested, tested.present), "changed": _replayed(tested, tested.changed)},
+    }
+
+
+def _calls(tested: "BackTest", endpoint_id: str | None = None) -> Shape:
+    def count(replay: "Replay") -> int:
+        return sum(endpoint_id in (None, run.endpoint_id) for run in replay.runs)
+
+    recorded = sum(len(each) for name, each in tested.recorded.items() if endpoint_id in (None, name))
+    present, changed = count(tested.present), count(tested.changed)
+    return {"recorded": recorded, "present": present, "changed": changed, "saved": present - changed}
+
+
+def _fired(fired: "Fired", endpoint: str) -> Shape:
+    return {
+        "at": instant(fired.at),
+        "endpoint": endpoint,
+        "rule": fired.rule,
+        "does": fired.does,
+        "run_id": fired.recorded_id or None,
+    }
+
+
+def _replayed(tested: "BackTest", replay: "Replay") -> list[Shape]:
+    return [
+        {"at": instant(run.at), "endpoint": tested.names[run.endpoint_id], "ok": run.ok, "source": run.source}
+        for run in replay.runs[:BACKTEST_RUNS_MAX]
+    ]

@@ -43,6 +43,7 @@ BODIES: dict[str, Json] = {
     "send_event": {"to": "order-7", "type": "go"},
     "send_events": {"events": [{"to": "order-7", "type": "go"}]},
     **{f"{verb}_execution": {"reason": "a test"} for verb in ("pause", "resume", "cancel", "retry", "skip", "erase")},
+    "run_backtest": {"endpoint": "billing", "interval_ms": "10m"},
 }
 # What the status of the execution under test does not allow, rehearsed or not.
 NOT_NOW = ("resume_execution", "retry_execution", "erase_execution")
@@ -52,6 +53,7 @@ WITHOUT_DRY_RUN = {
     "check_rules": "it stores nothing",
     "test_rules": "it stores nothing",
     "run_simulation": "it stores nothing",
+    "run_backtest": "it stores nothing",
     "set_mode_for_all": "one switch, for operators",
     "look_at_endpoint": "shadow mode is its rehearsal",
     "check_workflow": "it stores nothing",

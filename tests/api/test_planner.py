@@ -231,6 +231,25 @@ async def test_look_answers_with_its_session(stores: Stores, clock: FixedClock) 
     assert refused.status_code == 409
 
 
+async def test_recorded_runs_are_replayed_with_another_policy(
+    api: AsyncClient, stores: Stores, clock: FixedClock
+) -> None:
+    await make(api)
+    for depth in (5, 20, 30, 5, 5, 5):
+        await ran(stores, clock, f'{{"depth": {depth}}}')
+
+    slower = (await api.post("/api/v1/backtests", json={"endpoint": "billing", "interval_ms": "2m"})).json()
+    quicker = (await api.post("/api/v1/backtests", json={"job": "default", "rules": [{**BUSY, "for": 1}]})).json()
+    wrong = await api.post("/api/v1/backtests", json={"endpoint": "billing", "rules": [{"when": "ok"}]})
+    whose = await api.post("/api/v1/backtests", json={})
+
+    assert slower["calls"] == {"recorded": 6, "present": 6, "changed": 3, "saved": 3}
+    assert [each["rule"] for each in quicker["differs"]["only_changed"]] == ["busy"]
+    assert quicker["calls"]["changed"] > quicker["calls"]["present"]
+    assert "does nothing" in fault(wrong)[1]
+    assert fault(whose)[0] == "/endpoint"
+
+
 async def test_scenario_is_listed_read_and_played(api: AsyncClient, store_url: str) -> None:
     if not is_sqlite(store_url):
         pytest.skip("simulations use no database of ours")

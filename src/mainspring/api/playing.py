@@ -3,7 +3,7 @@
 from pydantic import ConfigDict, Field, JsonValue
 
 from mainspring.api.answers import Answer, At
-from mainspring.api.fields import RequestModel
+from mainspring.api.fields import Duration, RequestModel, Text
 
 DOCUMENT_MAX = 100_000
 Minute = float
@@ -105,3 +105,84 @@ class Played(Answer):
     decisions: list[PlayedDecision]
     checks: list[PlayedCheck]
     is_cut: bool = Field(description="Whether there is more than is told here: 60 endpoints, 5,000 runs.")
+
+
+class BacktestWish(RequestModel):
+    """What to change; what is left out stays as it is."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"endpoint": "billing", "rules": [{"when": "failures >= 2", "interval": "30s"}], "limit": 500}]
+        }
+    )
+
+    endpoint: Text | None = Field(default=None, description="Whose policy changes: an endpoint's id or name.")
+    job: Text | None = Field(default=None, description="Or a whole job's.")
+    rules: list[dict[str, JsonValue]] | None = Field(
+        default=None, max_length=50, description="In place of the rules it has; an empty list: none."
+    )
+    interval_ms: Duration | None = None
+    cron: Text | None = None
+    min_interval_ms: Duration | None = None
+    max_interval_ms: Duration | None = None
+    limit: int = Field(default=500, ge=1, le=5_000, description="The newest so many runs of each endpoint.")
+
+
+class Calls(Answer):
+    recorded: int
+    present: int = Field(description="Replayed with the present policy.")
+    changed: int = Field(description="Replayed with the changed one.")
+    saved: int = Field(description="present less changed.")
+
+
+class EndpointCalls(Calls):
+    endpoint: str
+    endpoint_id: str
+
+
+class SeenAfter(Answer):
+    present: float | None
+    changed: float | None
+
+
+class RecordedFailure(Answer):
+    endpoint: str
+    failed_at: At
+    recovered_at: At | None
+    seen_after_s: SeenAfter = Field(description="Seconds until each policy saw it; null: not before it was over.")
+
+
+class ReplayedFiring(Answer):
+    at: At
+    endpoint: str
+    rule: str
+    does: str
+    run_id: str | None = Field(description="The recorded run whose response held then.")
+
+
+class Differences(Answer):
+    only_present: list[ReplayedFiring]
+    only_changed: list[ReplayedFiring]
+
+
+class ReplayedRun(Answer):
+    at: At
+    endpoint: str
+    ok: bool
+    source: str
+
+
+class ReplayedRuns(Answer):
+    present: list[ReplayedRun]
+    changed: list[ReplayedRun]
+
+
+class Backtest(Answer):
+    begin: At
+    end: At
+    is_cut: bool = Field(description="Whether a replay was ended at 20,000 runs.")
+    calls: Calls
+    endpoints: list[EndpointCalls]
+    failures: list[RecordedFailure]
+    differs: Differences = Field(description="Decisions that only one of the two took.")
+    runs: ReplayedRuns = Field(description="The first 2,000 of each.")

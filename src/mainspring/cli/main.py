@@ -11,6 +11,7 @@ from mainspring.cli import (
     apikey,
     assistant,
     audit,
+    backtesting,
     configuration,
     demonstrating,
     doctor,
@@ -92,6 +93,7 @@ app.add_typer(sessions.app, name="sessions")
 app.command("runs")(run.runs)
 app.add_typer(run.app, name="run")
 app.command("simulate")(simulating.simulate)
+app.command("backtest")(backtesting.backtest)
 app.command("why")(why.why)
 app.command("next")(why.next_runs)
 app.command("events")(event.events)

@@ -98,7 +98,7 @@ def add(
         "resume": resume, "clear_hints": clear_hints, "target": target, "cooldown": cooldown, "reason": reason,
     }  # fmt: skip
     documents = _documents(file, options)
-    _one_owner(endpoint, job)
+    one_owner(endpoint, job)
 
     async def work(desk: "Desk") -> list["KnownRule"]:
         from mainspring.planner_ports import KnownRule
@@ -167,7 +167,7 @@ def remove(
 
     if job is not None and endpoint is not None:  # the first word was a rule, then
         names, endpoint = [endpoint, *(names or [])], None
-    _one_owner(endpoint, job)
+    one_owner(endpoint, job)
     if not names and not everything:
         raise InvalidInput("which rule? name one or more, or say --all", field="rule")
 
@@ -196,7 +196,7 @@ def replay(
     """
     from mainspring.operations.rules import check_rules, find_owner, rehearse_rules, rules_of
 
-    _one_owner(endpoint, job)
+    one_owner(endpoint, job)
 
     async def work(desk: "Desk") -> list["Tested"]:
         owner = await find_owner(desk, endpoint, job)
@@ -252,7 +252,7 @@ def _documents(file: Path | None, options: dict[str, object]) -> list[object]:
     return [{key: value for key, value in options.items() if value not in (None, False, "")}]
 
 
-def _one_owner(endpoint: str | None, job: str | None) -> None:
+def one_owner(endpoint: str | None, job: str | None) -> None:
     if (endpoint is None) == (job is None):
         raise InvalidInput("whose rules? name one endpoint, or give --job", field="endpoint")
 

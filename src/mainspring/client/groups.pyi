@@ -139,6 +139,26 @@ class AuditVerdict(TypedDict):
     fault_at: Union[int, None]
     why: Union[str, None]
 
+class Backtest(TypedDict):
+    begin: str
+    end: str
+    is_cut: bool
+    calls: Calls
+    endpoints: List[EndpointCalls]
+    failures: List[RecordedFailure]
+    differs: Differences
+    runs: ReplayedRuns
+
+class BacktestWish(TypedDict):
+    endpoint: NotRequired[Union[str, None]]
+    job: NotRequired[Union[str, None]]
+    rules: NotRequired[Union[List[Dict[str, JsonValue]], None]]
+    interval_ms: NotRequired[Union[Union[int, str], None]]
+    cron: NotRequired[Union[str, None]]
+    min_interval_ms: NotRequired[Union[Union[int, str], None]]
+    max_interval_ms: NotRequired[Union[Union[int, str], None]]
+    limit: NotRequired[int]
+
 class BodyShown(TypedDict):
     content_type: str
     bytes_kept: int
@@ -200,6 +220,12 @@ class Call(TypedDict):
     headers: List[HeaderShown]
     body: Union[str, None]
     timeout_ms: int
+
+class Calls(TypedDict):
+    recorded: int
+    present: int
+    changed: int
+    saved: int
 
 class Checked(TypedDict):
     status: str
@@ -277,6 +303,10 @@ class Difference(TypedDict):
     expected: str
     actual: str
 
+class Differences(TypedDict):
+    only_present: List[ReplayedFiring]
+    only_changed: List[ReplayedFiring]
+
 class Document(TypedDict):
     document: str
 
@@ -342,6 +372,14 @@ class Endpoint(TypedDict):
     running: Union[RunInFlight, None]
     last_run_at: Union[str, None]
     last_status: Union[str, None]
+
+class EndpointCalls(TypedDict):
+    recorded: int
+    present: int
+    changed: int
+    saved: int
+    endpoint: str
+    endpoint_id: str
 
 class EndpointMode(TypedDict):
     endpoint: str
@@ -967,6 +1005,12 @@ class RecentRuns(TypedDict):
     runs: List[RunMark]
     p95_ms: Union[int, None]
 
+class RecordedFailure(TypedDict):
+    endpoint: str
+    failed_at: str
+    recovered_at: Union[str, None]
+    seen_after_s: SeenAfter
+
 class Refused(TypedDict):
     id: str
     name: str
@@ -986,10 +1030,27 @@ class Replayed(TypedDict):
     steps: List[ReplayedStep]
     diffs: List[Difference]
 
+class ReplayedFiring(TypedDict):
+    at: str
+    endpoint: str
+    rule: str
+    does: str
+    run_id: Union[str, None]
+
 class ReplayedMany(TypedDict):
     compared: int
     identical: int
     items: List[Compared]
+
+class ReplayedRun(TypedDict):
+    at: str
+    endpoint: str
+    ok: bool
+    source: str
+
+class ReplayedRuns(TypedDict):
+    present: List[ReplayedRun]
+    changed: List[ReplayedRun]
 
 class ReplayedStep(TypedDict):
     number: int
@@ -1125,6 +1186,10 @@ class ScenarioInFull(TypedDict):
 
 class Scenarios(TypedDict):
     items: List[Scenario]
+
+class SeenAfter(TypedDict):
+    present: Union[float, None]
+    changed: Union[float, None]
 
 class Setup(TypedDict):
     token: str
@@ -1672,6 +1737,7 @@ class SimulationsGroup:
     def list(self) -> Scenarios: ...
     def run(self, *, scenario: Union[str, None] = ..., document: Union[str, None] = ..., seed: int = ..., idempotency_key: str = ...) -> Played: ...
     def read(self, scenario: str) -> ScenarioInFull: ...
+    def run_backtest(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., interval_ms: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., limit: int = ..., idempotency_key: str = ...) -> Backtest: ...
 
 class BulkGroup:
     def act_on_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., verb: Verb, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> BulkDone: ...
@@ -2013,6 +2079,7 @@ class AsyncSimulationsGroup:
     def list(self) -> Coroutine[Any, Any, Scenarios]: ...
     def run(self, *, scenario: Union[str, None] = ..., document: Union[str, None] = ..., seed: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Played]: ...
     def read(self, scenario: str) -> Coroutine[Any, Any, ScenarioInFull]: ...
+    def run_backtest(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., interval_ms: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., limit: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Backtest]: ...
 
 class AsyncBulkGroup:
     def act_on_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., verb: Verb, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, BulkDone]: ...

@@ -6,28 +6,30 @@ from fastapi import APIRouter, Path, Request
 
 from mainspring.api.access import Reading, Running
 from mainspring.api.context import Context
-from mainspring.api.playing import Played, ScenarioInFull, Scenarios, SimulationWish
+from mainspring.api.playing import Backtest, BacktestWish, Played, ScenarioInFull, Scenarios, SimulationWish
 from mainspring.domain.errors import InvalidInput, Misconfigured
+from mainspring.operations import backtesting, rules
 from mainspring.planner_ports import Simulator
+from mainspring.planner_shapes import backtest_shape
 from mainspring.shapes import Shape
 
-router = APIRouter(prefix="/simulations", tags=["simulations"])
+router = APIRouter(tags=["simulations"])
 ScenarioRef = Annotated[str, Path(alias="scenario", max_length=100, examples=["flash-sale"])]
 
 
-@router.get("", response_model=Scenarios)
+@router.get("/simulations", response_model=Scenarios)
 async def list_simulations(desk: Reading, request: Request) -> Shape:
     """The scenarios that come with Mainspring."""
     return {"items": _simulator(request).scenarios()}
 
 
-@router.get("/{scenario}", response_model=ScenarioInFull)
+@router.get("/simulations/{scenario}", response_model=ScenarioInFull)
 async def read_simulation(desk: Reading, scenario: ScenarioRef, request: Request) -> Shape:
     """A scenario in full: its curve, its endpoints with their rules, its checks."""
     return _simulator(request).scenario(scenario)
 
 
-@router.post("", response_model=Played)
+@router.post("/simulations", response_model=Played)
 async def run_simulation(desk: Running, wish: SimulationWish, request: Request) -> Shape:
     """Play a scenario, ours by name or one of your own, and tell what happened. Nothing is called, nothing is kept.
 
@@ -36,6 +38,19 @@ async def run_simulation(desk: Running, wish: SimulationWish, request: Request) 
     if (wish.scenario is None) == (wish.document is None):
         raise InvalidInput("give the name of a scenario, or a document, and not both", field="scenario")
     return await _simulator(request).play(wish.model_dump())
+
+
+@router.post("/backtests", response_model=Backtest)
+async def run_backtest(desk: Reading, wish: BacktestWish) -> Shape:
+    """Replay recorded runs through changed rules, limits or another baseline: calls, failures seen, decisions.
+
+    Between two recorded runs the last response holds. Nothing is called, nothing is kept.
+    """
+    if (wish.endpoint is None) == (wish.job is None):
+        raise InvalidInput("whose runs? give an endpoint or a job, and not both", field="endpoint")
+    owner = await rules.find_owner(desk, wish.endpoint, wish.job)
+    wanted = backtesting.Wish(**wish.model_dump(exclude={"endpoint", "job"}))
+    return backtest_shape(await backtesting.run_backtest(desk, owner, wanted))
 
 
 def _simulator(request: Request) -> Simulator:

@@ -1,0 +1,59 @@
+"""Recorded runs replayed at the desk, on both databases."""
+
+import pytest
+from tests.stores.world import FixedClock, an_outcome, run_slot
+
+from mainspring.domain.definition import Definition
+from mainspring.domain.run import Body, RunStatus
+from mainspring.operations.backtesting import Wish, run_backtest
+from mainspring.operations.endpoints import Desk, add_endpoint
+from mainspring.operations.rules import add_rules, find_owner
+from mainspring.planner_shapes import backtest_shape
+from mainspring.simulation.comparison import comparison
+
+
+async def recorded(desk: Desk, clock: FixedClock) -> None:
+    """Ten minutes: busy from the third on, and down at the seventh."""
+    await add_endpoint(desk, Definition("queue", "https://example.com/", interval_ms=60_000, spread=False))
+    for minute in range(10):
+        text = f'{{"depth": {50 if minute >= 3 else 1}}}'.encode()
+        status = RunStatus.FAILURE if minute == 7 else RunStatus.SUCCESS
+        await run_slot(desk.stores, clock, an_outcome(status, body=Body(text, "", False, len(text))), took_ms=0)
+        clock.tick(seconds=60)
+
+
+async def test_changed_rules_are_compared_with_those_that_are_kept(desk: Desk, clock: FixedClock) -> None:
+    await recorded(desk, clock)
+    owner = await find_owner(desk, "queue", None)
+    await add_rules(desk, owner, [{"name": "old", "when": "body.depth > 10", "clear_hints": True}])
+
+    changed = await run_backtest(
+        desk, owner, Wish(rules=[{"name": "busy", "when": "body.depth > 10", "interval": "30s", "ttl": "2m"}])
+    )
+    told = backtest_shape(changed)
+
+    assert told["calls"]["changed"] > told["calls"]["present"]  # type: ignore[index]  # a mapping
+    assert [each["rule"] for each in told["differs"]["only_changed"]] == ["busy"]  # type: ignore[index]  # a mapping
+    assert told["failures"][0]["seen_after_s"]["changed"] < 1  # type: ignore[index]  # a list
+
+
+async def test_page_shows_lanes_failures_and_decisions(desk: Desk, clock: FixedClock) -> None:
+    await recorded(desk, clock)
+    owner = await find_owner(desk, "queue", None)
+
+    page = comparison(await run_backtest(desk, owner, Wish(interval_ms=180_000)))
+
+    assert all(words in page for words in ("queue", "recorded, 9", "changed, ", "Recorded failures", "not seen"))
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize(
+    "wish", [Wish(interval_ms=1), Wish(cron="61 * * * *"), Wish(cron="@daily", interval_ms=60_000)]
+)
+async def test_policy_that_cannot_be_is_refused(desk: Desk, clock: FixedClock, wish: Wish) -> None:
+    await recorded(desk, clock)
+
+    with pytest.raises(Exception, match=r"out of bounds|cron"):
+        await run_backtest(desk, await find_owner(desk, "queue", None), wish)
+    with pytest.raises(Exception, match="one endpoint's"):
+        await run_backtest(desk, await find_owner(desk, None, "default"), wish)
