@@ -19,6 +19,7 @@ PAGES = {
     "runs": "/runs",
     "run": "/runs/{run}",
     "events": "/events",
+    "simulation": "/simulation",
     "settings": "/settings",
     "alerts": "/settings?tab=alerts",
     "webhooks": "/settings?tab=webhooks",

@@ -55,9 +55,15 @@ def test_demo_shows_surge_adaptation_woken_alert_and_recovery_and_leaves_nothing
 ) -> None:
     process, url = start(processes, folder)
 
+    events: list[Any] = []
+    where = "start=oldest"
+
     def fired(name: str, endpoint: str) -> list[Any]:
-        found = read(f"{url}/api/v1/events?type=rule.fired&limit=200")["items"]
-        return [event for event in found if is_rule(name, endpoint)(event)]
+        nonlocal where
+        page = read(f"{url}/api/v1/events?limit=200&{where}")
+        where = f"cursor={page['next_cursor']}"
+        events.extend(page["items"])
+        return [event for event in events if event["type"] == "rule.fired" and is_rule(name, endpoint)(event)]
 
     wait_until(lambda: fired("surge", "traffic_monitor"), "the surge is answered", STORY_S)
     adapted = read(f"{url}/api/v1/endpoints/traffic_monitor")
@@ -68,7 +74,6 @@ def test_demo_shows_surge_adaptation_woken_alert_and_recovery_and_leaves_nothing
     wait_until(lambda: fired("calm", "traffic_monitor"), "the traffic is normal again", STORY_S)
     asleep = read(f"{url}/api/v1/endpoints/slow_page_analyzer")
     alerts = [datetime.fromisoformat(event["at"]) for event in fired("alert", "slack_operations")]
-    executions = read(f"{url}/api/v1/events?type=execution.ended&limit=200")["items"]
     process.send(signal.SIGINT)
 
     assert process.wait() == 0
@@ -77,7 +82,7 @@ def test_demo_shows_surge_adaptation_woken_alert_and_recovery_and_leaves_nothing
     assert asleep["paused_until"] is not None
     assert alerts
     assert all(after - before >= timedelta(minutes=5) / SPEED for before, after in pairwise(alerts))
-    assert executions
+    assert any(event["type"] == "execution.ended" for event in events)
     assert "Traceback" not in process.output
     assert list(folder.iterdir()) == []
 

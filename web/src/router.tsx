@@ -65,6 +65,11 @@ const events = createRoute({
   ...page("/events"), validateSearch: only("type", "endpoint"),
   component: lazyRouteComponent(() => import("./pages/Events"), "Events"),
 });
+const simulation = createRoute({
+  ...page("/simulation"), validateSearch: only("scenario", "seed"),
+  component: lazyRouteComponent(() => import("./pages/Simulation"), "Simulation"),
+});
+const demo = createRoute({ ...page("/demo"), component: lazyRouteComponent(() => import("./pages/Demo"), "Demo") });
 const settings = createRoute({
   ...page("/settings"), validateSearch: only("tab"),
   component: lazyRouteComponent(() => import("./pages/Settings"), "Settings"),
@@ -72,7 +77,7 @@ const settings = createRoute({
 
 const tree = root.addChildren([
   login, setup,
-  inside.addChildren([overview, endpoints, endpointNew, endpoint, endpointEdit, jobs, runs, run, events, settings]),
+  inside.addChildren([overview, endpoints, endpointNew, endpoint, endpointEdit, jobs, runs, run, events, simulation, demo, settings]),
 ]);
 
 export function makeRouter(client: QueryClient) {

@@ -86,7 +86,12 @@ class Day:
 
     async def _tell_phases(self) -> None:
         before: object = None
+        day = 0
         while True:
+            if self._shop.day != day:
+                day = self._shop.day
+                latest = await self._desk.stores.runs.latest_events(self._desk.tenant_id, 1)
+                self._shop.since = latest[-1].cursor if latest else ""
             phase = self._shop.phase
             if phase.get("phase") != before:
                 before = phase.get("phase")
@@ -121,6 +126,7 @@ def shop_shape(shop: Shop) -> Shape:
         "description": shop.scenario.description,
         "speed": shop.speed,
         "day": shop.day,
+        "since": shop.since,
         "minute": round(shop.minute, 3),
         "minutes": shop.scenario.minutes,
         "phases": [{**entry, "from": float(str(entry["from"]))} for entry in shop.scenario.curve],

@@ -53,6 +53,7 @@ class Shop:
         self._opened_s = asyncio.get_running_loop().time()
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
+        self.since = ""  # the cursor of the last event before this day, kept by whoever watches the day
         self.address = ""
         self.url = ""
 

@@ -23,8 +23,9 @@ export function useEvents(hear: Heard): void {
 export function touched(type: string): string[] {
   const subject = type.split(".")[0] ?? "";
   if (subject === "run" || subject === "manual_run") return ["endpoints", "runs", "dashboard", "events"];
+  if (subject === "execution" || subject === "workflow") return ["flows", "events"];
   if (subject === "job") return ["jobs", "endpoints", "dashboard", "events"];
-  if (["endpoint", "hint", "schedule", "backoff", "failures", "quota"].includes(subject)) return ["endpoints", "dashboard", "events"];
+  if (["endpoint", "hint", "schedule", "backoff", "failures", "quota", "rule", "rules"].includes(subject)) return ["endpoints", "dashboard", "events"];
   return ["settings", "events"];
 }
 

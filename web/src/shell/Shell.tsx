@@ -12,6 +12,7 @@ import { useMay, useSession } from "../api/session";
 import { chooseTenant } from "../api/tenant";
 import type { TimeMode } from "../time/format";
 import { useTimeMode } from "../time/When";
+import { DemoBanner } from "./DemoBanner";
 import { KEYS, useKeys } from "./keys";
 import { LiveBadge } from "./LiveBadge";
 import { Logo } from "./Logo";
@@ -19,6 +20,7 @@ import { PAGES } from "./pages";
 import { Palette } from "./Palette";
 
 export function Shell() {
+  const session = useSession();
   const [navOpen, nav] = useDisclosure();
   const [keysOpen, keys] = useDisclosure();
   const { pathname } = useLocation();
@@ -51,7 +53,10 @@ export function Shell() {
         <AppShell.Navbar p="xs">
           <Navigation pathname={pathname} />
         </AppShell.Navbar>
-        <AppShell.Main id="main" tabIndex={-1}><Outlet /></AppShell.Main>
+        <AppShell.Main id="main" tabIndex={-1}>
+          {session.demo && <DemoBanner />}
+          <Outlet />
+        </AppShell.Main>
       </AppShell>
       <Palette />
       <Modal opened={keysOpen} onClose={keys.close} title="Keys" size="md"><KeyList /></Modal>

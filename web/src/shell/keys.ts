@@ -11,6 +11,7 @@ export const KEYS: { where: string; keys: Key[] }[] = [
     { keys: "g j", means: "Go to the jobs" },
     { keys: "g r", means: "Go to the runs" },
     { keys: "g v", means: "Go to the events" },
+    { keys: "g m", means: "Go to the simulation" },
     { keys: "g s", means: "Go to the settings" },
     { keys: "t", means: "Show times relative, local or in UTC" },
     { keys: "c", means: "Create an endpoint" },

@@ -42,6 +42,12 @@ export function eventWords(event: EventShown): string {
     }
     case "backoff.applied":
       return `backs off${said("failure_count") ? ` after ${said("failure_count")} failures` : ""}`;
+    case "rule.fired":
+      return `${said("does") || "changed"}${said("reason") ? `, because ${said("reason")}` : ""}`;
+    case "rule.faulty":
+      return `had a rule that could not be judged: ${said("fault")}`;
+    case "rules.changed":
+      return "has other rules";
     case "endpoint.paused":
       return `paused${said("reason") ? `: ${said("reason")}` : ""}`;
     default:

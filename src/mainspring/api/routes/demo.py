@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request
 
 from mainspring.api.access import Reading
 from mainspring.api.context import Context
+from mainspring.api.cursors import seal_cursor
 from mainspring.api.problems import ApiError
 from mainspring.shapes import Shape
 
@@ -12,8 +13,12 @@ router = APIRouter(prefix="/demo", include_in_schema=False)
 
 @router.get("")
 async def read_demo(desk: Reading, request: Request) -> Shape:
-    """The shop of `mainspring demo`: which minute and phase its day is in, and what its pager received."""
+    """The shop of `mainspring demo`: which minute its day is in, what its pager received.
+
+    `since` is the cursor of events from which on they are of this day.
+    """
     context: Context = request.app.state.context
     if context.demo is None:
         raise ApiError("not-found", "this is no demo; `mainspring demo` starts one beside it")
-    return context.demo()
+    told = context.demo()
+    return {**told, "since": seal_cursor(desk, "events", str(told["since"]))}
