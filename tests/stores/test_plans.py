@@ -1,0 +1,37 @@
+"""How PostgreSQL goes about what is done thousands of times a second: by index, behind row-level security too."""
+
+import re
+
+import pytest
+from tests.stores.world import FixedClock, add, an_endpoint, claim, finished
+
+from mainspring.ports import Stores
+from mainspring.stores.postgres.database import QUERIES, Session
+from mainspring.stores.postgres.schedule import PostgresSchedule
+
+
+@pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
+async def test_claims_and_finishes_read_no_table_as_a_whole(
+    stores: Stores, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while the tables are empty and nothing is known about them: that plan is kept when they have grown."""
+    plans: dict[str, str] = {}
+
+    async def explain(session: Session, query: str, *values: object) -> int:
+        lines = await session._connection.fetch("EXPLAIN " + QUERIES[query], *values)
+        plans[query] = "\n".join(str(line[0]) for line in lines)
+        return await run(session, query, *values)
+
+    run = Session.run
+    monkeypatch.setattr(Session, "run", explain)
+    for number in range(3):
+        await add(stores, an_endpoint(f"endpoint {number}"))
+    batch = await claim(stores)
+    await stores.schedule.finish([finished(each) for each in batch.claims])
+
+    assert isinstance(stores.schedule, PostgresSchedule)
+    assert {"write_claims", "write_results"} <= plans.keys()
+    for query, reads in {"write_claims": ["schedule"], "write_results": ["schedule", "run"]}.items():
+        assert "Seq Scan" not in plans[query], plans[query]
+        for table in reads:
+            assert re.search(rf"Index Scan using {table}_pkey on {table} .*\n *Index Cond: \(.*id = ", plans[query])
