@@ -2,7 +2,8 @@
 
 A nursery is a process that has imported Mainspring and waits. For every worker it forks, and the child becomes
 `mainspring scheduler`, by the same `main()` that users run: a process of its own, with a pid that takes any signal.
-Importing costs a second, forking nothing. All workers of a nursery have its environment and write into one log.
+Importing costs a second, forking nothing. All workers of a nursery have its environment and write into one log; a
+worker may be given more of an environment when it starts, so that one nursery serves many databases.
 
     with Nursery(env, tmp_path / "log") as nursery:
         worker = nursery.start()
@@ -29,6 +30,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, Self
 
+from mainspring import failpoints
 from tests.harness.processes import DEADLINE_S, clean_environment
 from tests.harness.undertaker import undertaker
 
@@ -119,10 +121,10 @@ class Nursery:
     def running(self) -> list[Worker]:
         return [worker for worker in self.started if worker.is_running]
 
-    def start(self) -> Worker:
+    def start(self, env: Mapping[str, str] | None = None) -> Worker:
         assert self._process.stdin is not None
         known = len(self._births)
-        self._process.stdin.write("\n")
+        self._process.stdin.write(json.dumps(dict(env or {})) + "\n")
         self._process.stdin.flush()
         with self._changed:
             assert self._changed.wait_for(lambda: len(self._births) > known, DEADLINE_S), "the nursery does not answer"
@@ -209,6 +211,7 @@ def _serve(log_file: str) -> None:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(waker)
     children: set[int] = set()
+    heard = b""
     poll = select.poll()
     poll.register(0, select.POLLIN)
     poll.register(wake, select.POLLIN)
@@ -218,13 +221,14 @@ def _serve(log_file: str) -> None:
             os.read(wake, 4096)
             _reap(children)
         if 0 in ready:
-            lines = os.read(0, 4096)
-            if not lines:
+            fresh = os.read(0, 4096)
+            if not fresh:
                 break
-            for _ in range(lines.count(b"\n")):
+            *lines, heard = (heard + fresh).split(b"\n")
+            for line in lines:
                 pid = os.fork()
                 if pid == 0:
-                    _become_a_worker(main, log_file, (wake, waker))
+                    _become_a_worker(main, log_file, (wake, waker), json.loads(line))
                 children.add(pid)
                 print("started", pid, flush=True)
     for pid in children:
@@ -235,18 +239,6 @@ def _serve(log_file: str) -> None:
 
 def _preload() -> None:
     """What a worker imports late, imported once."""
-    import mainspring.cli.waiting
-    import mainspring.outbound.http
-    import mainspring.outbound.vault
-    import mainspring.stores.postgres.endpoints
-    import mainspring.stores.postgres.runs
-    import mainspring.stores.postgres.upkeep
-    import mainspring.stores.sqlite.endpoints
-    import mainspring.stores.sqlite.runs
-    import mainspring.stores.sqlite.upkeep
-    import mainspring.workers.janitor
-    import mainspring.workers.scheduler
-    import mainspring.workers.supervisor  # noqa: F401  # each is imported for the copy in memory
 
 
 def _write_down_what_is_acknowledged(file: str) -> None:
@@ -274,9 +266,11 @@ def _reap(children: set[int]) -> None:
         print("ended", pid, os.waitstatus_to_exitcode(status), flush=True)
 
 
-def _become_a_worker(main: object, log_file: str, fds: tuple[int, int]) -> NoReturn:
+def _become_a_worker(main: object, log_file: str, fds: tuple[int, int], env: Mapping[str, str]) -> NoReturn:
     code = 1
     try:
+        os.environ.update(env)
+        failpoints._POINTS = failpoints._armed(os.environ.get(failpoints.VARIABLE, ""))
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for fd in fds:

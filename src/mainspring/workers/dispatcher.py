@@ -86,7 +86,8 @@ class Dispatcher:
             await asyncio.wait(self._sending, return_when=asyncio.FIRST_COMPLETED)
             return 1
         intents = await self._store.claim_effects(self._options.worker, free, self._options.lease_ms)
-        failpoint("after_effect_claim")
+        if intents:
+            failpoint("after_effect_claim")
         for intent in intents:
             task = asyncio.create_task(self._carry_out(intent))
             self._sending.add(task)
