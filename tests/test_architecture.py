@@ -63,7 +63,7 @@ ROOMS: dict[str, frozenset[str]] = {
         "simulation",
     },  # the one place where wires meet
     "simulation": DOOR | {"workers", "wiring"},
-    "reference": DOOR | {"api", "mcp", "cli", "wiring", "bindings"},  # writes docs/reference from what doors declare
+    "reference": DOOR | {"api", "mcp", "cli", "wiring", "bindings", "client"},  # writes docs/reference
     "bindings": frozenset({"api", "client"}),  # writes the client's table and types from the API's document
     "client": frozenset(),  # what others import to talk to a server: it knows the API and nothing of the house
     "__main__": frozenset({"cli"}),

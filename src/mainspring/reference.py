@@ -19,6 +19,8 @@ from mainspring.api.problems import BASE, PROBLEMS
 from mainspring.cli.configuration import setting_rows
 from mainspring.cli.door import EXIT_CODE_OF, EXIT_CODES
 from mainspring.cli.main import app
+from mainspring.cli.reach import ANYWHERE, BY_API, HERE
+from mainspring.client.table import OPERATIONS
 from mainspring.configuration.document import json_schema
 from mainspring.configuration.sections import SECTIONS
 from mainspring.domain import errors
@@ -80,7 +82,7 @@ def _cli() -> Iterator[str]:
     yield ""
     yield "`mainspring --server URL ...` works through a server instead (or `MAINSPRING_SERVER`)."
     yield "The API key is in `MAINSPRING_API_KEY`."
-    yield "`endpoint`, `hint`, `job`, `run`, `runs`, `why` and `next` then print the same; others refuse."
+    yield "Commands then print the same; those that need the machine itself refuse, and say why."
     yield ""
     yield "With `-o json` the answer is one JSON object or list on standard output."
     yield "Instants in it are RFC 3339, durations are milliseconds, and secret header values are masked."
@@ -96,6 +98,7 @@ def _cli() -> Iterator[str]:
         yield "```"
         yield " ".join([name, *_usage(command)])
         yield "```"
+        yield from _by_api(name.removeprefix("mainspring "))
         rows = [
             (_spelled(parameter), parameter.help or "")
             for parameter in command.params
@@ -104,6 +107,18 @@ def _cli() -> Iterator[str]:
         if rows:
             yield ""
             yield from _table(("argument or option", "meaning"), rows)
+
+
+def _by_api(command: str) -> Iterator[str]:
+    """The same with curl, or why there is no such thing."""
+    operations = {each.id: each for each in OPERATIONS}
+    same = [operations[each] for each in BY_API.get(command, ())]
+    if same:
+        yield ""
+        yield "By the API: " + ", ".join(f"`{each.method} {each.path}`" for each in same) + "."
+    elif why := HERE.get(command) or ANYWHERE.get(command):
+        yield ""
+        yield f"On this machine alone: {why}."
 
 
 def _usage(command: Command) -> Iterator[str]:

@@ -171,7 +171,8 @@ async def test_quotas_are_changed_and_usage_is_told(api: AsyncClient, stores: St
         "endpoints_max": None,
         "interval_ms_min": 10_000,
     }
-    assert usage == {"tenant": "default", "quotas": changed, "runs_this_month": 1, "endpoints": 1}
+    used = {"quotas": changed, "runs_this_month": 1, "endpoints": 1, "signing_keys": 0}
+    assert usage == {"tenant": "default", "name": "default", **used}
     assert fault(await api.patch("/api/v1/quotas", json={"runs_per_month": -1}))[0] == "/runs_per_month"
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import re
+from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import structlog
 from mainspring.api.access import recognise
 from mainspring.cli.remote import endpoint_of, run_of
 from mainspring.domain.endpoint import Tenant
+from mainspring.outbound.vault import KeyRing
 from mainspring.ports import Stores
 from mainspring.shapes import endpoint_shape, run_shape
 from mainspring.wiring.clock import SystemClock
@@ -25,6 +27,7 @@ from tests.peers.hostile import HostilePeer
 from tests.stores.world import an_outcome, claim, finished
 
 JSON = ("-o", "json")
+ON_SQLITE = pytest.mark.parametrize("pair", ["sqlite"], indirect=True)  # what is long, and the same on both
 
 
 class Pair:
@@ -63,11 +66,11 @@ def silence() -> Iterator[None]:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Pair]:
-    settings = {"MAINSPRING_DATA_DIR": str(tmp_path)}
+    settings = {"MAINSPRING_DATA_DIR": str(tmp_path), "MAINSPRING_SECRET_KEY": b64encode(bytes(32)).decode()}
     url = f"sqlite://{tmp_path}/mainspring.db"
     if request.param == "postgres":
         settings["MAINSPRING_DATABASE_URL"] = url = request.getfixturevalue("postgres_url")
-    async with open_stores(url) as stores:
+    async with open_stores(url, audit_keys=KeyRing(bytes(32)).audit_keys) as stores:
         await stores.endpoints.put_tenant(Tenant("default", "default"))
         async with open_app(stores, SystemClock()) as app:
             app.dependency_overrides[recognise] = by_key
@@ -192,11 +195,11 @@ async def test_shapes_are_read_back_whole(pair: Pair) -> None:
     assert run_shape(run_of(run), "health") == run
 
 
-async def test_command_that_needs_the_database_says_so(pair: Pair) -> None:
-    result = await asyncio.to_thread(pair.far, "tenant", "show")
+async def test_command_that_needs_the_machine_says_so(pair: Pair) -> None:
+    result = await asyncio.to_thread(pair.far, "doctor")
 
     assert result.exit_code == 1
-    assert "this command works with a database, and not through the server" in result.stderr
+    assert f"`mainspring doctor` does not work through the server '{pair.server}'" in result.output
 
 
 def test_key_that_is_not_known_ends_with_6_and_a_server_that_is_not_there_with_5() -> None:
@@ -213,3 +216,88 @@ async def test_unknown_key_is_refused(pair: Pair) -> None:
 
     assert (result.exit_code, result.stdout) == (6, "")
     assert "this key is not known" in result.stderr
+
+
+ALERT = ("alert", "add", "ops", "--to", "ops@example.com", "--to", "https://chat.example.com/s3cret", "--on", "late")
+HOOK = "https://hook.example.com/x"
+
+
+@ON_SQLITE
+async def test_people_keys_and_messages_are_shown_the_same(pair: Pair) -> None:
+    pair.far.env["MAINSPRING_API_KEY"] = "operator"
+    for command in (
+        ("user", "add", "ann@example.com"), ("member", "add", "bob@example.com", "--role", "operator"),
+        ("apikey", "create", "ci", "--scope", "run"), ("signing-key", "create"),
+        (*ALERT, "--quiet", "22:00-07:00", "--cooldown", "10m"), ("webhook", "add", HOOK, "--type", "run.*"),
+        ("tenant", "create", "acme"),
+    ):  # fmt: skip
+        made = await asyncio.to_thread(pair.near, *command)
+        assert made.exit_code == 0, made.output
+
+    looks: list[tuple[str, ...]] = [
+        ("tenant", "show"), ("tenant", "list"), ("user", "list"), ("member", "list"), ("apikey", "list"),
+        ("signing-key", "list"), ("alert", "list"), ("alert", "show", "ops"), ("alert", "deliveries", "ops"),
+        ("webhook", "list"), ("webhook", "show", "hook.example.com"), ("webhook", "deliveries"),
+        ("audit", "list", "-n", "3"), ("audit", "verify"), ("audit", "verify", "--installation"), ("events", "-n", "5"),
+        ("export",),
+    ]  # fmt: skip
+    for look in looks:
+        near, far = await pair.both(*look)
+        assert far == near, look
+        near, far = await pair.both(*look, *JSON)
+        assert far == near, look
+
+
+@ON_SQLITE
+async def test_people_keys_and_messages_are_changed_the_same(pair: Pair) -> None:
+    pair.far.env["MAINSPRING_API_KEY"] = "operator"
+    await asyncio.to_thread(pair.near, "user", "add", "first@example.com", "--password-stdin", stdin="long enough 1\n")
+    heard: dict[str, list[str]] = {}
+    for name in ("near", "far"):
+        shell, mail = getattr(pair, name), f"{name}@example.com"
+        told = heard.setdefault(name, [])
+        for command in (
+            ("tenant", "create", f"tenant-{name}"), ("tenant", "set", "--runs-per-month", "1000"),
+            ("user", "add", mail, "--role", "viewer"), ("user", "disable", mail), ("user", "enable", mail),
+            ("user", "password", mail, "--password-stdin"), ("user", "link", mail),
+            ("member", "role", mail, "--role", "operator"), ("member", "remove", mail),
+            ("member", "add", mail, "--role", "viewer"), ("apikey", "create", name), ("apikey", "revoke", "nope"),
+            ("signing-key", "create"), ("alert", "add", name, "--to", mail), ("alert", "add", name, "--to", mail),
+            ("alert", "edit", name, "--failures", "5", "--on", "late,failing"), ("alert", "show", name),
+            ("alert", "test", name), ("alert", "delete", name), ("alert", "show", name),
+            ("webhook", "add", HOOK, "--name", name), ("webhook", "edit", name, "--type", "job.*", "--disable"),
+            ("webhook", "edit", name, "--new-secret"), ("webhook", "show", name), ("webhook", "delete", name),
+            ("webhook", "redeliver", "msg_nope"),
+        ):  # fmt: skip
+            result = await asyncio.to_thread(shell, *command, stdin="long enough 2\n")
+            said = re.sub(r"(token=|whsec_|msk?_)\S+", r"\1#", result.output.replace(pair.server, "SERVER"))
+            said = said.replace("http://127.0.0.1:8080", "SERVER").replace(name, "NAME")
+            told.append(f"{command} {result.exit_code} {_timeless(said)}".replace(name, "NAME"))
+
+    assert heard["far"] == heard["near"]
+
+
+@ON_SQLITE
+async def test_documents_are_applied_through_a_server_with_the_references_of_this_machine(
+    pair: Pair, tmp_path: Path
+) -> None:
+    file = tmp_path / "shop.yaml"
+    file.write_text(
+        "endpoints: {health: {url: 'https://example.com/', every: 1m, headers: {X-Key: '${env:SHOP_TOKEN}'}}}\n"
+        "alerts: {ops: {to: ops@example.com, endpoint: health}}\n"
+    )
+    pair.far.env["SHOP_TOKEN"] = pair.near.env["SHOP_TOKEN"] = "s3cret"
+
+    assert (await asyncio.to_thread(pair.far, "diff", str(file))).exit_code == 2
+    assert (await pair.json("apply", str(file)))["counts"]["created"] == 3
+    for command in (("apply", str(file)), ("diff", str(file)), ("export",), ("export", "--source", "shop")):
+        near, far = await pair.both(*command)
+        assert far == near, command
+    assert "nothing to change" in (await asyncio.to_thread(pair.near, "apply", str(file))).output
+    file.write_text("endpoints:\n  health:\n    url: https://example.com/\n    evry: 1m\n")
+    near, far = await pair.both("apply", str(file))
+    assert "evry" in far
+    assert far.replace("^", "") == near.replace("^", "")
+    crontab = "*/5 * * * * curl -H 'Authorization: Bearer x' https://shop.example.com/ping\n"
+    taken = await asyncio.to_thread(pair.far, "import", "crontab", "-", "--apply", stdin=crontab)
+    assert taken.exit_code == 0, taken.output

@@ -22,6 +22,7 @@ __all__ = ["clock", "shared_postgres_url", "store_url", "stores"]
 
 KEYS = {
     "all": Principal("default", "key:all", frozenset(Scope)),
+    "operator": Principal("default", "key:all", frozenset(Scope), is_operator=True),
     "read": Principal("default", "key:read", frozenset({Scope.READ})),
 }
 T = TypeVar("T")

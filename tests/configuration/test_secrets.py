@@ -8,7 +8,7 @@ from mainspring.configuration.applying import apply_files
 from mainspring.configuration.exporting import export_documents
 from mainspring.configuration.faults import InvalidDocument
 from mainspring.configuration.planning import Options
-from mainspring.configuration.references import remote
+from mainspring.configuration.references import sent
 from mainspring.configuration.writing import as_yaml
 from mainspring.operations.endpoints import Desk, find_endpoint, header_context
 from tests.configuration.paper import MESSENGERS, apply, faults, told
@@ -136,4 +136,4 @@ async def test_secret_in_a_faulty_line_is_not_shown(desk: Desk) -> None:
 async def test_document_that_was_sent_here_reads_nothing_of_this_machine(desk: Desk) -> None:
     for reference in ("${env:HOME}", "${file:/etc/passwd}"):
         with pytest.raises(InvalidDocument, match="is not read on the server for a document that was sent to it"):
-            await apply_files(desk, [("body", ONE.format(reference).encode())], Options(remote, MESSENGERS))
+            await apply_files(desk, [("body", ONE.format(reference).encode())], Options(sent({}), MESSENGERS))

@@ -291,6 +291,8 @@ class Quotas(Answer):
 
 class Usage(Answer):
     tenant: str
+    name: str
+    signing_keys: int = Field(description="How many keys sign its calls.")
     quotas: Quotas
     runs_this_month: int
     endpoints: int

@@ -1,10 +1,12 @@
 """`mainspring alert ...`: who is told when something breaks, recovers, is late or runs out."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mainspring.cli import afar
 from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
+from mainspring.cli.remote import PAGE
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.sights import note_if_managed
 from mainspring.cli.table import Column, show_fields, show_table
@@ -13,6 +15,7 @@ from mainspring.domain.duration import format_duration, parse_duration_ms
 from mainspring.shapes import alert_shape, outcome_shape
 
 if TYPE_CHECKING:
+    from mainspring.client import Client
     from mainspring.domain.delivery import Delivery
     from mainspring.domain.run import Outcome
     from mainspring.domain.subscription import Channel, Subscription
@@ -69,7 +72,10 @@ def add(
     given = _given(to, on, failures, endpoint, job, cooldown, quiet, timezone, during_quiet, description)
     draft = AlertDraft(**{"name": name, "to": (), **given})  # type: ignore[arg-type]  # fields of the draft
     messengers = open_messengers(current_settings())
-    alert = ask(lambda desk: add_alert(desk, messengers, draft))
+    alert = ask(
+        lambda desk: add_alert(desk, messengers, draft),
+        lambda client: afar.alert_of(client.alerts.create(**_plain({"name": name, "to": (), **given}))),
+    )
     _said(alert, output, f"added alert {alert.name!r}; try it: mainspring alert test {alert.name!r}")
 
 
@@ -79,7 +85,10 @@ def list_alerts(output: OutputOption = Output.TABLE) -> None:
     from mainspring.domain.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import list_subscriptions
 
-    found = ask(lambda desk: list_subscriptions(desk, SubscriptionKind.ALERT))
+    found = ask(
+        lambda desk: list_subscriptions(desk, SubscriptionKind.ALERT),
+        lambda client: [afar.alert_of(shape) for shape in client.alerts.list()["items"]],
+    )
     shapes = [alert_shape(alert) for alert in found]
     if output is Output.JSON:
         show_json(shapes)
@@ -97,7 +106,7 @@ def show(name: AlertName, output: OutputOption = Output.TABLE) -> None:
     """Show one alert."""
     from mainspring.operations.alerts import find_alert
 
-    alert = ask(lambda desk: find_alert(desk, name))
+    alert = ask(lambda desk: find_alert(desk, name), lambda client: afar.alert_of(client.alerts.read(name)))
     shape = alert_shape(alert)
     if output is Output.JSON:
         show_json(shape)
@@ -149,7 +158,10 @@ def edit(
     if enabled is not None:
         given["enabled"] = enabled
     messengers = open_messengers(current_settings())
-    alert = ask(lambda desk: edit_alert(desk, messengers, name, lambda draft: replace(draft, **given)))
+    alert = ask(
+        lambda desk: edit_alert(desk, messengers, name, lambda draft: replace(draft, **given)),
+        lambda client: afar.alert_of(client.alerts.update(name, **_plain(given))),
+    )
     _said(alert, output, f"changed alert {alert.name!r}")
     note_if_managed(alert.name, alert.managed_by)
 
@@ -160,11 +172,19 @@ def delete(name: AlertName, output: OutputOption = Output.TABLE) -> None:
     from mainspring.domain.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import delete_subscription
 
-    alert = ask(lambda desk: delete_subscription(desk, SubscriptionKind.ALERT, name))
+    async def work(desk: "Desk") -> tuple[str, str]:
+        alert = await delete_subscription(desk, SubscriptionKind.ALERT, name)
+        return alert.id, alert.name
+
+    def remotely(client: "Client") -> tuple[str, str]:
+        gone = client.alerts.delete(name)
+        return gone["id"], gone["name"]
+
+    alert_id, alert_name = ask(work, remotely)
     if output is Output.JSON:
-        show_json({"id": alert.id, "name": alert.name, "deleted": True})
+        show_json({"id": alert_id, "name": alert_name, "deleted": True})
     else:
-        say(f"deleted alert {alert.name!r}")
+        say(f"deleted alert {alert_name!r}")
 
 
 @app.command("test")
@@ -182,7 +202,10 @@ def send_test(name: AlertName, output: OutputOption = Output.TABLE) -> None:
         finally:
             await caller.aclose()
 
-    outcomes = ask(work)
+    def remotely(client: "Client") -> list[tuple["Channel", "Outcome"]]:
+        return [(afar.channel_of(way["to"]), afar.tried_of(way)) for way in client.alerts.test(name)["ways"]]
+
+    outcomes = ask(work, remotely)
     if output is Output.JSON:
         show_json([{"to": channel.shown, **outcome_shape(outcome)} for channel, outcome in outcomes])
     else:
@@ -206,7 +229,11 @@ def deliveries(
     async def work(desk: "Desk") -> list["Delivery"]:
         return await list_deliveries(desk, DeliveryFilter((await find_alert(desk, name)).id, limit=count))
 
-    show_deliveries(ask(work), output)
+    def remotely(client: "Client") -> list["Delivery"]:
+        found = client.alerts.iterate_deliveries(name, limit=min(count, PAGE))
+        return afar.deliveries_of(client, found, count, in_full=output is Output.JSON)
+
+    show_deliveries(ask(work, remotely), output)
 
 
 def _given(
@@ -234,6 +261,11 @@ def _given(
         "description": description,
     }
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _plain(given: dict[str, object]) -> dict[str, Any]:
+    """As the API takes it."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
 
 
 def _said(alert: "Subscription", output: Output, sentence: str) -> None:

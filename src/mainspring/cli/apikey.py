@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mainspring.cli import afar
 from mainspring.cli.door import Door, OutputOption, ask
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.table import Column, show_table
@@ -16,6 +17,7 @@ from mainspring.words import when
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from mainspring.client import Client
     from mainspring.domain.account import ApiKey
     from mainspring.operations.endpoints import Desk
 
@@ -38,7 +40,14 @@ def create(
 
     life = timedelta(milliseconds=parse_duration_ms(expires, field="expires"))
     wish = KeyWish(name, tuple(scope or [Scope.READ]), life, operator)
-    key, text = ask(lambda desk: add_api_key(desk, open_locksmith(), wish))
+
+    def remotely(client: "Client") -> tuple["ApiKey", str]:
+        made = client.keys.create_api(
+            name=name, scopes=[Scope(each).value for each in wish.scopes], expires_in=expires, operator=operator
+        )
+        return afar.key_of(made), made["key"]
+
+    key, text = ask(lambda desk: add_api_key(desk, open_locksmith(), wish), remotely)
     if output is Output.JSON:
         show_json({**api_key_shape(key, key.created_at), "key": text})
         return
@@ -55,7 +64,9 @@ def list_keys(output: OutputOption = Output.TABLE) -> None:
     async def work(desk: "Desk") -> tuple[list["ApiKey"], "datetime"]:
         return await list_api_keys(desk), await desk.stores.schedule.now()
 
-    keys, now = ask(work)
+    keys, now = ask(
+        work, lambda client: ([afar.key_of(shape) for shape in client.keys.list_api()["items"]], afar.now())
+    )
     shapes = [api_key_shape(key, now) for key in keys]
     if output is Output.JSON:
         show_json(shapes)
@@ -83,7 +94,7 @@ def revoke(
     async def work(desk: "Desk") -> tuple["ApiKey", "datetime"]:
         return await revoke_api_key(desk, key_id), await desk.stores.schedule.now()
 
-    key, now = ask(work)
+    key, now = ask(work, lambda client: (afar.key_of(client.keys.revoke_api(key_id)), afar.now()))
     if output is Output.JSON:
         show_json(api_key_shape(key, now))
     else:

@@ -4,13 +4,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mainspring.cli import afar
 from mainspring.cli.door import Door, OutputOption, ask, fail_unless
+from mainspring.cli.remote import PAGE
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.shapes import audit_shape
 from mainspring.words import clock
 
 if TYPE_CHECKING:
+    from mainspring.client import Client
     from mainspring.domain.audit import AuditEntry
     from mainspring.operations.endpoints import Desk
 
@@ -31,7 +34,14 @@ def list_entries(
     """List the newest entries of the trail of the tenant (MAINSPRING_TENANT)."""
     from mainspring.operations.trail import audit_entries
 
-    entries: list[AuditEntry] = ask(lambda desk: audit_entries(_at(desk, installation), before, limit))
+    def remotely(client: "Client") -> list["AuditEntry"]:
+        from itertools import islice
+
+        first = {"cursor": str(before)} if before is not None else {}
+        found = client.tenants.iterate_audit_entries(installation=installation, limit=min(limit, PAGE), **first)
+        return [afar.audit_of(shape) for shape in islice(found, limit)]
+
+    entries: list[AuditEntry] = ask(lambda desk: audit_entries(_at(desk, installation), before, limit), remotely)
     if output is Output.JSON:
         show_json([audit_shape(entry) for entry in entries])
         return
@@ -55,7 +65,10 @@ def verify(installation: Installation = False, output: OutputOption = Output.TAB
     from mainspring.domain.audit import AuditHead
     from mainspring.operations.trail import verify_audit
 
-    found = ask(lambda desk: verify_audit(_at(desk, installation)))
+    found = ask(
+        lambda desk: verify_audit(_at(desk, installation)),
+        lambda client: afar.verdict_of(client.tenants.verify_audit(installation=installation)),
+    )
     whole = isinstance(found, AuditHead)
     if output is Output.JSON:
         fault = None if isinstance(found, AuditHead) else {"at": found.seq, "why": found.why}

@@ -1,4 +1,4 @@
-"""`mainspring apply`, `diff`, `export` and `schema`: jobs and endpoints as code."""
+"""`mainspring apply`, `diff`, `export` and `schema`: what Mainspring does, as code."""
 
 import os
 import sys
@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mainspring.cli import afar
 from mainspring.cli.door import OutputOption, ask, current_settings
 from mainspring.cli.screen import Output, as_json, note, say, show_json
 
 if TYPE_CHECKING:
+    from mainspring.client import Client
     from mainspring.configuration.applying import Report
     from mainspring.configuration.faults import InvalidDocument
     from mainspring.configuration.planning import Step
@@ -42,7 +44,7 @@ def apply(
     source: Source = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Make jobs and endpoints what documents describe.
+    """Make jobs, endpoints, rules, alerts, webhooks and workflows what documents describe.
 
     All of it or nothing: a fault in any document leaves everything as it was. Applying the same again changes nothing.
     """
@@ -74,7 +76,7 @@ def export(
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Write jobs and endpoints as YAML, without what is so by default.
+    """Write everything that documents describe as YAML, without what is so by default.
 
     One document for each source; `source: null` has what none manages. Secrets are not in it: ${stored} stands in
     their place, and keeps what the database has when the document is applied to it. With -o json, a list of documents.
@@ -88,7 +90,7 @@ def export(
         await note_export(desk, "configuration")
         return found
 
-    documents = ask(work)
+    documents = ask(work, lambda client: afar.documents_of(client.config.export(source=source).decode()))
     if output is Output.JSON:
         show_json(documents)
     else:
@@ -109,7 +111,7 @@ def _apply(
     from mainspring.configuration.faults import InvalidDocument
     from mainspring.configuration.files import read_files
     from mainspring.configuration.planning import Options
-    from mainspring.configuration.references import local
+    from mainspring.configuration.references import local, references_in
     from mainspring.wiring.outside import open_messengers
 
     messengers = open_messengers(current_settings())
@@ -118,8 +120,17 @@ def _apply(
     async def work(desk: "Desk") -> "Report":
         return await apply_files(desk, read_files(files), options, source=source, dry_run=dry_run)
 
+    def remotely(client: "Client") -> "Report":
+        found = read_files(files)
+        references: dict[str, str] = {}
+        for _, data in found:
+            references |= references_in(data.decode("utf-8", "replace"), local(os.environ))
+        return afar.apply_afar(
+            client, found, references, source=source, prune=prune, take_over=take_over, dry_run=dry_run
+        )
+
     try:
-        return ask(work)
+        return ask(work, remotely)
     except InvalidDocument as refused:
         show_faults(refused, output)
         raise typer.Exit(1) from None

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand
 from typer.models import CommandFunctionType
 
+from mainspring.cli.reach import HERE
 from mainspring.cli.screen import Output, show_error
 from mainspring.domain.errors import (
     Conflict,
@@ -86,6 +87,7 @@ class DoorCommand(TyperCommand):
     def invoke(self, ctx: Any) -> Any:  # Typer keeps its context's class private
         output = ctx.params.get("output", Output.TABLE)
         try:
+            _refuse_server(ctx.command_path.partition(" ")[2])
             return super().invoke(ctx)
         except MainspringError as fault:
             show_error(fault, output)
@@ -102,6 +104,20 @@ _server: ContextVar[str] = ContextVar("server", default="")  # "": the database 
 
 def use_server(server: str | None) -> None:
     _server.set(server or "")
+
+
+def server_in_use() -> str:
+    """The server that this command works through; "": none."""
+    return _server.get().rstrip("/")
+
+
+def _refuse_server(command: str) -> None:
+    if (server := _server.get()) and (why := HERE.get(command)):
+        raise InvalidInput(
+            f"`mainspring {command}` does not work through the server {server!r}: {why}; "
+            "leave --server and MAINSPRING_SERVER out and run it where that is",
+            field="server",
+        )
 
 
 def ask(work: Callable[["Desk"], Awaitable[T]], remotely: Callable[["Client"], T] | None = None) -> T:

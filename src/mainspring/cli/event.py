@@ -5,14 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mainspring.cli import afar
 from mainspring.cli.door import OutputOption, ask
-from mainspring.cli.screen import Output, as_json, say, show_json
+from mainspring.cli.screen import Output, as_json, note, say, show_json
 from mainspring.cli.sights import names_of
 from mainspring.cli.table import Column, show_table
 from mainspring.shapes import event_shape
 from mainspring.words import clock
 
 if TYPE_CHECKING:
+    from mainspring.client import Client
     from mainspring.domain.event import StoredEvent
     from mainspring.operations.endpoints import Desk
 
@@ -29,14 +31,14 @@ def events(
     With --follow, -o json prints one object a line.
     """
     if follow:
-        ask(lambda desk: _follow(desk, count, output))
+        ask(lambda desk: _follow(desk, count, output), lambda client: _follow_afar(client, count, output))
         return
 
     async def work(desk: "Desk") -> tuple[list["StoredEvent"], dict[str, str]]:
         found = await desk.stores.runs.latest_events(desk.tenant_id, count)
         return found, await names_of(desk, {stored.event.endpoint_id for stored in found} - {""})
 
-    found, names = ask(work)
+    found, names = ask(work, lambda client: _newest_afar(client, count))
     if output is Output.JSON:
         show_json([event_shape(stored, names.get(stored.event.endpoint_id)) for stored in found])
         return
@@ -52,6 +54,23 @@ def events(
         Column("DETAIL", tail=True),
     )
     show_table(columns, rows, "No event yet.")
+
+
+def _newest_afar(client: "Client", count: int) -> tuple[list["StoredEvent"], dict[str, str]]:
+    if count > afar.EVENTS_MAX:
+        note(f"a server tells at most the newest {afar.EVENTS_MAX} events at once; follow them, or read its database")
+    shapes = client.events.list(limit=min(count, afar.EVENTS_MAX))["items"] if count else []
+    return [afar.event_of(shape) for shape in shapes], afar.names_in(shapes)
+
+
+def _follow_afar(client: "Client", count: int, output: Output) -> None:
+    """The stream begins after the last event of the list, so that none is missed in between."""
+    page = client.events.list(limit=min(max(count, 1), afar.EVENTS_MAX))
+    shapes = page["items"]
+    begin = {"cursor": shapes[-1]["cursor"]} if shapes else {}
+    _print_all([afar.event_of(shape) for shape in shapes[-count:] if count], afar.names_in(shapes), output)
+    for shape in client.events.stream(**begin):
+        _print_all([afar.event_of(shape)], afar.names_in([shape]), output)
 
 
 async def _follow(desk: "Desk", count: int, output: Output) -> None:
@@ -75,6 +94,10 @@ async def _follow(desk: "Desk", count: int, output: Output) -> None:
 
 async def _print(desk: "Desk", found: list["StoredEvent"], names: dict[str, str], output: Output) -> None:
     names |= await names_of(desk, {stored.event.endpoint_id for stored in found} - names.keys() - {""})
+    _print_all(found, names, output)
+
+
+def _print_all(found: list["StoredEvent"], names: dict[str, str], output: Output) -> None:
     for stored in found:
         if output is Output.JSON:
             print(as_json(event_shape(stored, names.get(stored.event.endpoint_id)), indent=None))

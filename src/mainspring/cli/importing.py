@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mainspring.cli import afar
 from mainspring.cli.documents import show_faults, show_report
 from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
 from mainspring.cli.screen import Output, note, show_json
 
 if TYPE_CHECKING:
+    from mainspring.client import Client
     from mainspring.configuration.applying import Report
     from mainspring.operations.endpoints import Desk
 
@@ -66,8 +68,13 @@ def _apply(text: str, secrets: dict[str, str], output: Output) -> None:
     async def work(desk: "Desk") -> "Report":
         return await apply_files(desk, [("crontab", text.encode())], options)
 
+    def remotely(client: "Client") -> "Report":
+        references = {f"env:{name}": value for name, value in secrets.items()}
+        files = [("crontab", text.encode())]
+        return afar.apply_afar(client, files, references, source=None, prune=False, take_over=False, dry_run=False)
+
     try:
-        show_report(ask(work), output)
+        show_report(ask(work, remotely), output)
     except InvalidDocument as refused:
         show_faults(refused, output)
         raise typer.Exit(1) from None

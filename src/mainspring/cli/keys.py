@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mainspring.cli import afar
 from mainspring.cli.door import Door, OutputOption, ask
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.table import Column, show_table
@@ -13,6 +14,7 @@ from mainspring.words import when
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from mainspring.client import Client
     from mainspring.operations.endpoints import Desk
 
 app = Door("Signing keys, by which targets know our calls.")
@@ -27,8 +29,15 @@ def create(output: OutputOption = Output.TABLE) -> None:
     from mainspring.operations.signing import add_signing_key
     from mainspring.wiring.desk import new_signing_secret
 
-    secret = new_signing_secret()
-    key_id = ask(lambda desk: add_signing_key(desk, secret))
+    async def work(desk: "Desk") -> tuple[str, str]:
+        secret = new_signing_secret()
+        return await add_signing_key(desk, secret), secret
+
+    def remotely(client: "Client") -> tuple[str, str]:
+        made = client.keys.create_signing()
+        return made["id"], made["secret"]
+
+    key_id, secret = ask(work, remotely)
     if output is Output.JSON:
         show_json({"id": key_id, "secret": secret})
         return
@@ -44,7 +53,10 @@ def list_keys(output: OutputOption = Output.TABLE) -> None:
     async def work(desk: "Desk") -> tuple[list[tuple[str, "datetime"]], "datetime"]:
         return await list_signing_keys(desk), await desk.stores.schedule.now()
 
-    keys, now = ask(work)
+    def remotely(client: "Client") -> tuple[list[tuple[str, "datetime"]], "datetime"]:
+        return [(each["id"], afar.at(each["created_at"])) for each in client.keys.list_signing()["items"]], afar.now()
+
+    keys, now = ask(work, remotely)
     if output is Output.JSON:
         show_json([{"id": key_id, "created_at": instant(created_at)} for key_id, created_at in keys])
         return
@@ -65,7 +77,11 @@ def revoke(
         await revoke_signing_key(desk, key_id)
         return len(await list_signing_keys(desk))
 
-    left = ask(work)
+    def remotely(client: "Client") -> int:
+        client.keys.revoke_signing(key_id)
+        return len(client.keys.list_signing()["items"])
+
+    left = ask(work, remotely)
     if output is Output.JSON:
         show_json({"id": key_id, "revoked": True, "live_keys": left})
         return

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mainspring.cli import afar
 from mainspring.cli.door import Door, OutputOption, ask, current_settings
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.table import Column, show_table
@@ -12,6 +13,7 @@ from mainspring.domain.access import Role
 from mainspring.shapes import member_shape
 
 if TYPE_CHECKING:
+    from mainspring.client import Client
     from mainspring.domain.account import Member
 
 app = Door("Members of the tenant (MAINSPRING_TENANT) and their roles: owner, operator, viewer.")
@@ -26,7 +28,10 @@ RoleOption = Annotated[
 @app.command("list")
 def list_members(output: OutputOption = Output.TABLE) -> None:
     """List the members of the tenant."""
-    members = ask(lambda desk: desk.stores.accounts.members(desk.tenant_id))
+    members = ask(
+        lambda desk: desk.stores.accounts.members(desk.tenant_id),
+        lambda client: [afar.member_of(shape) for shape in client.users.list_members()["items"]],
+    )
     if output is Output.JSON:
         show_json([member_shape(member) for member in members])
         return
@@ -44,7 +49,11 @@ def add(email: Email, role: RoleOption = Role.VIEWER, output: OutputOption = Out
     from mainspring.operations.accounts import add_member
     from mainspring.wiring.desk import open_locksmith
 
-    member, token = ask(lambda desk: add_member(desk, open_locksmith(), email, role))
+    def remotely(client: "Client") -> tuple["Member", str]:
+        made = client.users.create_member(email=email, role=role.value)
+        return afar.member_of(made["member"]), afar.token_of(made["link"])
+
+    member, token = ask(lambda desk: add_member(desk, open_locksmith(), email, role), remotely)
     link = link_of(current_settings(), token) if token else None
     if output is Output.JSON:
         show_json({"member": member_shape(member), "link": link})
@@ -60,7 +69,11 @@ def set_role(email: Email, role: RoleOption, output: OutputOption = Output.TABLE
     """Give a member another role; it counts from the next request on."""
     from mainspring.operations.accounts import set_role as change_role
 
-    _show(ask(lambda desk: change_role(desk, email, role)), output)
+    member = ask(
+        lambda desk: change_role(desk, email, role),
+        lambda client: afar.member_of(client.users.update_member(email, role=role.value)),
+    )
+    _show(member, output)
 
 
 @app.command("remove")
@@ -68,7 +81,9 @@ def remove(email: Email, output: OutputOption = Output.TABLE) -> None:
     """Take a member out of the tenant; the user stays. A tenant keeps at least one owner."""
     from mainspring.operations.accounts import remove_member
 
-    member = ask(lambda desk: remove_member(desk, email))
+    member = ask(
+        lambda desk: remove_member(desk, email), lambda client: afar.member_of(client.users.remove_member(email))
+    )
     if output is Output.JSON:
         show_json({**member_shape(member), "removed": True})
     else:

@@ -1,9 +1,10 @@
 """`mainspring tenant ...`: what the tenant may use. Which tenant that is, MAINSPRING_TENANT says."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mainspring.cli import afar
 from mainspring.cli.arguments import NO_VALUE, read_quota
 from mainspring.cli.door import Door, OutputOption, ask
 from mainspring.cli.screen import Output, show_json
@@ -13,6 +14,7 @@ from mainspring.domain.errors import InvalidInput
 from mainspring.shapes import tenant_shape
 
 if TYPE_CHECKING:
+    from mainspring.client import Client
     from mainspring.domain.endpoint import Tenant
 
 app = Door("The tenant (MAINSPRING_TENANT) and its quotas.")
@@ -23,13 +25,16 @@ def show(output: OutputOption = Output.TABLE) -> None:
     """Show the quotas and what was used this month."""
     from mainspring.operations.tenants import find_tenant
 
-    _show(ask(find_tenant), output)
+    _show(ask(find_tenant, lambda client: afar.tenant_of(client.tenant.read_usage())), output)
 
 
 @app.command("list")
 def list_tenants(output: OutputOption = Output.TABLE) -> None:
     """List every tenant of the installation."""
-    tenants = ask(lambda desk: desk.stores.accounts.tenants())
+    tenants = ask(
+        lambda desk: desk.stores.accounts.tenants(),
+        lambda client: [afar.tenant_of(shape) for shape in client.tenants.list()["items"]],
+    )
     if output is Output.JSON:
         show_json([tenant_shape(tenant) for tenant in tenants])
         return
@@ -48,7 +53,11 @@ def create(
     """Add a tenant, which sees nothing of the others."""
     from mainspring.operations.tenants import add_tenant
 
-    _show(ask(lambda desk: add_tenant(desk, tenant_id, name)), output)
+    tenant = ask(
+        lambda desk: add_tenant(desk, tenant_id, name),
+        lambda client: afar.tenant_of(client.tenants.create(id=tenant_id, name=name)),
+    )
+    _show(tenant, output)
 
 
 @app.command("set")
@@ -80,12 +89,17 @@ def set_quotas(
         "tokens_per_month": tokens_per_month,
         "endpoints_max": endpoints_max,
     }
-    wanted = {name: read_quota(text, name) for name, text in given.items() if text is not None}
+    wanted: dict[str, Any] = {name: read_quota(text, name) for name, text in given.items() if text is not None}
     if interval_min is not None:
         wanted["interval_ms_min"] = _interval(interval_min)
     if not wanted:
         raise InvalidInput("no quota was given; name one, for example --runs-per-month 100000", field="quota")
-    _show(ask(lambda desk: change_quotas(desk, lambda tenant: replace(tenant, **wanted))), output)
+
+    def remotely(client: "Client") -> "Tenant":
+        client.tenant.update_quotas(**wanted)
+        return afar.tenant_of(client.tenant.read_usage())
+
+    _show(ask(lambda desk: change_quotas(desk, lambda tenant: replace(tenant, **wanted)), remotely), output)
 
 
 def _interval(text: str) -> int | None:

@@ -1,11 +1,12 @@
 """`mainspring user ...`: who may log in. Users belong to the installation; `member` says what they may do where."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mainspring.cli.door import Door, OutputOption, ask, current_settings
+from mainspring.cli import afar
+from mainspring.cli.door import Door, OutputOption, ask, current_settings, server_in_use
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.access import Role
@@ -16,6 +17,7 @@ from mainspring.words import when
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from mainspring.client import Client
     from mainspring.domain.account import User
     from mainspring.operations.accounts import Invitation
     from mainspring.operations.endpoints import Desk
@@ -46,7 +48,7 @@ def add(
 
     The first user becomes owner of MAINSPRING_TENANT and operator of the installation.
     """
-    from mainspring.operations.accounts import add_user
+    from mainspring.operations.accounts import Invitation, add_user
     from mainspring.wiring.desk import open_locksmith
 
     password = read_password() if password_stdin else None
@@ -65,7 +67,16 @@ def add(
             place=place,
         )
 
-    _show_invitation(ask(work), "added", output)
+    def remotely(client: "Client") -> "Invitation":
+        tenant = client.tenant.read_usage()["tenant"] if role else None
+        place: dict[str, Any] = {"tenant": tenant, "role": role.value} if role else {}
+        made = afar.invitation_of(client.users.create(email=email, name=name, operator=operator, **place))
+        if password is None:
+            return made
+        client.auth.set_up(token=made.token, password=password)
+        return Invitation(afar.user_of(client.users.read(made.user.id)))
+
+    _show_invitation(ask(work, remotely), "added", output)
 
 
 @app.command("list")
@@ -75,7 +86,7 @@ def list_users(output: OutputOption = Output.TABLE) -> None:
     async def work(desk: "Desk") -> tuple[list["User"], "datetime"]:
         return await desk.stores.accounts.users(), await desk.stores.schedule.now()
 
-    users, now = ask(work)
+    users, now = ask(work, lambda client: ([afar.user_of(shape) for shape in client.users.list()["items"]], afar.now()))
     if output is Output.JSON:
         show_json([user_shape(user) for user in users])
         return
@@ -111,7 +122,11 @@ def password(email: Email, password_stdin: PasswordStdin = False, output: Output
     from mainspring.wiring.desk import open_locksmith
 
     wanted = read_password() if password_stdin else _ask_password()
-    _show(ask(lambda desk: set_password(desk, open_locksmith(), email, wanted)), "set the password of", output)
+    user = ask(
+        lambda desk: set_password(desk, open_locksmith(), email, wanted),
+        lambda client: afar.set_password(client, email, wanted),
+    )
+    _show(user, "set the password of", output)
 
 
 @app.command("link")
@@ -130,7 +145,11 @@ def link(
 
     if email is not None:
         wanted = email
-        _show_invitation(ask(lambda desk: make_link(desk, open_locksmith(), wanted)), "made a link for", output)
+        made = ask(
+            lambda desk: make_link(desk, open_locksmith(), wanted),
+            lambda client: afar.invitation_of(client.users.create_link(wanted)),
+        )
+        _show_invitation(made, "made a link for", output)
         return
     token = ask(lambda desk: make_setup_link(desk, open_locksmith()))
     _show_link(link_of(current_settings(), token), {"user": None}, output)
@@ -139,7 +158,7 @@ def link(
 def link_of(settings: "Settings", token: str, url: str = "") -> str:
     """Behind the #, where no server and no log sees it."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    site = settings.public_url.rstrip("/") or url or f"http://{host}:{settings.port}"
+    site = settings.public_url.rstrip("/") or url or server_in_use() or f"http://{host}:{settings.port}"
     return f"{site}/setup#token={token}"
 
 
@@ -161,7 +180,10 @@ def _ask_password() -> str:
 def _edit(email: str, disabled: bool) -> "User":
     from mainspring.operations.accounts import edit_user
 
-    return ask(lambda desk: edit_user(desk, email, disabled=disabled))
+    return ask(
+        lambda desk: edit_user(desk, email, disabled=disabled),
+        lambda client: afar.user_of(client.users.update(email, disabled=disabled)),
+    )
 
 
 def _state(user: "User") -> str:

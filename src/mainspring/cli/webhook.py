@@ -1,10 +1,12 @@
 """`mainspring webhook ...`: receivers of events, outside."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
+from mainspring.cli import afar
+from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless, server_in_use
+from mainspring.cli.remote import PAGE
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.sights import note_if_managed
 from mainspring.cli.table import Column, show_fields, show_table
@@ -14,6 +16,7 @@ from mainspring.words import clock, when
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from mainspring.client import Client
     from mainspring.domain.delivery import Delivery
     from mainspring.domain.run import Outcome
     from mainspring.domain.subscription import Subscription
@@ -41,16 +44,23 @@ def add(
     from mainspring.wiring.desk import new_signing_secret
     from mainspring.wiring.outside import judge_host
 
-    secret = new_signing_secret()
-    draft = WebhookDraft(url, name, tuple(types or ()), description, secret=secret)
-    webhook = ask(lambda desk: add_webhook(desk, draft))
+    async def work(desk: "Desk") -> tuple["Subscription", str]:
+        secret = new_signing_secret()
+        draft = WebhookDraft(url, name, tuple(types or ()), description, secret=secret)
+        return await add_webhook(desk, draft), secret
+
+    def remotely(client: "Client") -> tuple["Subscription", str]:
+        made = client.webhooks.create(url=url, name=name, types=types or [], description=description)
+        return afar.webhook_of(made), made["secret"] or ""
+
+    webhook, secret = ask(work, remotely)
     if output is Output.JSON:
         show_json({**webhook_shape(webhook), "secret": secret})
         return
     say(f"added webhook {webhook.name!r}: {secret}")
     note("the secret is not shown again; give it to whoever verifies the webhook-signature header")
     host = str(webhook_shape(webhook)["url"]).split("/")[2].rpartition(":")[0] or str(webhook_shape(webhook)["url"])
-    if why := judge_host(current_settings(), host):
+    if not server_in_use() and (why := judge_host(current_settings(), host)):
         note(f"it will not be called: {why}; allow its network with MAINSPRING_ALLOW_CIDRS")
 
 
@@ -60,7 +70,10 @@ def list_webhooks(output: OutputOption = Output.TABLE) -> None:
     from mainspring.domain.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import list_subscriptions
 
-    found = ask(lambda desk: list_subscriptions(desk, SubscriptionKind.WEBHOOK))
+    found = ask(
+        lambda desk: list_subscriptions(desk, SubscriptionKind.WEBHOOK),
+        lambda client: [afar.webhook_of(shape) for shape in client.webhooks.list()["items"]],
+    )
     if output is Output.JSON:
         show_json([webhook_shape(webhook) for webhook in found])
         return
@@ -85,7 +98,7 @@ def show(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
     async def work(desk: "Desk") -> tuple["Subscription", "datetime"]:
         return await find_webhook(desk, name), await desk.stores.schedule.now()
 
-    webhook, now = ask(work)
+    webhook, now = ask(work, lambda client: (afar.webhook_of(client.webhooks.read(name)), afar.now()))
     _show(webhook, output, now)
 
 
@@ -112,9 +125,18 @@ def edit(
 
     given: dict[str, object] = {"url": url, "name": rename, "description": description, "enabled": enabled}
     given["types"] = None if types is None else tuple(types)
-    secret = new_signing_secret() if new_secret else ""
-    changes = {field: value for field, value in given.items() if value is not None} | {"secret": secret}
-    webhook = ask(lambda desk: edit_webhook(desk, name, lambda draft: replace(draft, **changes)))
+    changes: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
+
+    async def work(desk: "Desk") -> tuple["Subscription", str]:
+        secret = new_signing_secret() if new_secret else ""
+        return await edit_webhook(desk, name, lambda draft: replace(draft, **changes, secret=secret)), secret
+
+    def remotely(client: "Client") -> tuple["Subscription", str]:
+        sent = changes if types is None else {**changes, "types": types}
+        made = client.webhooks.update(name, **sent, new_secret=new_secret)
+        return afar.webhook_of(made), made["secret"] or ""
+
+    webhook, secret = ask(work, remotely)
     if output is Output.JSON:
         show_json(webhook_shape(webhook) | ({"secret": secret} if secret else {}))
         return
@@ -128,11 +150,19 @@ def delete(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
     from mainspring.domain.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import delete_subscription
 
-    webhook = ask(lambda desk: delete_subscription(desk, SubscriptionKind.WEBHOOK, name))
+    async def work(desk: "Desk") -> tuple[str, str]:
+        webhook = await delete_subscription(desk, SubscriptionKind.WEBHOOK, name)
+        return webhook.id, webhook.name
+
+    def remotely(client: "Client") -> tuple[str, str]:
+        gone = client.webhooks.delete(name)
+        return gone["id"], gone["name"]
+
+    webhook_id, webhook_name = ask(work, remotely)
     if output is Output.JSON:
-        show_json({"id": webhook.id, "name": webhook.name, "deleted": True})
+        show_json({"id": webhook_id, "name": webhook_name, "deleted": True})
     else:
-        say(f"deleted webhook {webhook.name!r}")
+        say(f"deleted webhook {webhook_name!r}")
 
 
 @app.command("test")
@@ -150,7 +180,7 @@ def send_test(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
         finally:
             await caller.aclose()
 
-    outcome = ask(work)
+    outcome = ask(work, lambda client: afar.tried_of(client.webhooks.test(name)))
     show_outcome(outcome, name, output)
     fail_unless(outcome.status == "success")
 
@@ -170,7 +200,14 @@ def deliveries(
         webhook = None if name is None else await find_webhook(desk, name)
         return await list_deliveries(desk, DeliveryFilter(webhook.id if webhook else None, limit=count))
 
-    show_deliveries(ask(work), output)
+    def remotely(client: "Client") -> list["Delivery"]:
+        limit = min(count, PAGE)
+        webhooks = client.webhooks
+        every = webhooks.iterate_all_deliveries
+        found = every(limit=limit) if name is None else webhooks.iterate_deliveries(name, limit=limit)
+        return afar.deliveries_of(client, found, count, in_full=output is Output.JSON)
+
+    show_deliveries(ask(work, remotely), output)
 
 
 @app.command("redeliver")
@@ -181,7 +218,10 @@ def redeliver(
     """Send a message that ended once more, with the id it had."""
     from mainspring.operations.subscriptions import redeliver as send_again
 
-    delivery = ask(lambda desk: send_again(desk, delivery_id))
+    delivery = ask(
+        lambda desk: send_again(desk, delivery_id),
+        lambda client: afar.delivery_of(client.webhooks.redeliver_delivery(delivery_id)),
+    )
     if output is Output.JSON:
         show_json(delivery_shape(delivery))
     else:

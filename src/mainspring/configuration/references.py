@@ -7,6 +7,7 @@ value that the database has. `$${` is a plain `${`. No message and no plan ever 
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 STORED = "${stored}"
@@ -73,9 +74,26 @@ def local(environment: Mapping[str, str]) -> Resolver:
     return resolve
 
 
-def remote(kind: str, name: str) -> str:
-    """References in a document that came over the network: none."""
-    raise ValueError(
-        f"${{{kind}:...}} is not read on the server for a document that was sent to it; send the value itself, "
-        f"or {STORED} to keep the one it has"
-    )
+def references_in(text: str, resolve: Resolver) -> dict[str, str]:
+    """What the references of a text stand for here, to be sent with it; those that lead nowhere are left out."""
+    found: dict[str, str] = {}
+    for match in _REFERENCE.finditer(text):
+        kind, _, name = (match[2] or "").partition(":")
+        if kind in ("env", "file") and name:
+            with suppress(ValueError):
+                found[match[2]] = resolve(kind, name)
+    return found
+
+
+def sent(references: Mapping[str, str]) -> Resolver:
+    """References in a document that came over the network: those whose values came with it, and no others."""
+
+    def resolve(kind: str, name: str) -> str:
+        if f"{kind}:{name}" not in references:
+            raise ValueError(
+                f"${{{kind}:{name[:60]}}} is not read on the server for a document that was sent to it; set it where "
+                f"`mainspring apply` runs, send its value in `references`, or write {STORED} to keep the one it has"
+            )
+        return references[f"{kind}:{name}"]
+
+    return resolve

@@ -1,6 +1,8 @@
 """Configuration as code: apply a document, export what there is, the schema of documents."""
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
@@ -14,7 +16,7 @@ from mainspring.configuration.document import json_schema
 from mainspring.configuration.exporting import export_documents
 from mainspring.configuration.faults import SHOWN_FAULTS_MAX, InvalidDocument
 from mainspring.configuration.planning import Options
-from mainspring.configuration.references import remote
+from mainspring.configuration.references import sent
 from mainspring.configuration.shape import report_shape
 from mainspring.configuration.writing import as_yaml
 from mainspring.shapes import Shape
@@ -25,10 +27,23 @@ EXAMPLE = "source: shop\nendpoints:\n  health:\n    url: https://example.com/hea
 router = APIRouter(prefix="/config", tags=["config"])
 
 
-class Application(RequestModel):
-    """A document to apply, as YAML or JSON text. References to variables and files are not read on the server."""
+class DocumentFile(RequestModel):
+    name: str = Field(max_length=300, description="The file's name; faults name it, and it is the source by default.")
+    content: str = Field(max_length=DOCUMENT_MAX, description="Its text.", examples=[EXAMPLE])
 
-    document: str = Field(max_length=DOCUMENT_MAX, description="The text of a document.", examples=[EXAMPLE])
+
+class Application(RequestModel):
+    """Documents to apply, as YAML or JSON text. References to variables and files are not read on the server."""
+
+    document: str = Field(
+        default="", max_length=DOCUMENT_MAX, description="The text of a document.", examples=[EXAMPLE]
+    )
+    files: list[DocumentFile] = Field(default=[], max_length=1_000, description="Instead: several, with their names.")
+    references: dict[str, str] = Field(
+        default={},
+        max_length=10_000,
+        description="What references stand for, read by whoever sends them: `env:NAME` or `file:/path` to its value.",
+    )
     source: str | None = Field(
         default=None, max_length=100, description="Who manages what it describes, unless it says so itself; else `api`."
     )
@@ -63,25 +78,40 @@ class Applied(Answer):
 
 @router.post("/apply", response_model=Applied)
 async def apply_config(request: Request, desk: Writing, wish: Application, dry_run: DryRun = False) -> Shape:
-    """Make jobs and endpoints what a document describes, all of it or nothing."""
+    """Make jobs, endpoints, rules, alerts, webhooks and workflows what documents describe, all of it or nothing."""
     context: Context = request.app.state.context
-    options = Options(remote, context.messengers, prune=wish.prune, take_over=wish.take_over)
-    files = [("document", wish.document.encode("utf-8", "replace"))]
+    options = Options(sent(wish.references), context.messengers, prune=wish.prune, take_over=wish.take_over)
+    if bool(wish.document) == bool(wish.files):
+        detail = "give either `document` or `files`: one text, or several with their names"
+        raise ApiError("invalid-input", detail, errors=[{"pointer": "/document", "detail": detail}])
+    texts = [(each.name, each.content) for each in wish.files] or [("document", wish.document)]
+    files = [(name, text.encode("utf-8", "replace")) for name, text in texts]
+    source = wish.source or (None if wish.files else "api")
     try:
-        report = await apply_files(desk, files, options, source=wish.source or "api", dry_run=dry_run)
+        report = await apply_files(desk, files, options, source=source, dry_run=dry_run)
         return {"dry_run": dry_run, **report_shape(report)}
     except InvalidDocument as refused:
+        names = [name for name, _ in files]
         errors = [
-            {"pointer": "/document", "detail": f"line {each.place.line}, column {each.place.column}: {each.message}"}
+            {
+                "pointer": f"/files/{names.index(each.place.file)}/content" if wish.files else "/document",
+                "detail": f"line {each.place.line}, column {each.place.column}: {each.message}",
+                "line": each.place.line,
+                "column": each.place.column,
+                "message": each.message,
+            }
             for each in refused.faults[:SHOWN_FAULTS_MAX]
         ]
         raise ApiError("invalid-input", str(refused), errors=errors) from None
 
 
 @router.get("/export", response_class=PlainTextResponse)
-async def export_config(desk: Reading) -> PlainTextResponse:
-    """Jobs and endpoints as YAML, one document for each source; `${stored}` stands where a secret is."""
-    return PlainTextResponse(as_yaml(await export_documents(desk)), media_type="text/plain; charset=utf-8")
+async def export_config(
+    desk: Reading,
+    source: Annotated[str | None, Query(max_length=100, description="Only what this source manages.")] = None,
+) -> PlainTextResponse:
+    """Everything as YAML, one document for each source; `${stored}` stands where a secret is."""
+    return PlainTextResponse(as_yaml(await export_documents(desk, source)), media_type="text/plain; charset=utf-8")
 
 
 @router.get("/schema")

@@ -24,6 +24,8 @@ async def read_usage(desk: Reading) -> Shape:
     states = await desk.stores.look.count_states(desk.tenant_id, now)
     return {
         "tenant": tenant.id,
+        "name": tenant.name,
+        "signing_keys": len(tenant.signing_keys),
         "quotas": _quotas(tenant),
         "runs_this_month": tenant.runs_this_month,
         "endpoints": sum(each.endpoints for each in states if each.state != "archived"),

@@ -130,6 +130,12 @@ async def list_webhook_deliveries(
     return await deliveries_of(desk, await webhooks.find_webhook(desk, webhook), status, limit, cursor)
 
 
+@router.get("/deliveries", response_model=Page[Delivery])
+async def list_all_deliveries(desk: Reading, status: Status = None, limit: Limit = 50, cursor: Cursor = None) -> Shape:
+    """Every message to webhooks and of alerts, newest first."""
+    return await deliveries_of(desk, None, status, limit, cursor)
+
+
 @router.get("/deliveries/{delivery}", response_model=DeliveryInFull)
 async def read_delivery(desk: Reading, principal: Known, delivery: DeliveryRef) -> Shape:
     """A message to a webhook or of an alert, with its payload."""
@@ -145,10 +151,12 @@ async def redeliver_delivery(desk: Running, delivery: DeliveryRef) -> Shape:
 
 
 async def deliveries_of(
-    desk: Desk, subscription: Subscription, status: DeliveryStatus | None, limit: int, cursor: str | None
+    desk: Desk, subscription: Subscription | None, status: DeliveryStatus | None, limit: int, cursor: str | None
 ) -> Shape:
     place = open_cursor(desk, "deliveries", cursor)
-    wanted = DeliveryFilter(subscription.id, status, before_id=place[0] if place else None, limit=limit + 1)
+    wanted = DeliveryFilter(
+        subscription.id if subscription else None, status, before_id=place[0] if place else None, limit=limit + 1
+    )
     found = await subscriptions.list_deliveries(desk, wanted)
     page = found[:limit]
     more = seal_cursor(desk, "deliveries", page[-1].id) if len(found) > limit else None
