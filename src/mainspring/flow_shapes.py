@@ -40,6 +40,7 @@ def model_shape(workflow: "Workflow") -> Shape:
         "step_count": len(workflow.steps),
         "input": {name: plain(each) for name, each in workflow.parameters.items()},
         "exits": [plain(each) for each in workflow.exits],
+        "triggers": [plain(each) for each in workflow.triggers],
         "steps": [plain(step) for step in workflow.steps.values()],
     }
 
@@ -47,7 +48,7 @@ def model_shape(workflow: "Workflow") -> Shape:
 def workflow_shape(published: "Published") -> Shape:
     """A version without its document and its steps."""
     shape = model_shape(published.workflow)
-    for part in ("input", "exits", "steps"):
+    for part in ("input", "exits", "triggers", "steps"):
         del shape[part]
     return shape | {"actor": published.actor, "created_at": rfc3339(published.created_at)}
 

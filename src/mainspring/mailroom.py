@@ -59,6 +59,7 @@ class Intake(Struct, frozen=True):
     states: tuple[AlertState, ...] = ()
     before: str | None = None
     after: str = ""
+    events: tuple[Event, ...] = ()
 
 
 class OutboxStore(Protocol):
@@ -68,7 +69,7 @@ class OutboxStore(Protocol):
         """The cursor of the last event taken in; set to the newest event where nothing was ever taken in."""
 
     async def take_in(self, intake: Intake) -> bool:
-        """Write deliveries and states and move the position, in one transaction.
+        """Write deliveries, states and events and move the position, in one transaction.
 
         False, and nothing written, where the position is not `before` any more or a state was moved by another.
         """

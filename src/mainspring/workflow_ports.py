@@ -246,6 +246,22 @@ class Signer(Protocol):
         """Whether the signature is right and the key is this installation's."""
 
 
+class TriggerStore(Protocol):
+    """What the starter needs. Any number of starters may use it at once, and be killed between any two calls."""
+
+    async def position(self, first: str) -> str:
+        """The cursor of the last event that was looked at; `first` where none ever was."""
+
+    async def advance(self, before: str, after: str) -> bool:
+        """Move the position on; False: another starter did, and this one begins again where that is."""
+
+    async def stamp(self) -> str:
+        """A text that is another one whenever something was published."""
+
+    async def triggered(self) -> list[tuple[str, Published]]:
+        """The newest version of every workflow of every tenant that has triggers, with its tenant."""
+
+
 class FlowStores(Struct, frozen=True):
     """The ports of workflows in one opened database."""
 
@@ -253,3 +269,4 @@ class FlowStores(Struct, frozen=True):
     ticks: TickStore
     logs: LogStore
     effects: EffectStore
+    triggers: TriggerStore

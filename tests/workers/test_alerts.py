@@ -70,6 +70,9 @@ async def test_failing_is_told_once_after_so_many_failures_and_recovery_once(roo
 
     assert before == []
     assert room.mailbox.titles == ["billing is failing", "billing has recovered"]
+    fired = [each.event for each in await room.stores.runs.latest_events("default", 500)]
+    kinds = [each.data["kind"] for each in fired if each.type is EventType.ALERT_FIRED]
+    assert kinds == ["failing", "recovered"]
 
 
 async def test_words_say_what_since_when_last_error_next_run_and_where(room: Newsroom) -> None:

@@ -8,7 +8,7 @@ import pytest
 from mainspring.domain.errors import InvalidInput
 from mainspring.workflow.difference import differences
 from mainspring.workflow.document import InvalidDocument, check_input, parse_document, parse_text
-from mainspring.workflow.model import Branch, Call, Retry, Wait, WaitFor
+from mainspring.workflow.model import Branch, Call, Retry, Trigger, Wait, WaitFor
 from tests.workflow.stage import DOCUMENTS, a_workflow, order_follow_up
 
 DAY_MS = 86_400_000
@@ -278,3 +278,41 @@ def test_example_of_the_docs_is_the_one_that_is_tested() -> None:
     example = DOCUMENTS.parents[2] / "docs" / "examples" / "order_follow_up.yaml"
 
     assert example.read_text() == (DOCUMENTS / "order_follow_up.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("trigger", "said"),
+    [
+        ("{}", "on[0] is about 0 things; a trigger is about one of run, rule, alert"),
+        ("{run: a, rule: b}", "is about 2 things"),
+        ("{run: {endpoint: a, status: failed}}", "on[0].run.status is 'failed', did you mean 'failure'?"),
+        ("{alert: {kind: parkd}}", "did you mean 'parked'?"),
+        ("{run: a, where: vars.x > 1}", "refers to the unknown variable 'x'"),
+        ("{run: a, where: 'event.status =='}", "does not compile"),
+        ("{run: a, send: {event: x}}", "on[0].send.to is 'None'; a text is wanted"),
+        ("{run: a, send: {event: x, to: y}, input: {}}", "is for starting; a trigger that sends has send.to"),
+        ("{run: a, input: {ordr: 1}}", "on[0].input.ordr is no input, did you mean 'order'?"),
+        ("{run: a, input: {}}", "on[0].input lacks 'order' (integer)"),
+        ("{run: a, input: {order: '{{ evnt.x }}'}}", "undeclared reference to 'evnt.x', did you mean 'event'?"),
+        ("{rule: 7}", "on[0].rule is '7'"),
+    ],
+)
+def test_trigger_that_could_never_work_is_refused(trigger: str, said: str) -> None:
+    text = f"name: t\ninput: {{order: integer}}\non: [{trigger}]\nsteps: [{{id: a, wait: 1d}}]\n"
+    text = text if "order" in said else text.replace("input: {order: integer}\n", "")
+
+    with pytest.raises(InvalidDocument) as refused:
+        parse_text(text)
+
+    assert said in str(refused.value)
+
+
+def test_triggers_are_read() -> None:
+    text = "name: t\non: [{run: billing, where: event.ok}, {alert: {kind: [late]}, send: {event: e, to: k}}]\n"
+
+    read = parse_text(text + "steps: [{id: a, wait: 1d}]\n").triggers
+
+    assert read == (
+        Trigger("run", "billing", where="event.ok"),
+        Trigger("alert", kinds=("late",), correlation="k", event="e"),
+    )

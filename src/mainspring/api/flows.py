@@ -36,6 +36,7 @@ class WorkflowRules(Answer):
     step_count: int
     input: dict[str, dict[str, JsonValue]] = Field(description="What an execution starts with.")
     exits: list[dict[str, JsonValue]]
+    triggers: list[dict[str, JsonValue]] = Field(description="What outside starts it, or is told to it.")
     steps: list[dict[str, JsonValue]]
 
 

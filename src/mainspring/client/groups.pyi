@@ -508,7 +508,7 @@ class EventSent(TypedDict):
     new: int
     trouble: str
 
-EventType = Literal['run.started', 'run.finished', 'run.timeout', 'run.abandoned', 'run.superseded', 'run.missed', 'schedule.updated', 'schedule.late', 'backoff.applied', 'manual_run.requested', 'manual_run.started', 'hint.written', 'hint.expired', 'hint.cleared', 'failures.reset', 'endpoint.created', 'endpoint.updated', 'endpoint.paused', 'endpoint.resumed', 'endpoint.parked', 'endpoint.archived', 'endpoint.deleted', 'endpoint.faulty', 'job.created', 'job.updated', 'job.paused', 'job.resumed', 'job.archived', 'configuration.applied', 'configuration.refused', 'quota.deferred', 'workflow.published', 'execution.started', 'execution.ordered', 'execution.failed', 'execution.ended', 'execution.erased', 'signing_key.created', 'signing_key.revoked', 'login.succeeded', 'login.failed', 'logout', 'user.created', 'user.updated', 'password.set', 'member.changed', 'api_key.created', 'api_key.revoked', 'tenant.created', 'quota.changed', 'data.exported', 'rules.changed', 'rule.fired', 'rule.faulty', 'planner.analysed', 'planner.mode_set', 'webhook.created', 'webhook.updated', 'webhook.deleted', 'webhook.disabled', 'alert.created', 'alert.updated', 'alert.deleted']
+EventType = Literal['run.started', 'run.finished', 'run.timeout', 'run.abandoned', 'run.superseded', 'run.missed', 'schedule.updated', 'schedule.late', 'backoff.applied', 'manual_run.requested', 'manual_run.started', 'hint.written', 'hint.expired', 'hint.cleared', 'failures.reset', 'endpoint.created', 'endpoint.updated', 'endpoint.paused', 'endpoint.resumed', 'endpoint.parked', 'endpoint.archived', 'endpoint.deleted', 'endpoint.faulty', 'job.created', 'job.updated', 'job.paused', 'job.resumed', 'job.archived', 'configuration.applied', 'configuration.refused', 'quota.deferred', 'workflow.published', 'execution.started', 'execution.ordered', 'execution.failed', 'execution.ended', 'execution.erased', 'trigger.refused', 'alert.fired', 'signing_key.created', 'signing_key.revoked', 'login.succeeded', 'login.failed', 'logout', 'user.created', 'user.updated', 'password.set', 'member.changed', 'api_key.created', 'api_key.revoked', 'tenant.created', 'quota.changed', 'data.exported', 'rules.changed', 'rule.fired', 'rule.faulty', 'planner.analysed', 'planner.mode_set', 'webhook.created', 'webhook.updated', 'webhook.deleted', 'webhook.disabled', 'alert.created', 'alert.updated', 'alert.deleted']
 
 class EventsNew(TypedDict):
     events: List[EventNew]
@@ -1540,6 +1540,7 @@ class WorkflowChecked(TypedDict):
     step_count: int
     input: Dict[str, Dict[str, JsonValue]]
     exits: List[Dict[str, JsonValue]]
+    triggers: List[Dict[str, JsonValue]]
     steps: List[Dict[str, JsonValue]]
     graph: Graph
 
@@ -1557,6 +1558,7 @@ class WorkflowInFull(TypedDict):
     step_count: int
     input: Dict[str, Dict[str, JsonValue]]
     exits: List[Dict[str, JsonValue]]
+    triggers: List[Dict[str, JsonValue]]
     steps: List[Dict[str, JsonValue]]
     actor: str
     created_at: str
@@ -1571,6 +1573,7 @@ class WorkflowPublished(TypedDict):
     step_count: int
     input: Dict[str, Dict[str, JsonValue]]
     exits: List[Dict[str, JsonValue]]
+    triggers: List[Dict[str, JsonValue]]
     steps: List[Dict[str, JsonValue]]
     actor: str
     created_at: str
@@ -1593,6 +1596,7 @@ class WorkflowRules(TypedDict):
     step_count: int
     input: Dict[str, Dict[str, JsonValue]]
     exits: List[Dict[str, JsonValue]]
+    triggers: List[Dict[str, JsonValue]]
     steps: List[Dict[str, JsonValue]]
 
 class mainspring__api__flows__SimulationWish(TypedDict):

@@ -55,6 +55,8 @@ class EventType(StrEnum):
     EXECUTION_FAILED = "execution.failed"
     EXECUTION_ENDED = "execution.ended"
     EXECUTION_ERASED = "execution.erased"
+    TRIGGER_REFUSED = "trigger.refused"
+    ALERT_FIRED = "alert.fired"
     SIGNING_KEY_CREATED = "signing_key.created"
     SIGNING_KEY_REVOKED = "signing_key.revoked"
     LOGIN_SUCCEEDED = "login.succeeded"
@@ -121,6 +123,8 @@ MEANING: dict[EventType, str] = {
     EventType.EXECUTION_FAILED: "An execution stopped and waits for a person; carries its step and the error.",
     EventType.EXECUTION_ENDED: "An execution was completed or cancelled; carries its outcome.",
     EventType.EXECUTION_ERASED: "The values in the log of a finished execution were erased; its hashes stay.",
+    EventType.TRIGGER_REFUSED: "What should have started a workflow, or been told to one, could not; carries why.",
+    EventType.ALERT_FIRED: "An alert tells its people of a change of state; carries what its message says.",
     EventType.SIGNING_KEY_CREATED: "A signing key was made; calls are signed with it.",
     EventType.SIGNING_KEY_REVOKED: "A signing key ended.",
     EventType.LOGIN_SUCCEEDED: "A user logged in.",

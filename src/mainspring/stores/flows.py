@@ -52,9 +52,7 @@ def execution_from(row: Row) -> Execution:
 
 
 def filter_values(tenant_id: str, wanted: ExecutionFilter) -> tuple[object, ...]:
-    """The name of the query, and what it is asked with."""
     return (
-        "executions_in_need" if wanted.in_need else "executions",
         tenant_id, wanted.workflow, wanted.status, wanted.correlation, wanted.before_id, wanted.version, wanted.step,
         wanted.key, wanted.limit,
     )  # fmt: skip

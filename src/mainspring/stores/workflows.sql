@@ -224,3 +224,25 @@ SELECT 1 FROM execution_effect WHERE status IN ('ready', 'sending') LIMIT 1;
 -- name: partition_arrivals
 -- How many arrivals the writers of a partition have numbered.
 SELECT arrivals FROM workflow_partition WHERE partition = :partition;
+
+-- name: add_trigger_position
+-- Where looking for triggers begins, if it never began.
+INSERT INTO trigger_position (id, cursor) VALUES (1, :cursor) ON CONFLICT (id) DO NOTHING;
+
+-- name: trigger_position
+-- The last event that was looked at.
+SELECT cursor FROM trigger_position WHERE id = 1;
+
+-- name: move_trigger_position
+-- Look on from there, where nobody else did.
+UPDATE trigger_position SET cursor = :after WHERE id = 1 AND cursor = :before;
+
+-- name: published_stamp
+-- How much was published, and when last.
+SELECT COUNT(*), COALESCE(MAX(created_us), 0) FROM workflow_version;
+
+-- name: triggered_workflows
+-- The newest version of every workflow that has triggers.
+SELECT tenant_id, model, version, document, actor, created_us FROM workflow_version AS one
+WHERE model LIKE '%"triggers":[{%' AND version = (
+    SELECT MAX(version) FROM workflow_version WHERE tenant_id = one.tenant_id AND name = one.name);

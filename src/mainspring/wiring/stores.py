@@ -78,6 +78,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
     from mainspring.stores.sqlite.schedule import SqliteSchedule
     from mainspring.stores.sqlite.sessions import SqliteSessions
     from mainspring.stores.sqlite.ticks import SqliteEffects, SqliteTicks
+    from mainspring.stores.sqlite.triggers import SqliteTriggers
     from mainspring.stores.sqlite.upkeep import SqliteUpkeep
     from mainspring.stores.sqlite.workflows import SqliteLogs, SqliteWorkflows
 
@@ -96,7 +97,13 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
         SqliteAnswers(database),
         SqliteSubscriptions(database),
         SqliteOutbox(database),
-        FlowStores(SqliteWorkflows(database), SqliteTicks(database), SqliteLogs(database), SqliteEffects(database)),
+        FlowStores(
+            SqliteWorkflows(database),
+            SqliteTicks(database),
+            SqliteLogs(database),
+            SqliteEffects(database),
+            SqliteTriggers(database),
+        ),
         SqliteSessions(database),
     )
 
@@ -113,6 +120,7 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
     from mainspring.stores.postgres.schedule import PostgresSchedule
     from mainspring.stores.postgres.sessions import PostgresSessions
     from mainspring.stores.postgres.ticks import PostgresEffects, PostgresTicks
+    from mainspring.stores.postgres.triggers import PostgresTriggers
     from mainspring.stores.postgres.upkeep import PostgresUpkeep
     from mainspring.stores.postgres.workflows import PostgresLogs, PostgresWorkflows
 
@@ -132,7 +140,11 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
         PostgresSubscriptions(database),
         PostgresOutbox(database),
         FlowStores(
-            PostgresWorkflows(database), PostgresTicks(database), PostgresLogs(database), PostgresEffects(database)
+            PostgresWorkflows(database),
+            PostgresTicks(database),
+            PostgresLogs(database),
+            PostgresEffects(database),
+            PostgresTriggers(database),
         ),
         PostgresSessions(database),
     )

@@ -16,7 +16,7 @@ from mainspring.domain.alerting import (
 )
 from mainspring.domain.delivery import Delivery, DeliveryStatus
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.event import StoredEvent
+from mainspring.domain.event import Event, EventType, StoredEvent
 from mainspring.domain.instant import to_us
 from mainspring.domain.message import Facts, Message, compose, message_payload, sum_up
 from mainspring.domain.quiet import quiet_until
@@ -82,7 +82,8 @@ class Alerter:
                 message = compose(turn, await self._facts(turn), now)
                 told.setdefault(turn.alert.id, []).append((turn, message))
         deliveries = [each for pairs in told.values() for each in self._deliveries(pairs, now)]
-        return Intake(tuple(deliveries), tuple(states.values()))
+        events = [_fired(turn, message, now) for pairs in told.values() for turn, message in pairs]
+        return Intake(tuple(deliveries), tuple(states.values()), events=tuple(events))
 
     def _deliveries(self, pairs: Sequence[tuple[Turn, Message]], now: datetime) -> list[Delivery]:
         alert = pairs[0][0].alert
@@ -150,6 +151,13 @@ def _hushed(delivery: Delivery, alert: Alert, now: datetime) -> Delivery:
     if alert.quiet.instead is DuringQuiet.DROP:
         return replace(delivery, status=DeliveryStatus.DROPPED)
     return replace(delivery, status=DeliveryStatus.HELD, next_attempt_at=until)
+
+
+def _fired(turn: Turn, message: Message, now: datetime) -> Event:
+    state = turn.state
+    endpoint_id = "" if state.trouble in (AlertKind.QUOTA, AlertKind.WEBHOOK_DISABLED) else state.subject_id
+    data = {name: value for name, value in message.data.items() if name not in ("link", "run_id")}
+    return Event(EventType.ALERT_FIRED, now, state.tenant_id, endpoint_id, turn.run_id or "", "notifier", data)
 
 
 def _key(turn: Turn, place: int) -> str:

@@ -39,6 +39,8 @@ def _top(old: Workflow, new: Workflow) -> Iterator[str]:
             yield f"input {name!r} was removed"
         elif before != after and before is not None:
             yield f"input {name!r} changed from {_said(before)} to {_said(after)}"
+    if old.triggers != new.triggers:
+        yield f"the triggers changed from {_short(_plain(old.triggers))} to {_short(_plain(new.triggers))}"
     if old.exits != new.exits:
         yield f"the exits changed from {_short(_plain(old.exits))} to {_short(_plain(new.exits))}"
 

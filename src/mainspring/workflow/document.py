@@ -22,9 +22,10 @@ from mainspring.workflow.markup import Fault, Path, path_text, read_markup
 from mainspring.workflow.model import STEPS_MAX, VISITS_DEFAULT, AnyStep, Exit, Parameter, Workflow
 from mainspring.workflow.reader import Reader
 from mainspring.workflow.steps import KINDS, read_kind
+from mainspring.workflow.triggers import read_triggers
 
 PARAMETER_TYPES: Final = ("text", "integer", "number", "boolean", "list", "map", "any")
-TOP_KEYS: Final = ("name", "description", "input", "templates", "exit", "reentry", "steps")
+TOP_KEYS: Final = ("name", "description", "input", "templates", "exit", "reentry", "on", "steps")
 STEP_KEYS: Final = ("id", "next", "visits", "on_failure", "retry", "timeout", "idempotency")
 REENTRY: Final = ("allow", "refuse")
 FAULTS_SHOWN: Final = 20
@@ -95,6 +96,7 @@ def _checked(document: object, lines: Mapping[Path, int], allow_ports: frozenset
     raw = _raw_steps(reader, top.get("steps"))
     ids = tuple(str(each.get("id")) for each in raw if isinstance(each.get("id"), str))
     names = Names(ids, _variables(raw), tuple(parameters) if parameters else None)
+    triggers = read_triggers(reader, top.get("on", []), parameters)
     reader.names, reader.templates = names, templates
     steps = _steps(reader, raw, ids)
     exits = _exits(reader, top.get("exit", []))
@@ -103,7 +105,7 @@ def _checked(document: object, lines: Mapping[Path, int], allow_ports: frozenset
         reader.faults.extend(graph_faults(steps, ids[0], bool(exits), places, reader.lines))
     if reader.faults:
         raise InvalidDocument(reader.faults)
-    return Workflow(name, ids[0], steps, 0, description, exits, parameters, reentry)
+    return Workflow(name, ids[0], steps, 0, description, exits, parameters, reentry, triggers)
 
 
 def _raw_steps(reader: Reader, value: object) -> list[Mapping[str, object]]:

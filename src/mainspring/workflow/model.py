@@ -152,6 +152,19 @@ class Parameter(Struct, frozen=True):
     default: object = None
 
 
+class Trigger(Struct, frozen=True):
+    """What outside starts an execution or, with `event`, is told to those that run. Empty: any."""
+
+    source: str  # run | rule | alert
+    endpoint: str = ""
+    name: str = ""  # of the rule or the alert
+    kinds: tuple[str, ...] = ()  # statuses of runs, kinds of alerts
+    where: str = ""
+    input: dict[str, object] = {}  # or the event's data; texts are templates
+    correlation: str = ""  # or whom it is sent to
+    event: str = ""
+
+
 class Workflow(Struct, frozen=True):
     name: str
     start: str
@@ -161,6 +174,7 @@ class Workflow(Struct, frozen=True):
     exits: tuple[Exit, ...] = ()
     parameters: dict[str, Parameter] = {}
     reentry: str = "allow"  # whether a second execution with the same correlation key may start: allow | refuse
+    triggers: tuple[Trigger, ...] = ()
 
 
 class Status(StrEnum):

@@ -116,6 +116,7 @@ class PostgresOutbox:
                 if intake.deliveries:
                     rows = [delivery_values(each) for each in intake.deliveries]
                     await session.run("add_deliveries", *columns(rows, len(DELIVERY_COLUMNS)))
+                await add_events(session, intake.events)
         except _MovedMeanwhile:
             return False
         return True

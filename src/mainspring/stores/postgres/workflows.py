@@ -83,9 +83,10 @@ class PostgresWorkflows:
         return execution_from(rows[0]) if rows else None
 
     async def executions(self, tenant_id: str, wanted: ExecutionFilter) -> list[Execution]:
-        name, *values = filter_values(tenant_id, wanted)
+        name = "executions_in_need" if wanted.in_need else "executions"
+        values = filter_values(tenant_id, wanted)
         async with self._db.statement(tenant_id) as session:
-            return [execution_from(row) for row in await session.rows(str(name), *values)]
+            return [execution_from(row) for row in await session.rows(name, *values)]
 
     async def count(self, tenant_id: str, wanted: ExecutionFilter) -> int:
         async with self._db.statement(tenant_id) as session:

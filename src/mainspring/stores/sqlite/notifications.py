@@ -122,6 +122,7 @@ class SqliteOutbox:
                 if not db.run("put_alert_state", *state_values(state)):
                     raise _MovedMeanwhile
             db.run_many("add_delivery", [delivery_values(each, microseconds) for each in intake.deliveries])
+            add_events(db, intake.events)
 
         try:
             await self._db.write(work)

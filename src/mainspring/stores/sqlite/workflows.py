@@ -92,8 +92,9 @@ class SqliteWorkflows:
         return execution_from(rows[0]) if rows else None
 
     async def executions(self, tenant_id: str, wanted: ExecutionFilter) -> list[Execution]:
-        name, *values = filter_values(tenant_id, wanted)
-        return [execution_from(row) for row in await self._db.read(lambda db: db.rows(str(name), *values))]
+        name = "executions_in_need" if wanted.in_need else "executions"
+        values = filter_values(tenant_id, wanted)
+        return [execution_from(row) for row in await self._db.read(lambda db: db.rows(name, *values))]
 
     async def count(self, tenant_id: str, wanted: ExecutionFilter) -> int:
         values = count_values(tenant_id, wanted)
