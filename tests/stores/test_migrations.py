@@ -114,7 +114,7 @@ EXPECTED_COLUMNS = {column for _, _, text in migrations("mainspring.stores.sqlit
 
 @pytest.mark.parametrize(("folder", "queries"), [("sqlite", SQLITE_QUERIES), ("postgres", POSTGRES_QUERIES)])
 def test_every_query_is_used_and_no_fragment_is_left_open(folder: str, queries: dict[str, str]) -> None:
-    code = "\n".join(path.read_text() for path in (STORES / folder).glob("*.py"))
+    code = "\n".join(path.read_text() for path in (*STORES.glob("*.py"), *(STORES / folder).glob("*.py")))
     unused = [name for name in queries if f'"{name}"' not in code]
 
     assert unused == []

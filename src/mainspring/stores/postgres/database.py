@@ -55,7 +55,10 @@ SERVER_SETTINGS = {
     "tcp_keepalives_interval": "5",
     "tcp_keepalives_count": "3",
     "jit": "off",  # our statements are short; compiling them costs more than running them
-    "enable_seqscan": "off",  # a plan made while a table was small must not scan it once it is large
+    # Rows are looked up by index, one by one: a plan made while a table was small must not read all of a large one.
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
     "mainspring.tenant": EVERY_TENANT,  # a worker's; whoever works for one tenant narrows it for a transaction
 }
 AWAY = (

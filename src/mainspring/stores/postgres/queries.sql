@@ -91,7 +91,7 @@ WITH settled AS (
 ), results AS (
     UPDATE run SET {{result_assignments}} FROM {{result_rows}}
     WHERE run.tenant_id = new.tenant_id AND run.id = new.id
-      AND (run.status IN ('running', 'abandoned', 'unknown') OR run.error_code = 'zombie')
+      AND COALESCE(run.status IN ('running', 'abandoned', 'unknown') OR run.error_code = 'zombie', false)  -- opaque, too
 )
 INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}};
 
