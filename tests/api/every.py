@@ -42,6 +42,13 @@ BODIES: dict[str, Json] = {
     "order_executions": {"verb": "pause", "workflow": "waits"},
     "send_event": {"to": "order-7", "type": "go"},
     "send_events": {"events": [{"to": "order-7", "type": "go"}]},
+    "create_user": {"email": "bo@example.com"},
+    "update_user": {"name": "Ann B."},
+    "create_member": {"email": "cy@example.com", "role": "viewer"},
+    "update_member": {"role": "viewer"},
+    "create_api_key": {"name": "another", "scopes": ["admin"]},
+    "create_tenant": {"id": "acme"},
+    "update_tenant": {"runs_per_month": 5},
     **{f"{verb}_execution": {"reason": "a test"} for verb in ("pause", "resume", "cancel", "retry", "skip", "erase")},
     "run_backtest": {"endpoint": "billing", "interval_ms": "10m"},
 }
@@ -60,6 +67,18 @@ WITHOUT_DRY_RUN = {
     "simulate_workflow": "it stores nothing",
     "replay_workflow": "it stores nothing",
     "replay_execution": "it stores nothing",
+    "test_webhook": "it stores nothing",
+    "test_alert": "it stores nothing",
+    "log_in": "who asks is not known before",
+    "set_up": "who asks is not known before",
+    "log_out": "a session is all that it ends",
+    "change_password": "for its own user; what is wrong with a password is said before anything is done",
+}
+WITHOUT_IDEMPOTENCY_KEY = {
+    "log_in": "an answer given again would be a session given away",
+    "set_up": "a link opens once",
+    "log_out": "ends the session that it is asked with",
+    "change_password": "ends the session that it is asked with",
 }
 RANDOM = {
     "endpoint": "ep_0000",
@@ -74,7 +93,11 @@ RANDOM = {
     "workflow": "wfl_0000",
     "execution": "exe_0000",
     "version": "1",
+    "user": "usr_0000",
+    "signing_key": "sk_0000",
+    "tenant": "nowhere",
 }
+NAMED_OTHERWISE = {"revoke_signing_key": {"key": "signing_key"}}  # two kinds of keys, one name in their paths
 
 
 class Operation:
@@ -85,11 +108,14 @@ class Operation:
         self.id = str(described["operationId"])
         parameters = described.get("parameters", [])
         self.in_path = [each["name"] for each in parameters if each["in"] == "path"]
+        self.in_header = [each["name"] for each in parameters if each["in"] == "header"]
+        self.is_for_operators = described.get("x-operator") is True
         self.is_stream = "text/event-stream" in str(described["responses"])
         self.in_query = [each["name"] for each in parameters if each["in"] == "query"]
 
     async def send(self, client: AsyncClient, ids: dict[str, str], query: str = "") -> Response:
-        path = self.path.format(**{name: ids.get(name, "none") for name in self.in_path})
+        named = NAMED_OTHERWISE.get(self.id, {})
+        path = self.path.format(**{name: ids.get(named.get(name, name), "none") for name in self.in_path})
         body = BODIES.get(self.id)
         return await client.request(self.method.upper(), path + query, json=body)
 

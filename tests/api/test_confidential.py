@@ -44,7 +44,7 @@ async def test_webhook_for_security_events_is_made_and_changed_by_an_admin_alone
 
     assert (made.status_code, own.status_code) == (201, 201)
     assert [answer.status_code for answer in (refused, redirected, widened)] == [403, 403, 403]
-    assert "needs the scope admin" in refused.json()["detail"]
+    assert "has not the scope admin" in refused.json()["detail"]
 
 
 def test_all_events_are_all_but_those_that_must_be_named() -> None:

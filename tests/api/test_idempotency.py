@@ -87,3 +87,20 @@ async def test_key_that_is_empty_or_too_long_is_refused(api: AsyncClient) -> Non
     for key in ("", "x" * 256):
         answer = await api.post("/api/v1/jobs", json={"name": "a"}, headers={"Idempotency-Key": key})
         assert answer.status_code == 400
+
+
+async def test_changes_and_deletions_sent_again_are_done_once_too(api: AsyncClient) -> None:
+    await api.post("/api/v1/endpoints", json=WISH)
+    patched = [
+        await api.patch("/api/v1/endpoints/billing", json={"interval_ms": "2m"}, headers={"Idempotency-Key": "a"})
+        for _ in range(2)
+    ]
+    deleted = [await api.delete("/api/v1/endpoints/billing", headers={"Idempotency-Key": "b"}) for _ in range(2)]
+    user = {"email": "bo@example.com"}
+    invited = [await api.post("/api/v1/users", json=user, headers={"Idempotency-Key": "c"}) for _ in range(2)]
+
+    for first, again in (patched, deleted, invited):
+        assert (again.status_code, again.content) == (first.status_code, first.content)
+        assert again.headers["idempotency-replayed"] == "true"
+    assert patched[0].json()["version"] == 2
+    assert [answer.status_code for answer in (patched[0], deleted[0], invited[0])] == [200, 200, 201]

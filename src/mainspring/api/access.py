@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends, Request
+from msgspec.structs import replace
 
 from mainspring.api import cookies
 from mainspring.api.context import Context
@@ -57,7 +58,9 @@ async def operating(request: Request, principal: Annotated[Principal, Depends(re
     _refuse_others(principal)
     refuse_unknown(request)
     context: Context = request.app.state.context
-    return context.desk(INSTALLATION, principal.actor)
+    there = context.desk(INSTALLATION, principal.actor)
+    await begin(request, there)
+    return there
 
 
 async def admit(request: Request) -> Principal:
@@ -78,6 +81,7 @@ def needs(scope: Scope) -> Callable[..., Awaitable[Desk]]:
         refuse_unknown(request)
         context: Context = request.app.state.context
         there = context.desk(principal.tenant_id, principal.actor)
+        there = replace(there, may_administer=Scope.ADMIN in principal.scopes)
         await begin(request, there)
         return there
 

@@ -21,6 +21,15 @@ class Page(Answer, Generic[T]):
     next_cursor: str | None = Field(description="Give it back as `cursor` for the next page; null: this is the last.")
 
 
+class Rehearsed(Answer, Generic[T]):
+    """What a write with `dry_run` would have changed. Nothing was."""
+
+    dry_run: Literal[True] = True
+    before: T | None = Field(description="Null: it is not there.")
+    after: T | None = Field(description="Null: it would not be there.")
+    changed: list[str] = Field(description="Fields that would have another value.")
+
+
 class Job(Answer):
     id: str
     name: str

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: a POST that is sent again within 24 hours is not done again, its answer is given again.
+"""`Idempotency-Key`: a write that is sent again within 24 hours is not done again, its answer is given again.
 
 The key belongs to whoever sends it. While the first request is at work another one is refused with 409; one that asks
 for something else under the same key with 422. Only answers that say "done" are kept: a refusal changed nothing, so the
@@ -21,6 +21,7 @@ from mainspring.domain.errors import StoreUnavailable
 from mainspring.operations.endpoints import Desk
 
 HEADER = "idempotency-key"
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
 KEY_MAX = 255
 KEEP_MS = 24 * 3_600_000
 WORK_MS = 120_000  # > the longest request: a run that is waited for, or a call of ten minutes that its client gave up
@@ -55,7 +56,7 @@ class Repeated(Exception):
 
 async def begin(request: Request, desk: Desk) -> None:
     key = request.headers.get(HEADER)
-    if key is None or request.method != "POST":
+    if key is None or request.method not in WRITES:
         return
     if not 0 < len(key) <= KEY_MAX or not key.isprintable():
         raise ApiError("malformed-request", f"an Idempotency-Key has 1 to {KEY_MAX} visible characters; send another")
@@ -93,7 +94,7 @@ class Repeater:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "POST":
+        if scope["type"] != "http" or scope["method"] not in WRITES:
             await self._app(scope, receive, send)
             return
         started: Message = {}

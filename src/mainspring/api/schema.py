@@ -175,7 +175,7 @@ def _names_below(dependant: Dependant) -> Iterator[str]:
 
 def _complete(operation: Document, method: str, scope: Scope | None, guard: str | None) -> None:
     refusals = [*ALWAYS, *(WRITING if method != "get" else ())]
-    if method == "post" and scope is not None:
+    if method != "get" and (scope is not None or guard == "operator"):
         operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
     said = operation.get("description", "")
     if guard is None:

@@ -75,6 +75,11 @@ async def rehearse_job(desk: Desk, act: Callable[[Desk], Awaitable[Job]], before
     }
 
 
+def compared(before: Shape | None, after: Shape | None) -> Shape:
+    """What a write with `dry_run` would have changed."""
+    return {"dry_run": True, "before": before, "after": after, "changed": differences(before, after)}
+
+
 def differences(before: Shape | None, after: Shape | None) -> list[str]:
     old, new = before or {}, after or {}
     return [name for name in (new or old) if old.get(name) != new.get(name)]

@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from mainspring.domain.access import SCOPES_OF, Role, Scope
-from mainspring.domain.errors import InvalidInput
+from mainspring.domain.errors import Conflict, InvalidInput
 from mainspring.domain.name import shown
 
 EMAIL_LENGTH_MAX: Final = 254  # RFC 5321
@@ -267,3 +267,19 @@ def _refused_email(text: object, what: str) -> InvalidInput:
 
 def _refused_password(message: str) -> InvalidInput:
     return InvalidInput(message, field="password")
+
+
+def email_taken(email: str) -> Conflict:
+    return Conflict(
+        f"another user has the e-mail address {email!r} already; each user has one of its own, choose another",
+        kind="user",
+        name=email,
+    )
+
+
+def no_owner_left(tenant_id: str) -> Conflict:
+    return Conflict(
+        f"this would leave tenant {tenant_id!r} without an owner; every tenant keeps one: make another one first",
+        kind="member",
+        name=tenant_id,
+    )

@@ -56,6 +56,7 @@ class Desk(Struct, frozen=True):
     never_called: Callable[[str], str | None] = lambda host: None  # why no setting could ever allow this host
     signer: Signer | None = None  # of checkpoints
     partitions: int = 1  # that new executions are spread over
+    may_administer: bool = True  # False: whoever acts has not the scope `admin`
 
 
 async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:

@@ -19,14 +19,16 @@ async def add_signing_key(desk: Desk, secret: str) -> str:
     now = await desk.stores.schedule.now()
     key_id = desk.ids.new("sk", now)
     sealed = desk.vault.seal(secret, f"{desk.tenant_id}|signing")
-    event = Event(EventType.SIGNING_KEY_CREATED, now, desk.tenant_id, actor=desk.actor, data={"key": key_id})
+    data: dict[str, object] = {"subject": key_id, "key": key_id}
+    event = Event(EventType.SIGNING_KEY_CREATED, now, desk.tenant_id, actor=desk.actor, data=data)
     await desk.stores.runs.add_signing_key(desk.tenant_id, key_id, sealed, event)
     return key_id
 
 
 async def revoke_signing_key(desk: Desk, key_id: str) -> None:
     now = await desk.stores.schedule.now()
-    event = Event(EventType.SIGNING_KEY_REVOKED, now, desk.tenant_id, actor=desk.actor, data={"key": key_id})
+    data: dict[str, object] = {"subject": key_id, "key": key_id}
+    event = Event(EventType.SIGNING_KEY_REVOKED, now, desk.tenant_id, actor=desk.actor, data=data)
     if not await desk.stores.runs.revoke_signing_key(desk.tenant_id, key_id, event):
         known = tuple(each for each, _ in await list_signing_keys(desk))
         raise NotFound("signing key", key_id, known)

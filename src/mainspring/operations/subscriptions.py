@@ -5,7 +5,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from mainspring.domain.delivery import Delivery
+from mainspring.domain.delivery import Delivery, DeliveryStatus
 from mainspring.domain.errors import Conflict, NotFound, QuotaExceeded
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.subscription import Subscription, SubscriptionKind, named_twice
@@ -118,7 +118,7 @@ class _Rehearsed:
 
     def __init__(self, real: SubscriptionStore) -> None:
         self._real = real
-        self.deliveries, self.redeliver, self.alert_states = real.deliveries, real.redeliver, real.alert_states
+        self.deliveries, self.alert_states = real.deliveries, real.alert_states
 
     async def subscriptions(self, tenant_id: str | None, kind: SubscriptionKind | None) -> list[Subscription]:
         return await self._real.subscriptions(tenant_id, kind)
@@ -132,6 +132,11 @@ class _Rehearsed:
 
     async def delete_subscription(self, tenant_id: str, subscription_id: str, event: Event) -> bool:
         return True
+
+    async def redeliver(self, tenant_id: str, delivery_id: str) -> Delivery | None:
+        (found,) = await self._real.deliveries(tenant_id, DeliveryFilter(id=delivery_id))
+        is_over = found.status not in (DeliveryStatus.PENDING, DeliveryStatus.HELD)
+        return replace(found, status=DeliveryStatus.PENDING, attempt=0) if is_over else None
 
     async def _refuse_taken(self, subscription: Subscription) -> None:
         for each in await self._real.subscriptions(subscription.tenant_id, subscription.kind):

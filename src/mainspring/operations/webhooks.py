@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from mainspring.domain.definition import check_text
 from mainspring.domain.delivery import webhook_request
-from mainspring.domain.errors import InvalidInput
+from mainspring.domain.errors import Forbidden, InvalidInput
 from mainspring.domain.event import EventType
 from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import NAME_LENGTH_MAX, check_name
 from mainspring.domain.run import Outcome
-from mainspring.domain.selection import check_types
+from mainspring.domain.selection import check_types, names_confidential
 from mainspring.domain.signing import key_bytes
 from mainspring.domain.subscription import SECRETS_MAX, Subscription, SubscriptionKind, Webhook, secret_place
 from mainspring.domain.target import check_url
@@ -95,14 +95,19 @@ async def test_webhook(desk: Desk, caller: Caller, name_or_id: str) -> Outcome:
 
 def webhook_config(desk: Desk, webhook_id: str, url: str, draft: WebhookDraft, there: tuple[str, ...]) -> Webhook:
     """What a draft becomes; a new secret goes before those that are there."""
+    types = check_types(draft.types)
+    if names_confidential(types) and not desk.may_administer:
+        raise Forbidden(
+            f"events about logins, users, members and keys are for owners, and {desk.actor} has not the scope admin; "
+            "leave such types out, or ask an owner",
+            scope="admin",
+        )
     secrets = there
     if draft.secret:
         key_bytes(draft.secret)
         new = desk.vault.seal(draft.secret, secret_place(desk.tenant_id, webhook_id))
         secrets = (new, *there)[:SECRETS_MAX]
-    return Webhook(
-        url, check_types(draft.types), secrets, check_text(draft.description, "description", DESCRIPTION_MAX)
-    )
+    return Webhook(url, types, secrets, check_text(draft.description, "description", DESCRIPTION_MAX))
 
 
 def draft_of(webhook: Subscription) -> WebhookDraft:

@@ -10,7 +10,6 @@ from mainspring.domain.access import Role, Scope
 from mainspring.domain.account import ApiKey, Bucket, Member, Membership, Session, User
 from mainspring.domain.audit import AuditEntry, AuditHead, is_audited, state_digest
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
 from mainspring.domain.instant import to_us
 from mainspring.ports import Visit
@@ -125,19 +124,3 @@ def turn_back_values(bucket: Bucket) -> tuple[int, str]:
 def _at(instant: datetime | None) -> datetime:
     assert instant is not None, "the column is NOT NULL"
     return instant
-
-
-def email_taken(email: str) -> Conflict:
-    return Conflict(
-        f"another user has the e-mail address {email!r} already; each user has one of its own, choose another",
-        kind="user",
-        name=email,
-    )
-
-
-def no_owner_left(tenant_id: str) -> Conflict:
-    return Conflict(
-        f"this would leave tenant {tenant_id!r} without an owner; every tenant keeps one: make another one first",
-        kind="member",
-        name=tenant_id,
-    )

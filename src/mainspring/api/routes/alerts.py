@@ -11,7 +11,8 @@ from mainspring.api.context import Context
 from mainspring.api.etags import IfMatch, refuse_other
 from mainspring.api.fields import Cursor, DryRun, Limit
 from mainspring.api.notices import Alert, AlertNew, AlertPatch, AlertRehearsed, AlertTried, Delivery
-from mainspring.api.routes.webhooks import Status, compared, deliveries_of, etag
+from mainspring.api.routes.webhooks import Status, deliveries_of, etag
+from mainspring.api.sights import compared
 from mainspring.domain.subscription import SubscriptionKind
 from mainspring.operations import alerts, subscriptions
 from mainspring.operations.alerts import AlertDraft

@@ -3,23 +3,28 @@
 from datetime import timedelta
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path, Request, Response
 
 from mainspring.api.access import Administering, Known
+from mainspring.api.answers import Rehearsed
 from mainspring.api.context import Context
+from mainspring.api.fields import DryRun
 from mainspring.api.people import (
     ApiKey,
     ApiKeyMade,
     ApiKeys,
     KeyNew,
     Revoked,
+    SigningKey,
     SigningKeyMade,
     SigningKeys,
 )
+from mainspring.api.sights import compared
 from mainspring.domain.access import Scope
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import Forbidden
 from mainspring.operations import apikeys, signing
+from mainspring.operations.account_rehearsal import rehearsed
 from mainspring.shapes import Shape, api_key_shape, instant
 
 router = APIRouter(tags=["keys"])
@@ -34,8 +39,15 @@ async def list_api_keys(desk: Administering) -> Shape:
     return {"items": [api_key_shape(key, now) for key in await apikeys.list_api_keys(desk)]}
 
 
-@router.post("/keys", status_code=201, response_model=ApiKeyMade)
-async def create_api_key(desk: Administering, principal: Known, wish: KeyNew, request: Request) -> Shape:
+@router.post("/keys", status_code=201, response_model=ApiKeyMade | Rehearsed[ApiKey])
+async def create_api_key(
+    desk: Administering,
+    principal: Known,
+    wish: KeyNew,
+    request: Request,
+    response: Response,
+    dry_run: DryRun = False,
+) -> Shape:
     """Make an API key and show it, once. It can have no scope that its maker lacks."""
     for scope in wish.scopes:
         principal.require(Scope(scope))
@@ -44,14 +56,19 @@ async def create_api_key(desk: Administering, principal: Known, wish: KeyNew, re
     context: Context = request.app.state.context
     life = timedelta(milliseconds=parse_duration_ms(wish.expires_in, field="expires_in"))
     wanted = apikeys.KeyWish(wish.name, tuple(wish.scopes), life, wish.operator)
-    key, text = await apikeys.add_api_key(desk, context.locksmith, wanted)
+    key, text = await apikeys.add_api_key(rehearsed(desk) if dry_run else desk, context.locksmith, wanted)
+    if dry_run:
+        response.status_code = 200
+        return compared(None, api_key_shape(key, key.created_at))
     return {**api_key_shape(key, key.created_at), "key": text}
 
 
-@router.delete("/keys/{key}", response_model=ApiKey)
-async def revoke_api_key(desk: Administering, key: KeyRef) -> Shape:
+@router.delete("/keys/{key}", response_model=ApiKey | Rehearsed[ApiKey])
+async def revoke_api_key(desk: Administering, key: KeyRef, dry_run: DryRun = False) -> Shape:
     """End an API key: the next request with it is refused, by every process."""
-    return api_key_shape(await apikeys.revoke_api_key(desk, key), await desk.stores.schedule.now())
+    revoked = await apikeys.revoke_api_key(rehearsed(desk) if dry_run else desk, key)
+    after = api_key_shape(revoked, await desk.stores.schedule.now())
+    return compared({**after, "status": "live", "revoked_at": None}, after) if dry_run else after
 
 
 @router.get("/signing-keys", response_model=SigningKeys)
@@ -61,16 +78,23 @@ async def list_signing_keys(desk: Administering) -> Shape:
     return {"items": [{"id": key_id, "created_at": instant(created_at)} for key_id, created_at in keys]}
 
 
-@router.post("/signing-keys", status_code=201, response_model=SigningKeyMade)
-async def create_signing_key(desk: Administering, request: Request) -> Shape:
+@router.post("/signing-keys", status_code=201, response_model=SigningKeyMade | Rehearsed[SigningKey])
+async def create_signing_key(
+    desk: Administering, request: Request, response: Response, dry_run: DryRun = False
+) -> Shape:
     """Make a signing key and show its secret, once; keys made before keep signing beside it."""
     context: Context = request.app.state.context
     secret = signing.new_signing_secret(context.locksmith)
-    return {"id": await signing.add_signing_key(desk, secret), "secret": secret}
+    made = await signing.add_signing_key(rehearsed(desk) if dry_run else desk, secret)
+    if dry_run:
+        response.status_code = 200
+        return compared(None, {"id": made, "created_at": instant(await desk.stores.schedule.now())})
+    return {"id": made, "secret": secret}
 
 
-@router.delete("/signing-keys/{key}", response_model=Revoked)
-async def revoke_signing_key(desk: Administering, key: KeyRef) -> Shape:
+@router.delete("/signing-keys/{key}", response_model=Revoked | Rehearsed[SigningKey])
+async def revoke_signing_key(desk: Administering, key: KeyRef, dry_run: DryRun = False) -> Shape:
     """End a signing key; later calls are not signed with it."""
-    await signing.revoke_signing_key(desk, key)
-    return {"id": key, "revoked": True}
+    before = dict(await signing.list_signing_keys(desk))
+    await signing.revoke_signing_key(rehearsed(desk) if dry_run else desk, key)
+    return compared({"id": key, "created_at": instant(before[key])}, None) if dry_run else {"id": key, "revoked": True}

@@ -2,17 +2,21 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Response
 from msgspec.structs import replace
 
 from mainspring.api.access import Administering, Known, Operating
+from mainspring.api.answers import Rehearsed
+from mainspring.api.fields import DryRun
 from mainspring.api.people import AuditPage, AuditVerdict, QuotaPatch, Tenant, TenantNew, Tenants
 from mainspring.api.problems import ApiError
+from mainspring.api.sights import compared
 from mainspring.domain.access import Principal
 from mainspring.domain.audit import INSTALLATION, AuditFault
 from mainspring.domain.errors import Forbidden, InvalidInput
 from mainspring.domain.name import check_name
 from mainspring.operations import tenants, trail
+from mainspring.operations.account_rehearsal import rehearsed
 from mainspring.operations.endpoints import Desk
 from mainspring.shapes import Shape, audit_shape, tenant_shape
 
@@ -27,10 +31,17 @@ async def list_tenants(desk: Operating) -> Shape:
     return {"items": [tenant_shape(tenant) for tenant in await desk.stores.accounts.tenants()]}
 
 
-@router.post("/tenants", status_code=201, response_model=Tenant)
-async def create_tenant(desk: Operating, principal: Known, wish: TenantNew) -> Shape:
+@router.post("/tenants", status_code=201, response_model=Tenant | Rehearsed[Tenant])
+async def create_tenant(
+    desk: Operating, principal: Known, wish: TenantNew, response: Response, dry_run: DryRun = False
+) -> Shape:
     """Add a tenant; the user who makes it becomes its first owner."""
-    return tenant_shape(await tenants.add_tenant(desk, wish.id, wish.name, principal.user_id))
+    there = rehearsed(desk) if dry_run else desk
+    made = tenant_shape(await tenants.add_tenant(there, wish.id, wish.name, principal.user_id))
+    if dry_run:
+        response.status_code = 200
+        return compared(None, made)
+    return made
 
 
 @router.get("/tenants/{tenant}", response_model=Tenant)
@@ -38,8 +49,8 @@ async def read_tenant(desk: Operating, tenant: TenantRef) -> Shape:
     return tenant_shape(await tenants.find_tenant(replace(desk, tenant_id=tenant)))
 
 
-@router.patch("/tenants/{tenant}", response_model=Tenant)
-async def update_tenant(desk: Operating, tenant: TenantRef, wish: QuotaPatch) -> Shape:
+@router.patch("/tenants/{tenant}", response_model=Tenant | Rehearsed[Tenant])
+async def update_tenant(desk: Operating, tenant: TenantRef, wish: QuotaPatch, dry_run: DryRun = False) -> Shape:
     """Change a tenant's name or quotas; what waited for a quota runs again at once, if the new one allows it."""
     wanted = {name: getattr(wish, name) for name in wish.model_fields_set}
     if "name" in wanted:
@@ -47,7 +58,10 @@ async def update_tenant(desk: Operating, tenant: TenantRef, wish: QuotaPatch) ->
             raise InvalidInput("name cannot be null; leave it out, or give one", field="name")
         wanted["name"] = check_name(wanted["name"], field="name", kind="tenant")
     there = replace(desk, tenant_id=tenant)
-    return tenant_shape(await tenants.set_quotas(there, lambda present: replace(present, **wanted)))
+    before = tenant_shape(await tenants.find_tenant(there))
+    there = rehearsed(there) if dry_run else there
+    after = tenant_shape(await tenants.set_quotas(there, lambda present: replace(present, **wanted)))
+    return compared(before, after) if dry_run else after
 
 
 @router.get("/audit", response_model=AuditPage)

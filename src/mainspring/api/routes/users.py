@@ -2,10 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Path, Request, Response
 
 from mainspring.api.access import Administering, Operating, Reading
+from mainspring.api.answers import Rehearsed
 from mainspring.api.context import Context
+from mainspring.api.fields import DryRun
 from mainspring.api.people import (
     Invited,
     Member,
@@ -18,8 +20,10 @@ from mainspring.api.people import (
     UserPatch,
     Users,
 )
+from mainspring.api.sights import compared
 from mainspring.domain.account import check_role
 from mainspring.operations import accounts
+from mainspring.operations.account_rehearsal import rehearsed
 from mainspring.shapes import Shape, member_shape, user_shape
 
 router = APIRouter(tags=["users"])
@@ -32,14 +36,24 @@ async def list_users(desk: Operating) -> Shape:
     return {"items": [user_shape(user) for user in await desk.stores.accounts.users()]}
 
 
-@router.post("/users", status_code=201, response_model=Invited)
-async def create_user(desk: Operating, wish: UserNew, request: Request) -> Shape:
+@router.post("/users", status_code=201, response_model=Invited | Rehearsed[User])
+async def create_user(
+    desk: Operating, wish: UserNew, request: Request, response: Response, dry_run: DryRun = False
+) -> Shape:
     """Add a user, who gets a link to set a password."""
     context: Context = request.app.state.context
     place = (wish.tenant, check_role(wish.role)) if wish.tenant else None
     made = await accounts.add_user(
-        desk, context.locksmith, wish.email, wish.name, is_operator=wish.operator, place=place
+        rehearsed(desk) if dry_run else desk,
+        context.locksmith,
+        wish.email,
+        wish.name,
+        is_operator=wish.operator,
+        place=place,
     )
+    if dry_run:
+        response.status_code = 200
+        return compared(None, user_shape(made.user))
     return {"user": user_shape(made.user), "link": link_of(request, made.token)}
 
 
@@ -48,16 +62,24 @@ async def read_user(desk: Operating, user: UserRef) -> Shape:
     return user_shape(await accounts.find_user(desk, user))
 
 
-@router.patch("/users/{user}", response_model=User)
-async def update_user(desk: Operating, user: UserRef, wish: UserPatch) -> Shape:
+@router.patch("/users/{user}", response_model=User | Rehearsed[User])
+async def update_user(desk: Operating, user: UserRef, wish: UserPatch, dry_run: DryRun = False) -> Shape:
     """Rename, disable or enable a user. Disabling ends all its sessions at once."""
-    edited = await accounts.edit_user(desk, user, name=wish.name, disabled=wish.disabled, is_operator=wish.operator)
-    return user_shape(edited)
+    before = await accounts.find_user(desk, user)
+    there = rehearsed(desk) if dry_run else desk
+    edited = await accounts.edit_user(there, user, name=wish.name, disabled=wish.disabled, is_operator=wish.operator)
+    return compared(user_shape(before), user_shape(edited)) if dry_run else user_shape(edited)
 
 
-@router.post("/users/{user}/link", status_code=201, response_model=Invited)
-async def create_user_link(desk: Operating, user: UserRef, request: Request) -> Shape:
+@router.post("/users/{user}/link", status_code=201, response_model=Invited | Rehearsed[User])
+async def create_user_link(
+    desk: Operating, user: UserRef, request: Request, response: Response, dry_run: DryRun = False
+) -> Shape:
     """A link by which the user sets a new password, once, within 24 hours."""
+    if dry_run:
+        response.status_code = 200
+        there = user_shape(await accounts.find_user(desk, user))
+        return compared(there, there)
     context: Context = request.app.state.context
     made = await accounts.make_link(desk, context.locksmith, user)
     return {"user": user_shape(made.user), "link": link_of(request, made.token)}
@@ -69,24 +91,33 @@ async def list_members(desk: Reading) -> Shape:
     return {"items": [member_shape(member) for member in await desk.stores.accounts.members(desk.tenant_id)]}
 
 
-@router.post("/members", status_code=201, response_model=MemberAdded)
-async def create_member(desk: Administering, wish: MemberNew, request: Request) -> Shape:
+@router.post("/members", status_code=201, response_model=MemberAdded | Rehearsed[Member])
+async def create_member(
+    desk: Administering, wish: MemberNew, request: Request, response: Response, dry_run: DryRun = False
+) -> Shape:
     """Take somebody into the tenant; who is not a user yet becomes one, and gets a link to set a password."""
     context: Context = request.app.state.context
-    member, token = await accounts.add_member(desk, context.locksmith, wish.email, wish.role, wish.name)
+    there = rehearsed(desk) if dry_run else desk
+    member, token = await accounts.add_member(there, context.locksmith, wish.email, wish.role, wish.name)
+    if dry_run:
+        response.status_code = 200
+        return compared(None, member_shape(member))
     return {"member": member_shape(member), "link": link_of(request, token)}
 
 
-@router.patch("/members/{user}", response_model=Member)
-async def update_member(desk: Administering, user: UserRef, wish: RoleWish) -> Shape:
+@router.patch("/members/{user}", response_model=Member | Rehearsed[Member])
+async def update_member(desk: Administering, user: UserRef, wish: RoleWish, dry_run: DryRun = False) -> Shape:
     """Give a member another role. A tenant keeps at least one owner."""
-    return member_shape(await accounts.set_role(desk, user, wish.role))
+    before = await accounts.find_member(desk, user)
+    after = member_shape(await accounts.set_role(rehearsed(desk) if dry_run else desk, user, wish.role))
+    return compared(member_shape(before), after) if dry_run else after
 
 
-@router.delete("/members/{user}", response_model=Member)
-async def remove_member(desk: Administering, user: UserRef) -> Shape:
+@router.delete("/members/{user}", response_model=Member | Rehearsed[Member])
+async def remove_member(desk: Administering, user: UserRef, dry_run: DryRun = False) -> Shape:
     """Take a member out of the tenant; the user stays."""
-    return member_shape(await accounts.remove_member(desk, user))
+    removed = member_shape(await accounts.remove_member(rehearsed(desk) if dry_run else desk, user))
+    return compared(removed, None) if dry_run else removed
 
 
 def link_of(request: Request, token: str) -> str | None:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from msgspec.structs import replace
 
 from mainspring.api.access import Known, Reading, Running, Writing
-from mainspring.api.answers import Deleted, Page
+from mainspring.api.answers import Deleted, Page, Rehearsed
 from mainspring.api.context import Context
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.etags import IfMatch, refuse_other
@@ -21,10 +21,10 @@ from mainspring.api.notices import (
     WebhookPatch,
     WebhookRehearsed,
 )
-from mainspring.api.sights import differences
-from mainspring.domain.access import Principal, Scope
+from mainspring.api.sights import compared
+from mainspring.domain.access import Scope
 from mainspring.domain.delivery import DeliveryStatus
-from mainspring.domain.selection import check_types, names_confidential
+from mainspring.domain.selection import names_confidential
 from mainspring.domain.subscription import Subscription, SubscriptionKind
 from mainspring.mailroom import DeliveryFilter
 from mainspring.operations import subscriptions, webhooks
@@ -48,18 +48,12 @@ async def list_webhooks(desk: Reading) -> Shape:
 
 @router.post("/webhooks", status_code=201, response_model=WebhookMade | WebhookRehearsed)
 async def create_webhook(
-    desk: Writing,
-    principal: Known,
-    wish: WebhookNew,
-    request: Request,
-    response: Response,
-    dry_run: DryRun = False,
+    desk: Writing, wish: WebhookNew, request: Request, response: Response, dry_run: DryRun = False
 ) -> Shape:
     """Send events to a URL from now on. The secret that signs them is in this answer, and never again.
 
     Who came in and with which keys is sent only where such events are named, which needs the scope `admin`.
     """
-    _refuse_confidential(principal, check_types(wish.types))
     context: Context = request.app.state.context
     secret = new_signing_secret(context.locksmith)
     draft = WebhookDraft(wish.url, wish.name, tuple(wish.types), wish.description, wish.enabled, secret)
@@ -82,7 +76,6 @@ async def read_webhook(desk: Reading, webhook: WebhookRef, response: Response) -
 @router.patch("/webhooks/{webhook}", response_model=WebhookMade | WebhookRehearsed)
 async def update_webhook(
     desk: Writing,
-    principal: Known,
     webhook: WebhookRef,
     wish: WebhookPatch,
     request: Request,
@@ -93,7 +86,6 @@ async def update_webhook(
     """What is not named, or null, stays."""
     found = await webhooks.find_webhook(desk, webhook)
     refuse_other(if_match, etag(found), "webhook", found.name)
-    _refuse_confidential(principal, check_types((*webhooks.draft_of(found).types, *(wish.types or ()))))
     context: Context = request.app.state.context
     given = wish.model_dump(exclude_none=True, exclude={"new_secret"})
     if "types" in given:
@@ -140,14 +132,22 @@ async def list_all_deliveries(desk: Reading, status: Status = None, limit: Limit
 async def read_delivery(desk: Reading, principal: Known, delivery: DeliveryRef) -> Shape:
     """A message to a webhook or of an alert, with its payload."""
     found = await subscriptions.find_delivery(desk, delivery)
-    _refuse_confidential(principal, (found.type,))
+    if names_confidential((found.type,)):
+        principal.require(Scope.ADMIN)
     return delivery_shape(found, with_payload=True)
 
 
-@router.post("/deliveries/{delivery}/redeliver", status_code=202, response_model=Delivery)
-async def redeliver_delivery(desk: Running, delivery: DeliveryRef) -> Shape:
+@router.post("/deliveries/{delivery}/redeliver", status_code=202, response_model=Delivery | Rehearsed[Delivery])
+async def redeliver_delivery(
+    desk: Running, delivery: DeliveryRef, response: Response, dry_run: DryRun = False
+) -> Shape:
     """Send a message that ended once more, with the id it had, from its first attempt on."""
-    return delivery_shape(await subscriptions.redeliver(desk, delivery))
+    if not dry_run:
+        return delivery_shape(await subscriptions.redeliver(desk, delivery))
+    response.status_code = 200
+    before = await subscriptions.find_delivery(desk, delivery)
+    after = await subscriptions.redeliver(subscriptions.rehearsed(desk), delivery)
+    return compared(delivery_shape(before), delivery_shape(after))
 
 
 async def deliveries_of(
@@ -163,16 +163,5 @@ async def deliveries_of(
     return {"items": [delivery_shape(each) for each in page], "next_cursor": more}
 
 
-def _refuse_confidential(principal: Principal, types: tuple[str, ...]) -> None:
-    """Who came in and with which keys is for owners, also by way of a webhook."""
-    if names_confidential(types):
-        principal.require(Scope.ADMIN)
-
-
 def etag(subscription: Subscription) -> str:
     return f'"v{subscription.version}"'
-
-
-def compared(before: Shape | None, after: Shape | None) -> Shape:
-    """What a write with `dry_run` would have changed."""
-    return {"dry_run": True, "before": before, "after": after, "changed": differences(before, after)}

@@ -5,7 +5,19 @@ from collections.abc import Sequence
 import apsw
 
 from mainspring.domain.access import Role
-from mainspring.domain.account import SEEN_COARSELY, SESSION_IDLE, ApiKey, Bucket, Link, Member, Session, User, matches
+from mainspring.domain.account import (
+    SEEN_COARSELY,
+    SESSION_IDLE,
+    ApiKey,
+    Bucket,
+    Link,
+    Member,
+    Session,
+    User,
+    email_taken,
+    matches,
+    no_owner_left,
+)
 from mainspring.domain.audit import AuditEntry, AuditFault, AuditHead, check_end, follow
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.event import Event
@@ -16,10 +28,8 @@ from mainspring.stores.people import (
     api_key_from,
     api_key_values,
     audit_entry_from,
-    email_taken,
     head_from,
     member_from,
-    no_owner_left,
     struct_values,
     turn_back_values,
     turn_values,
