@@ -65,6 +65,19 @@ const events = createRoute({
   ...page("/events"), validateSearch: only("type", "endpoint"),
   component: lazyRouteComponent(() => import("./pages/Events"), "Events"),
 });
+const workflows = createRoute({ ...page("/workflows"), component: lazyRouteComponent(() => import("./pages/Workflows"), "Workflows") });
+const workflow = createRoute({
+  ...page("/workflows/$workflow"), validateSearch: only("tab"),
+  component: lazyRouteComponent(() => import("./pages/WorkflowDetail"), "WorkflowDetail"),
+});
+const executions = createRoute({
+  ...page("/executions"), validateSearch: only("workflow", "status", "correlation", "step"),
+  component: lazyRouteComponent(() => import("./pages/Executions"), "Executions"),
+});
+const execution = createRoute({
+  ...page("/executions/$execution"), validateSearch: only("tab"),
+  component: lazyRouteComponent(() => import("./pages/ExecutionDetail"), "ExecutionDetail"),
+});
 const simulation = createRoute({
   ...page("/simulation"), validateSearch: only("scenario", "seed"),
   component: lazyRouteComponent(() => import("./pages/Simulation"), "Simulation"),
@@ -77,7 +90,7 @@ const settings = createRoute({
 
 const tree = root.addChildren([
   login, setup,
-  inside.addChildren([overview, endpoints, endpointNew, endpoint, endpointEdit, jobs, runs, run, events, simulation, demo, settings]),
+  inside.addChildren([overview, endpoints, endpointNew, endpoint, endpointEdit, jobs, runs, run, events, workflows, workflow, executions, execution, simulation, demo, settings]),
 ]);
 
 export function makeRouter(client: QueryClient) {

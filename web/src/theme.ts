@@ -1,4 +1,4 @@
-import { createTheme, Badge, Button, Card, Drawer, Modal, Tooltip } from "@mantine/core";
+import { createTheme, Badge, Button, Card, Drawer, Modal, Notification, Tooltip } from "@mantine/core";
 
 export const theme = createTheme({
   primaryColor: "cyan",
@@ -16,6 +16,7 @@ export const theme = createTheme({
     Card: Card.extend({ defaultProps: { withBorder: true, padding: "md" } }),
     Drawer: Drawer.extend({ defaultProps: { closeButtonProps: { "aria-label": "Close" } } }),
     Modal: Modal.extend({ defaultProps: { centered: true, transitionProps: { duration: 120 }, closeButtonProps: { "aria-label": "Close" } } }),
+    Notification: Notification.extend({ defaultProps: { closeButtonProps: { "aria-label": "Close" } } }),
     Tooltip: Tooltip.extend({ defaultProps: { openDelay: 250, multiline: true, maw: 360, withArrow: true } }),
   },
 });

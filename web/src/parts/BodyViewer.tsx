@@ -42,6 +42,11 @@ export function BodyViewer({ body, runId }: { body: BodyShown; runId?: string })
   );
 }
 
+/** A value that is known to be JSON, as a tree. */
+export function JsonTree({ value }: { value: unknown }) {
+  return <div className="tree"><Node value={value} depth={0} /></div>;
+}
+
 function parsed(text: string): unknown {
   try {
     const found: unknown = JSON.parse(text);

@@ -8,7 +8,7 @@ import { asProblem, UNREACHABLE } from "../api/client";
 
 export function Pending() {
   return (
-    <Stack p="md" aria-busy="true" aria-label="Loading">
+    <Stack p="md" role="status" aria-busy="true" aria-label="Loading">
       <Skeleton height={28} width={220} />
       <Skeleton height={120} />
       <Skeleton height={240} />

@@ -11,6 +11,8 @@ export const KEYS: { where: string; keys: Key[] }[] = [
     { keys: "g j", means: "Go to the jobs" },
     { keys: "g r", means: "Go to the runs" },
     { keys: "g v", means: "Go to the events" },
+    { keys: "g w", means: "Go to the workflows" },
+    { keys: "g x", means: "Go to the executions" },
     { keys: "g m", means: "Go to the simulation" },
     { keys: "g s", means: "Go to the settings" },
     { keys: "t", means: "Show times relative, local or in UTC" },

@@ -42,6 +42,16 @@ export function eventWords(event: EventShown): string {
     }
     case "backoff.applied":
       return `backs off${said("failure_count") ? ` after ${said("failure_count")} failures` : ""}`;
+    case "workflow.published":
+      return `workflow ${said("workflow")} published`;
+    case "execution.started":
+      return `execution of ${said("workflow")} started`;
+    case "execution.ordered":
+      return `execution: ${said("verb")}${said("reason") ? `, because ${said("reason")}` : ""}`;
+    case "execution.failed":
+      return `execution of ${said("workflow")} failed at ${said("step")} and waits for a person`;
+    case "execution.ended":
+      return `execution of ${said("workflow")} ended${said("outcome") ? `: ${said("outcome")}` : ""}`;
     case "rule.fired":
       return `${said("does") || "changed"}${said("reason") ? `, because ${said("reason")}` : ""}`;
     case "rule.faulty":

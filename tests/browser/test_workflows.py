@@ -1,0 +1,105 @@
+"""Workflows in a real browser, on one long walk: published, started, answered, proved, replayed, ordered about."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.site import Site
+from tests.browser.test_pages import serious
+
+DOCUMENT = """\
+name: opinion
+description: Ask, and wait for an answer.
+input: {{order: integer}}
+steps:
+  - id: ask
+    call: {{url: "{shop}{path}", method: POST, body: {{order: "{{{{ input.order }}}}"}}}}
+  - id: reply
+    wait_for: {{event: reply, timeout: {timeout}, on_timeout: silent}}
+    next: end
+  - id: silent
+    end: silent
+"""
+
+
+def settle(page: Page) -> list[str]:
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    return serious(page)
+
+
+def test_workflow_is_published_started_answered_proved_and_replayed(page: Page, site: Site) -> None:
+    page.goto("/workflows")
+    faults = settle(page)
+    page.get_by_role("button", name="Publish a workflow").first.click()
+    form = page.get_by_role("dialog")
+    form.get_by_label("Document").fill("name: opinion\nsteps: [{id: ask, wait: nonsense}]\n")
+    expect(form.get_by_role("alert")).to_contain_text("nonsense")
+    form.get_by_label("Document").fill(DOCUMENT.format(shop=site.shop, path="/ok", timeout="2d"))
+    expect(form.get_by_text("opinion is new")).to_be_visible()
+    form.get_by_role("button", name="Publish").click()
+    expect(page.get_by_role("group", name="Graph of")).to_be_visible()
+    faults += settle(page)
+
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("dialog").get_by_label("Correlation key").fill("order-7")
+    page.get_by_role("dialog").get_by_role("button", name="Start").click()
+    expect(page.get_by_role("heading", level=1, name="order-7")).to_be_visible()
+    expect(page.get_by_text("reply, waits for an event")).to_be_visible(timeout=30_000)
+    page.get_by_role("button", name="Send event").click()
+    page.get_by_role("dialog").get_by_label("Type").fill("reply")
+    page.get_by_role("dialog").get_by_label("Data").fill('{"rating": 5}')
+    page.get_by_role("dialog").get_by_role("button", name="Send").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("completed", timeout=30_000)
+    page.get_by_role("slider", name="Tick").press("Home")
+    expect(page.get_by_role("button", name="Tick before")).to_be_disabled()
+    faults += settle(page)
+    page.get_by_role("tab", name="Log and proof").click()
+    page.get_by_role("button", name="Verify the chain").click()
+    expect(page.get_by_text("The log is what was written")).to_be_visible()
+    faults += settle(page)
+    page.get_by_role("tab", name="Replay").click()
+    page.get_by_role("button", name="Replay").click()
+    expect(page.get_by_text("Identical, all")).to_be_visible()
+
+    page.get_by_role("link", name="opinion").click()
+    page.get_by_role("button", name="New version").click()
+    form.get_by_label("Document").fill(DOCUMENT.format(shop=site.shop, path="/fail", timeout="3d"))
+    expect(form.get_by_text("opinion: version 2")).to_be_visible()
+    form.get_by_role("button", name="Publish").click()
+    page.get_by_role("tab", name="Versions").click()
+    expect(page.get_by_role("listitem").first).to_be_visible()
+    faults += settle(page)
+
+    assert "\n".join(faults) == ""
+
+
+def test_execution_that_failed_is_found_and_skipped_and_another_paused_and_cancelled(page: Page, site: Site) -> None:
+    document = DOCUMENT.format(shop=site.shop, path="/fail", timeout="2d").replace("opinion", "doomed")
+    site.call("POST", "/workflows", {"document": document})
+    failed = site.call("POST", "/workflows/doomed/start", {"input": {"order": 1}, "correlation": "order-1"})
+
+    page.goto("/executions?status=attention&workflow=doomed")
+    page.get_by_role("link", name="order-1").click(timeout=30_000)
+    expect(page.get_by_text("failed and waits for a person")).to_be_visible()
+    faults = settle(page)
+    page.get_by_role("button", name="Skip").click()
+    expect(page.get_by_role("dialog").get_by_role("button", name="Skip")).to_be_disabled()
+    page.get_by_role("dialog").get_by_label("Reason").fill("the shop is closed")
+    page.get_by_role("dialog").get_by_role("button", name="Skip").click()
+    expect(page.get_by_text("reply, waits for an event")).to_be_visible(timeout=30_000)
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_role("dialog").get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("paused", timeout=30_000)
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("dialog").get_by_label("Reason").fill("nobody answers")
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("cancelled", timeout=30_000)
+    page.goto("/executions?workflow=doomed")
+    expect(page.get_by_role("row").filter(has_text="order-1")).to_contain_text("cancelled")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
+    faults += settle(page)
+    page.goto(f"/executions/{failed['id']}")
+    expect(page.get_by_role("group", name="Graph of")).to_be_visible()
+    faults += settle(page)
+
+    assert "\n".join(faults) == ""
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,0 +1,87 @@
+/** Workflows and their executions: what pages read, and what they do. */
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { api, data } from "./client";
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+export type Workflow = Schemas["Workflow"];
+export type Execution = Schemas["Execution"];
+export type ExecutionInFull = Schemas["ExecutionInFull"];
+export type StateAt = Schemas["StateAt"];
+export type Graph = Schemas["Graph"];
+export type WorkflowRehearsed = Schemas["WorkflowRehearsed"];
+export type ExecutionFilters = { workflow?: string; status?: string; correlation?: string; step?: string };
+
+const of = (workflow: string) => ({ params: { path: { workflow } } });
+const at = (execution: string) => ({ params: { path: { execution } } });
+
+export const workflowsQuery = queryOptions({ queryKey: ["flows", "workflows"], queryFn: () => data(api.GET("/api/v1/workflows")) });
+export const workflowQuery = (workflow: string, version?: number) =>
+  queryOptions({
+    queryKey: ["flows", "workflow", workflow, version ?? null],
+    queryFn: () =>
+      version === undefined
+        ? data(api.GET("/api/v1/workflows/{workflow}", of(workflow)))
+        : data(api.GET("/api/v1/workflows/{workflow}/versions/{version}", { params: { path: { workflow, version } } })),
+  });
+export const versionsQuery = (workflow: string) =>
+  queryOptions({ queryKey: ["flows", "versions", workflow], queryFn: () => data(api.GET("/api/v1/workflows/{workflow}/versions", of(workflow))) });
+export const diffQuery = (workflow: string, old: number, latest: number) =>
+  queryOptions({
+    queryKey: ["flows", "diff", workflow, old, latest],
+    queryFn: () => data(api.GET("/api/v1/workflows/{workflow}/diff", { params: { path: { workflow }, query: { old, new: latest } } })),
+  });
+export const graphQuery = (workflow: string, version: number) =>
+  queryOptions({
+    queryKey: ["flows", "graph", workflow, version],
+    queryFn: () => data(api.GET("/api/v1/workflows/{workflow}/graph", { params: { path: { workflow }, query: { version } } })),
+    staleTime: Infinity, // a version never changes
+  });
+export const executionsQuery = (filters: ExecutionFilters, limit = 50) =>
+  infiniteQueryOptions({
+    queryKey: ["flows", "executions", filters, limit],
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam }) => {
+      const { status, ...rest } = filters;
+      const query = { ...rest, limit, ...(pageParam ? { cursor: pageParam } : {}), ...(status && status !== "attention" ? { status } : {}) };
+      return status === "attention"
+        ? data(api.GET("/api/v1/executions/attention", { params: { query: { limit, ...(filters.workflow ? { workflow: filters.workflow } : {}), ...(pageParam ? { cursor: pageParam } : {}) } } }))
+        : data(api.GET("/api/v1/executions", { params: { query: query as never } }));
+    },
+    getNextPageParam: (page) => page.next_cursor,
+    refetchInterval: 3000, // steps that move tell nobody but their log
+  });
+export const executionQuery = (execution: string) =>
+  queryOptions({ queryKey: ["flows", "execution", execution], queryFn: () => data(api.GET("/api/v1/executions/{execution}", at(execution))), refetchInterval: 2000 });
+export const momentsQuery = (execution: string, entries: number) =>
+  queryOptions({
+    queryKey: ["flows", "moments", execution, entries],
+    queryFn: () => data(api.GET("/api/v1/executions/{execution}/timeline", { params: { path: { execution }, query: { limit: 1000 } } })),
+    placeholderData: (before) => before,
+  });
+export const logQuery = (execution: string, entries: number) =>
+  queryOptions({
+    queryKey: ["flows", "log", execution, entries],
+    queryFn: () => data(api.GET("/api/v1/executions/{execution}/log", { params: { path: { execution }, query: { limit: 1000 } } })),
+    placeholderData: (before) => before,
+  });
+export const stateQuery = (execution: string, entries: number, tick: number | null) =>
+  queryOptions({
+    queryKey: ["flows", "state", execution, entries, tick],
+    queryFn: () => data(api.GET("/api/v1/executions/{execution}/state", { params: { path: { execution }, query: tick === null ? {} : { tick } } })),
+    placeholderData: (before) => before,
+  });
+
+export type Verb = "pause" | "resume" | "cancel" | "retry" | "skip";
+export const flowActs = {
+  rehearse: (document: string) => data(api.POST("/api/v1/workflows", { params: { query: { dry_run: true } }, body: { document } })) as Promise<WorkflowRehearsed>,
+  publish: (document: string) => data(api.POST("/api/v1/workflows", { body: { document } })) as Promise<Schemas["WorkflowPublished"]>,
+  start: (workflow: string, body: { input: Record<string, unknown>; correlation: string }) =>
+    data(api.POST("/api/v1/workflows/{workflow}/start", { ...of(workflow), body: body as never })) as Promise<ExecutionInFull>,
+  order: (execution: string, verb: Verb, reason: string) =>
+    data(api.POST(`/api/v1/executions/{execution}/${verb}` as "/api/v1/executions/{execution}/pause", { ...at(execution), body: { reason } })),
+  send: (body: { to: string; type: string; data: Record<string, unknown> }) => data(api.POST("/api/v1/executions/send", { body: body as never })),
+  verify: (execution: string) => data(api.GET("/api/v1/executions/{execution}/verify", at(execution))),
+  replay: (execution: string, version: number | null) =>
+    data(api.POST("/api/v1/executions/{execution}/replay", { ...at(execution), body: version === null ? {} : { version } })),
+};

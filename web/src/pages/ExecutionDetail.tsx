@@ -1,0 +1,207 @@
+/** One execution: where it is and was, tick by tick; what happened; its log, proved and replayed; orders and events. */
+import { Alert, Anchor, Badge, Button, Card, Grid, Group, JsonInput, Modal, Select, Slider, Stack, Table, Tabs, Text, Textarea, TextInput, Title } from "@mantine/core";
+import { IconChevronLeft, IconChevronRight, IconSend } from "@tabler/icons-react";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { executionQuery, type ExecutionInFull, flowActs, graphQuery, logQuery, momentsQuery, type StateAt, stateQuery, type Verb, versionsQuery } from "../api/flows";
+import { useMay } from "../api/session";
+import { JsonTree } from "../parts/BodyViewer";
+import { Failed, Pending } from "../parts/Outcomes";
+import { Page } from "../parts/Page";
+import { useAct } from "../parts/useAct";
+import { When } from "../time/When";
+import { ExecutionStatus, standing } from "./flow/ExecutionTable";
+import { FlowGraph, type StepState } from "./flow/FlowGraph";
+import { readObject } from "./flow/json";
+
+const VERBS: Record<Verb, { label: string; about: string; color?: string; needsReason?: boolean }> = {
+  pause: { label: "Pause", about: "It stops before its next step, until it is resumed." },
+  resume: { label: "Resume", about: "It goes on where it stopped." },
+  retry: { label: "Retry", about: "The step that failed runs once more; an effect keeps its key." },
+  skip: { label: "Skip", about: "It goes on after the step that failed or waits.", needsReason: true },
+  cancel: { label: "Cancel", about: "It ends for good; what was not sent yet is withdrawn.", color: "red", needsReason: true },
+};
+
+export function ExecutionDetail() {
+  const { execution: id } = useParams({ from: "/inside/executions/$execution" });
+  const { tab } = useSearch({ from: "/inside/executions/$execution" });
+  const navigate = useNavigate();
+  const found = useQuery(executionQuery(id));
+  const mayRun = useMay("run");
+  const [verb, setVerb] = useState<Verb | null>(null);
+  const [sending, setSending] = useState(false);
+  if (found.error && !found.data) return <Page title="Execution"><Failed fault={found.error} retry={() => void found.refetch()} /></Page>;
+  if (!found.data) return <Pending />;
+  const execution = found.data;
+  const isOver = ["completed", "cancelled"].includes(execution.status);
+  const allowed = execution.allows.filter((each): each is Verb => each in VERBS);
+  return (
+    <Page title={execution.correlation || execution.id} heading={<Group gap="sm">{execution.correlation || "Execution"}<ExecutionStatus status={execution.status} /></Group>}
+      about={<>
+        <Anchor component={Link} to="/workflows/$workflow" params={{ workflow: execution.workflow } as never} size="sm" underline="always">{execution.workflow}</Anchor> v{execution.version} · <span className="mono breaks">{execution.id}</span> · started <When at={execution.created_at} /> by {execution.actor}
+      </>}
+      actions={mayRun && <>
+        {!isOver && <Button variant="default" leftSection={<IconSend size={16} />} onClick={() => setSending(true)}>Send event</Button>}
+        {allowed.map((each) => <Button key={each} variant={each === "retry" || each === "resume" ? "filled" : "default"} color={VERBS[each].color} onClick={() => setVerb(each)}>{VERBS[each].label}</Button>)}
+      </>}>
+      {execution.error && <Alert color="red" title={`Step ${execution.step} failed and waits for a person`} role="alert"><Text size="sm" className="breaks">{execution.error}</Text></Alert>}
+      <Tabs value={tab ?? "timeline"} keepMounted={false} onChange={(value) => void navigate({ to: "/executions/$execution", params: { execution: id } as never, search: { tab: value ?? "timeline" } as never, replace: true })}>
+        <Tabs.List mb="md"><Tabs.Tab value="timeline">Timeline</Tabs.Tab><Tabs.Tab value="log">Log and proof</Tabs.Tab><Tabs.Tab value="replay">Replay</Tabs.Tab></Tabs.List>
+        <Tabs.Panel value="timeline"><Scrubbed execution={execution} /></Tabs.Panel>
+        <Tabs.Panel value="log"><Log execution={execution} /></Tabs.Panel>
+        <Tabs.Panel value="replay"><Replay execution={execution} /></Tabs.Panel>
+      </Tabs>
+      {verb && <OrderForm execution={execution} verb={verb} close={() => setVerb(null)} />}
+      {sending && <SendForm execution={execution} close={() => setSending(false)} />}
+    </Page>
+  );
+}
+
+/** The graph and the values as of a tick; the last one follows the execution. */
+function Scrubbed({ execution }: { execution: ExecutionInFull }) {
+  const [tick, setTick] = useState<number | null>(null);
+  const state = useQuery(stateQuery(execution.id, execution.entries, tick));
+  const graph = useQuery(graphQuery(execution.workflow, execution.version));
+  const moments = useQuery(momentsQuery(execution.id, execution.entries));
+  const ticks = state.data?.ticks ?? [];
+  const place = tick === null ? ticks.length - 1 : Math.max(ticks.findLastIndex((each) => each <= tick), 0);
+  const go = (to: number) => setTick(to >= ticks.length - 1 ? null : (ticks[to] ?? null));
+  const shown = state.data?.tick ?? Infinity;
+  return (
+    <Stack>
+      <Card>
+        <Group wrap="nowrap" gap="sm">
+          <Button size="xs" variant="default" px={8} aria-label="Tick before" disabled={place <= 0} onClick={() => go(place - 1)}><IconChevronLeft size={16} /></Button>
+          <Slider style={{ flex: 1 }} min={0} max={Math.max(ticks.length - 1, 1)} value={Math.max(place, 0)} disabled={ticks.length < 2} label={null} thumbLabel="Tick" onChange={go} />
+          <Button size="xs" variant="default" px={8} aria-label="Next tick" disabled={place >= ticks.length - 1} onClick={() => go(place + 1)}><IconChevronRight size={16} /></Button>
+          <Text size="sm" className="nowrap tabular" component="span">{tick === null ? "now" : <When at={state.data?.at} mode="local" />}</Text>
+        </Group>
+        <Text size="sm" mt={6} role="status">{state.data ? standing(state.data) : ""}</Text>
+      </Card>
+      {state.error ? <Failed fault={state.error} retry={() => void state.refetch()} /> : null}
+      <Grid>
+        <Grid.Col span={{ base: 12, lg: 7 }}>
+          <Card>{graph.error ? <Failed fault={graph.error} /> : null}{graph.data && <FlowGraph graph={graph.data} states={statesOf(state.data)} />}</Card>
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, lg: 5 }}>
+          <Stack>
+            <Card>
+              <Title order={2} mb="sm">What happened</Title>
+              {moments.error ? <Failed fault={moments.error} /> : null}
+              <Stack gap={6}>
+                {(moments.data?.items ?? []).map((each) => (
+                  <Group key={each.number} justify="space-between" wrap="nowrap" align="flex-start" gap="xs">
+                    <Text size="sm" className="breaks" c={each.tick <= shown ? undefined : "dimmed"} fs={each.tick <= shown ? undefined : "italic"}>{each.step && <b>{each.step}: </b>}{each.text}</Text><Text size="xs" c="dimmed" component="span"><When at={each.at} /></Text>
+                  </Group>
+                ))}
+              </Stack>
+            </Card>
+            <Card>
+              <Title order={2} mb="sm">What it knew</Title>
+              {state.data && <JsonTree value={{ input: state.data.input, vars: state.data.vars, steps: state.data.steps, events: state.data.events }} />}
+            </Card>
+          </Stack>
+        </Grid.Col>
+      </Grid>
+    </Stack>
+  );
+}
+
+function statesOf(state: StateAt | undefined): Map<string, StepState> {
+  const found = new Map<string, StepState>();
+  for (const step of Object.keys(state?.visits ?? {})) found.set(step, "done");
+  if (state?.step && !["completed", "cancelled"].includes(state.status)) found.set(state.step, state.status === "failed" ? "failed" : "here");
+  return found;
+}
+
+function Log({ execution }: { execution: ExecutionInFull }) {
+  const log = useQuery(logQuery(execution.id, execution.entries));
+  const verify = useMutation({ mutationFn: () => flowActs.verify(execution.id) });
+  const verdict = verify.data;
+  return (
+    <Stack>
+      <Group>
+        <Button variant="default" loading={verify.isPending} onClick={() => verify.mutate()}>Verify the chain</Button>
+        <Text size="sm" c="dimmed">Every entry holds the hash of the one before it; a change anywhere is found and named.</Text>
+      </Group>
+      {verify.error ? <Failed fault={verify.error} /> : null}
+      {verdict && (verdict.valid
+        ? <Alert color="green" title="The log is what was written" role="status"><Text size="sm">{verdict.entries} entries, {verdict.ticks} ticks and {verdict.checkpoints} signed checkpoints fit.</Text></Alert>
+        : <Alert color="red" title="The log is not what was written" role="alert"><Text size="sm" className="breaks">Entry {verdict.breach?.number}, {verdict.breach?.field}: expected {verdict.breach?.expected}, found {verdict.breach?.found}.</Text></Alert>)}
+      {log.error ? <Failed fault={log.error} retry={() => void log.refetch()} /> : null}
+      <Card padding={0}>
+        <Table className="stacks" verticalSpacing={6}>
+          <Table.Thead><Table.Tr><Table.Th>#</Table.Th><Table.Th>Tick</Table.Th><Table.Th>Step</Table.Th><Table.Th>Action</Table.Th><Table.Th>Output</Table.Th><Table.Th>Hash</Table.Th></Table.Tr></Table.Thead>
+          <Table.Tbody>
+            {(log.data?.items ?? []).map((each) => (
+              <Table.Tr key={each.number}>
+                <Table.Td data-label="#">{each.number}</Table.Td>
+                <Table.Td data-label="Tick" className="tabular">{each.tick}</Table.Td>
+                <Table.Td data-label="Step">{each.step}</Table.Td>
+                <Table.Td data-label="Action">{each.action}</Table.Td>
+                <Table.Td data-label="Output" maw={360}><Text size="xs" className="mono breaks" lineClamp={3}>{each.erased ? "erased" : JSON.stringify(each.output)}</Text></Table.Td>
+                <Table.Td data-label="Hash"><span className="mono" title={`${each.hash}\nbefore it ${each.previous}`}>{each.hash.slice(0, 12)}</span></Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Card>
+    </Stack>
+  );
+}
+
+function Replay({ execution }: { execution: ExecutionInFull }) {
+  const versions = useQuery(versionsQuery(execution.workflow));
+  const [version, setVersion] = useState(execution.version);
+  const replay = useMutation({ mutationFn: () => flowActs.replay(execution.id, version === execution.version ? null : version) });
+  const result = replay.data;
+  return (
+    <Stack>
+      <Group align="flex-end">
+        <Select label="With version" w={140} allowDeselect={false} value={String(version)} onChange={(value) => { setVersion(Number(value)); replay.reset(); }}
+          data={(versions.data?.items ?? [{ version: execution.version }]).map((each) => ({ value: String(each.version), label: `v${each.version}${each.version === execution.version ? " (its own)" : ""}` }))} />
+        <Button loading={replay.isPending} onClick={() => replay.mutate()}>Replay</Button>
+        <Text size="sm" c="dimmed" mb={8}>Runs it again from its log, without calls or clock.</Text>
+      </Group>
+      {replay.error ? <Failed fault={replay.error} /> : null}
+      {result && <Alert color={result.identical ? "green" : "orange"} role="status" title={result.identical ? `Identical, all ${result.steps.length} steps` : `${result.diffs.length} differences`}>
+        {result.diffs.slice(0, 20).map((each) => <Text size="sm" key={`${each.number}-${each.field}`} className="breaks">Entry {each.number}, {each.step}, {each.field}: expected {each.expected}, got {each.actual}</Text>)}
+      </Alert>}
+      {result && <Card padding={0}><Table verticalSpacing={4}><Table.Tbody>{result.steps.map((each) => (
+        <Table.Tr key={each.number}><Table.Td w={50}>{each.number}</Table.Td><Table.Td>{each.step}</Table.Td><Table.Td><Badge tt="none" miw={80} color={each.identical ? "green" : "orange"}>{each.identical ? "identical" : "differs"}</Badge></Table.Td></Table.Tr>
+      ))}</Table.Tbody></Table></Card>}
+    </Stack>
+  );
+}
+
+function OrderForm({ execution, verb, close }: { execution: ExecutionInFull; verb: Verb; close: () => void }) {
+  const [reason, setReason] = useState("");
+  const about = VERBS[verb];
+  const act = useAct(() => flowActs.order(execution.id, verb, reason), { done: `${about.label}: taken in the next tick`, after: close });
+  return (
+    <Modal opened onClose={close} title={`${about.label} ${execution.correlation || "this execution"}`}>
+      <Stack>
+        <Text size="sm">{about.about}</Text>
+        <Textarea label="Reason" description="It stands in the log." required={!!about.needsReason} value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus autosize minRows={2} />
+        <Group justify="flex-end"><Button variant="default" onClick={close}>Back</Button><Button color={about.color} disabled={!!about.needsReason && !reason.trim()} loading={act.isPending} onClick={() => act.mutate(undefined)}>{about.label}</Button></Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+function SendForm({ execution, close }: { execution: ExecutionInFull; close: () => void }) {
+  const [type, setType] = useState("");
+  const [text, setText] = useState("{}");
+  const parsed = readObject(text);
+  const send = useAct(() => flowActs.send({ to: execution.id, type, data: parsed ?? {} }), { done: "Sent: taken in the next tick", after: close });
+  return (
+    <Modal opened onClose={close} title="Send an event">
+      <Stack>
+        <TextInput label="Type" placeholder="reply" value={type} onChange={(event) => setType(event.currentTarget.value)} data-autofocus required />
+        <JsonInput label="Data" value={text} onChange={setText} autosize minRows={3} error={parsed ? undefined : "This is not a JSON object"} classNames={{ input: "mono" }} />
+        <Group justify="flex-end"><Button variant="default" onClick={close}>Back</Button><Button disabled={!type.trim() || !parsed} loading={send.isPending} onClick={() => send.mutate(undefined)}>Send</Button></Group>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,131 @@
+/** One workflow: its graph with who is where, its executions, its versions and what changed between them. */
+import { Badge, Button, Card, Code, Grid, Group, List, Select, Stack, Tabs, Text, Title } from "@mantine/core";
+import { IconPlayerPlay, IconPlus } from "@tabler/icons-react";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { diffQuery, executionsQuery, graphQuery, versionsQuery, workflowQuery } from "../api/flows";
+import { useMay } from "../api/session";
+import { Failed, Pending } from "../parts/Outcomes";
+import { Page } from "../parts/Page";
+import { When } from "../time/When";
+import { ExecutionTable } from "./flow/ExecutionTable";
+import { FlowGraph } from "./flow/FlowGraph";
+import { PublishForm } from "./flow/PublishForm";
+import { StartForm } from "./flow/StartForm";
+
+const RECENT = 100;
+
+export function WorkflowDetail() {
+  const { workflow: name } = useParams({ from: "/inside/workflows/$workflow" });
+  const { tab } = useSearch({ from: "/inside/workflows/$workflow" });
+  const navigate = useNavigate();
+  const found = useQuery(workflowQuery(name));
+  const mayRun = useMay("run");
+  const mayWrite = useMay("write");
+  const [open, setOpen] = useState<"start" | "publish" | null>(null);
+  if (found.error && !found.data) return <Page title={name}><Failed fault={found.error} retry={() => void found.refetch()} /></Page>;
+  if (!found.data) return <Pending />;
+  const workflow = found.data;
+  return (
+    <Page title={name} about={workflow.description} heading={<Group gap="sm">{name}<Badge tt="none" color="gray" size="lg">v{workflow.version}</Badge></Group>} actions={<>
+      {mayWrite && <Button variant="default" leftSection={<IconPlus size={16} />} onClick={() => setOpen("publish")}>New version</Button>}
+      {mayRun && <Button leftSection={<IconPlayerPlay size={16} />} onClick={() => setOpen("start")}>Start</Button>}
+    </>}>
+      <Tabs value={tab ?? "graph"} onChange={(value) => void navigate({ to: "/workflows/$workflow", params: { workflow: name } as never, search: { tab: value ?? "graph" } as never, replace: true })} keepMounted={false}>
+        <Tabs.List mb="md"><Tabs.Tab value="graph">Graph</Tabs.Tab><Tabs.Tab value="executions">Executions</Tabs.Tab><Tabs.Tab value="versions">Versions</Tabs.Tab><Tabs.Tab value="document">Document</Tabs.Tab></Tabs.List>
+        <Tabs.Panel value="graph"><LiveGraph name={name} version={workflow.version} /></Tabs.Panel>
+        <Tabs.Panel value="executions"><Recent name={name} start={() => setOpen("start")} /></Tabs.Panel>
+        <Tabs.Panel value="versions"><Versions name={name} newest={workflow.version} /></Tabs.Panel>
+        <Tabs.Panel value="document"><Code block tabIndex={0} aria-label="Document">{workflow.document}</Code></Tabs.Panel>
+      </Tabs>
+      {open === "start" && <StartForm workflow={workflow} close={() => setOpen(null)} />}
+      {open === "publish" && <PublishForm document={workflow.document} close={() => setOpen(null)} />}
+    </Page>
+  );
+}
+
+function LiveGraph({ name, version }: { name: string; version: number }) {
+  const graph = useQuery(graphQuery(name, version));
+  const list = useInfiniteQuery(executionsQuery({ workflow: name }, RECENT));
+  const navigate = useNavigate();
+  const recent = list.data?.pages[0]?.items ?? [];
+  const notes = new Map<string, string>();
+  const states = new Map<string, "here" | "failed">();
+  for (const each of recent) {
+    if (["completed", "cancelled"].includes(each.status) || !each.step) continue;
+    notes.set(each.step, String(Number(notes.get(each.step) ?? 0) + 1));
+    if (each.status === "failed") states.set(each.step, "failed");
+    else if (!states.has(each.step)) states.set(each.step, "here");
+  }
+  const outcomes = new Map<string, number>();
+  for (const each of recent) if (each.outcome) outcomes.set(each.outcome, (outcomes.get(each.outcome) ?? 0) + 1);
+  return (
+    <Grid>
+      <Grid.Col span={{ base: 12, lg: 8 }}>
+        <Card>
+          {graph.error ? <Failed fault={graph.error} retry={() => void graph.refetch()} /> : null}
+          {graph.data && <FlowGraph graph={graph.data} states={states} notes={notes} onStep={(step) => void navigate({ to: "/executions", search: { workflow: name, step } as never })} />}
+        </Card>
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, lg: 4 }}>
+        <Card>
+          <Title order={2} mb="sm">Now</Title>
+          <Text size="sm" c="dimmed" mb="sm">Of the last {RECENT} executions: the number in a step says how many stand there, red is waiting for a person.</Text>
+          {!recent.length && <Text size="sm">None has been started yet.</Text>}
+          <Stack gap={4}>{[...outcomes].sort((a, b) => b[1] - a[1]).map(([outcome, count]) => <Group key={outcome} justify="space-between"><Text size="sm">{outcome}</Text><Text size="sm" fw={600}>{count}</Text></Group>)}</Stack>
+        </Card>
+      </Grid.Col>
+    </Grid>
+  );
+}
+
+function Recent({ name, start }: { name: string; start: () => void }) {
+  const list = useInfiniteQuery(executionsQuery({ workflow: name }));
+  const items = list.data?.pages.flatMap((page) => page.items) ?? [];
+  if (list.error && !list.data) return <Failed fault={list.error} retry={() => void list.refetch()} />;
+  return (
+    <Stack>
+      {list.data && !items.length && <Text>None yet. <Button size="xs" variant="default" onClick={start}>Start one</Button></Text>}
+      {items.length > 0 && <ExecutionTable executions={items} />}
+      <Group justify="center">
+        {list.hasNextPage && <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>Show more</Button>}
+        <Button variant="subtle" component={Link} to="/executions" search={{ workflow: name } as never}>With filters</Button>
+      </Group>
+    </Stack>
+  );
+}
+
+function Versions({ name, newest }: { name: string; newest: number }) {
+  const versions = useQuery(versionsQuery(name));
+  const [chosen, choose] = useState<{ old?: number; latest?: number }>({});
+  const { old = Math.max(newest - 1, 1), latest = newest } = chosen; // until somebody chooses, the newest change
+  const diff = useQuery({ ...diffQuery(name, old, latest), enabled: old !== latest });
+  const choices = (versions.data?.items ?? []).map((each) => ({ value: String(each.version), label: `v${each.version}` }));
+  return (
+    <Grid>
+      <Grid.Col span={{ base: 12, md: 5 }}>
+        <Card>
+          <Title order={2} mb="sm">Versions</Title>
+          {versions.error ? <Failed fault={versions.error} /> : null}
+          <Stack gap={6}>{(versions.data?.items ?? []).map((each) => (
+            <Group key={each.version} justify="space-between"><Text size="sm"><b>v{each.version}</b> by {each.actor}</Text><Text size="sm" component="span"><When at={each.created_at} /></Text></Group>
+          ))}</Stack>
+        </Card>
+      </Grid.Col>
+      <Grid.Col span={{ base: 12, md: 7 }}>
+        <Card>
+          <Title order={2} mb="sm">What changed</Title>
+          <Group mb="sm">
+            <Select aria-label="From version" w={100} allowDeselect={false} data={choices} value={String(old)} onChange={(value) => choose({ old: Number(value), latest })} />
+            <Text size="sm">to</Text>
+            <Select aria-label="To version" w={100} allowDeselect={false} data={choices} value={String(latest)} onChange={(value) => choose({ old, latest: Number(value) })} />
+          </Group>
+          {old === latest && <Text size="sm" c="dimmed">{newest === 1 ? "There is one version so far." : "Choose two versions."}</Text>}
+          {diff.error ? <Failed fault={diff.error} /> : null}
+          {old !== latest && diff.data && (diff.data.differences.length ? <List size="sm">{diff.data.differences.map((each) => <List.Item key={each}>{each}</List.Item>)}</List> : <Text size="sm">Both do the same.</Text>)}
+        </Card>
+      </Grid.Col>
+    </Grid>
+  );
+}

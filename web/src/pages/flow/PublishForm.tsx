@@ -1,0 +1,64 @@
+/** Publish a document: what would change is shown before anything does. */
+import { Alert, Button, Group, List, Modal, Stack, Text, Textarea } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { asProblem } from "../../api/client";
+import { flowActs } from "../../api/flows";
+import { useAct } from "../../parts/useAct";
+
+const FIRST = `name: order-follow-up
+description: Confirm an order, wait, and ask for an opinion.
+input: {order: integer}
+steps:
+  - id: confirm
+    call: {url: "https://example.com/orders", method: POST, body: {order: "{{ input.order }}"}}
+  - id: rest
+    wait: 3d
+  - id: reply
+    wait_for: {event: reply, timeout: 2d, on_timeout: silent}
+    next: end
+  - id: silent
+    end: silent
+`;
+
+export function PublishForm({ document = FIRST, close }: { document?: string; close: () => void }) {
+  const [text, setText] = useState(document);
+  const [settled] = useDebouncedValue(text, 400);
+  const navigate = useNavigate();
+  const check = useQuery({ queryKey: ["rehearsal", settled], queryFn: () => flowActs.rehearse(settled), retry: false, staleTime: Infinity });
+  const publish = useAct(() => flowActs.publish(text), {
+    done: (result) => (result.new ? `${result.name} is published as version ${result.version}` : "Nothing new: the newest version does the same"),
+    after: (result) => { close(); void navigate({ to: "/workflows/$workflow", params: { workflow: result.name } as never }); },
+  });
+  const said = check.data;
+  return (
+    <Modal opened onClose={close} title="Publish a workflow" size="xl">
+      <Stack>
+        <Textarea label="Document" description="Executions under way keep the version they began with." value={text} onChange={(event) => setText(event.currentTarget.value)} autosize minRows={12} maxRows={24} classNames={{ input: "mono" }} data-autofocus />
+        {check.error ? <Faults fault={check.error} /> : null}
+        {said && !check.error && (
+          <Alert color={said.new ? "cyan" : "gray"} variant="light" title={!said.new ? "Nothing would change" : said.before ? `${said.after.name}: version ${said.before.version + 1}` : `${said.after.name} is new`}>
+            {said.new && said.differences.length > 0 && <List size="sm">{said.differences.map((each) => <List.Item key={each}>{each}</List.Item>)}</List>}
+            {said.new && !said.differences.length && <Text size="sm">{said.after.step_count} steps, beginning with {said.after.start}.</Text>}
+          </Alert>
+        )}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>Cancel</Button>
+          <Button loading={publish.isPending} disabled={!said?.new || !!check.error || settled !== text} onClick={() => publish.mutate(undefined)}>Publish</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+function Faults({ fault }: { fault: unknown }) {
+  const problem = asProblem(fault);
+  const faults = problem.faults.length ? problem.faults.map((each) => each.detail) : [problem.message];
+  return (
+    <Alert color="red" variant="light" title="This is no workflow yet" role="alert">
+      <List size="sm">{faults.slice(0, 20).map((each, place) => <List.Item key={`${place}-${each}`} className="breaks">{each}</List.Item>)}</List>
+    </Alert>
+  );
+}
