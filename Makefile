@@ -83,6 +83,12 @@ bench: $(VENV)/.bench ## Run every benchmark, one after the other
 web: $(VENV)/.runtime ## Build the web UI
 	@$(PY) web/build.py
 
+.PHONY: screenshots
+screenshots: $(VENV)/.test ## Make the pictures of the documents from the demo
+	@$(BUILD_WEB)
+	@tests/browser/bring_chromium.sh
+	$(PY) -m tests.browser.screenshots
+
 .PHONY: docs
 docs: $(VENV)/.test ## Regenerate docs/reference from the code
 	@if test -e src/mainspring/reference.py; then $(PY) -m mainspring.reference; \

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LOCKS = ("runtime", "test", "bench")
-TARGETS = ("help", "setup", "run", "test", "check", "bench", "faults", "web", "docs", "lock", "clean")
+TARGETS = ("help", "setup", "run", "test", "check", "bench", "faults", "web", "screenshots", "docs", "lock", "clean")
 README_LINES_MAX = 60
 
 # A .pth line that starts with `import` runs in every Python process of the environment: a hijacked release of a package
