@@ -1,5 +1,6 @@
 """What the planner keeps, as JSON objects: rules, sessions, what was spent. The form that every door gives out."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mainspring.shapes import Shape, instant
@@ -7,6 +8,7 @@ from mainspring.shapes import Shape, instant
 if TYPE_CHECKING:
     from mainspring.domain.backtest import BackTest, Fired, Replay
     from mainspring.domain.rulebook import Tested
+    from mainspring.domain.rules import Rule
     from mainspring.domain.session import Session, TokenUsage
     from mainspring.planner_ports import KnownRule
 
@@ -135,3 +137,17 @@ def _replayed(tested: "BackTest", replay: "Replay") -> list[Shape]:
         {"at": instant(run.at), "endpoint": tested.names[run.endpoint_id], "ok": run.ok, "source": run.source}
         for run in replay.runs[:BACKTEST_RUNS_MAX]
     ]
+
+
+def draft_shape(
+    rules: "Sequence[Rule]", explanation: str, session: "Session", endpoint: str, tested: "BackTest | None"
+) -> Shape:
+    """`rules` may be sent back to be added; `backtest` is None where nothing was recorded yet."""
+    from mainspring.domain.rules import rule_document
+
+    return {
+        "rules": [rule_document(rule) for rule in rules],
+        "explanation": explanation,
+        "session": session_shape(session, endpoint),
+        "backtest": None if tested is None else backtest_shape(tested),
+    }

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field, JsonValue
 
 from mainspring.api.answers import Answer, At
 from mainspring.api.fields import RequestModel, Text
+from mainspring.api.playing import Backtest
 
 EXAMPLE: dict[str, JsonValue] = {
     "name": "busy",
@@ -184,3 +185,16 @@ class ShadowFiring(Answer):
 class ShadowResults(Answer):
     firings: list[ShadowFiring] = Field(description="Newest first, among the newest 5,000 events.")
     sessions: list[PlannerSession] = Field(description="Newest first; `tool_calls` tell what would have changed.")
+
+
+class DraftWish(RequestModel):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"endpoint": "billing"}]})
+
+    endpoint: Text = Field(description="An endpoint with a description: its id or name.")
+
+
+class RulesDrafted(Answer):
+    rules: list[dict[str, JsonValue]] = Field(description="Checked, and not added: create those you accept.")
+    explanation: str
+    session: PlannerSession
+    backtest: Backtest | None = Field(description="With them beside the present rules; null: nothing was recorded yet.")

@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry
 from mainspring.domain.subscription import ChannelKind
 from mainspring.feed import Feed
 from mainspring.mailroom import Messenger
+from mainspring.operations.drafting import Drafter
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.single_sign_on import Issuer
 from mainspring.planner_ports import Look, Simulator
@@ -34,3 +35,4 @@ class Context(Struct, frozen=True):
     demo: Callable[[], dict[str, object]] | None = None  # how the demo stands, where this is one
     look: Look | None = None  # lets the model look at an endpoint, where one is configured
     simulator: Simulator | None = None
+    drafter: Drafter | None = None  # lets the model draft rules, where one is configured

@@ -11,7 +11,7 @@ from mainspring.cli.configuration import masked
 from mainspring.cli.door import Door, OutputOption, ask, complete, current_settings
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.sessions import show_session
-from mainspring.domain.errors import Conflict, Misconfigured
+from mainspring.domain.errors import Conflict
 from mainspring.planner_shapes import session_shape
 
 if TYPE_CHECKING:
@@ -43,15 +43,10 @@ def run() -> None:
 def look(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     """Let the model look at an endpoint now, whether it is due or not."""
     from mainspring.operations.endpoints import find_endpoint
-    from mainspring.wiring.planner import open_analyst
+    from mainspring.wiring.planner import open_analyst, refuse_without_model
 
     settings = current_settings()
-    if not settings.model:
-        raise Misconfigured(
-            "no model is configured; set MAINSPRING_MODEL to openai:NAME, anthropic:NAME or google:NAME, and "
-            "MAINSPRING_MODEL_KEY or MAINSPRING_MODEL_URL; rules work without one",
-            setting="MAINSPRING_MODEL",
-        )
+    refuse_without_model(settings)
 
     async def work(desk: "Desk") -> "Session | None":
         return await open_analyst(settings, desk).look(await find_endpoint(desk, name))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring.cli.arguments import Reason
-from mainspring.cli.door import Door, OutputOption, ask, fail_unless
+from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.errors import InvalidInput
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mainspring.domain.rulebook import Tested
+    from mainspring.operations.drafting import Draft
     from mainspring.operations.endpoints import Desk
     from mainspring.operations.rules import Owner
     from mainspring.planner_ports import KnownRule
@@ -263,3 +264,65 @@ def _fired_at(known: "KnownRule") -> "datetime | None":
 
 def _fault(known: "KnownRule") -> str:
     return next((state.fault for state in known.states.values() if state.fault), "")
+
+
+@app.command("draft")
+def draft(
+    endpoint: Annotated[str, typer.Argument(metavar="ENDPOINT", help="Name or id of an endpoint with a description.")],
+    accept: Annotated[bool, typer.Option("--accept", help="Add the rules without asking.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Let the model draft rules from the endpoint's description, with a back-test; add them if you accept.
+
+    Nothing is added unless you say so. What is shown can also be saved to a file, changed, and added with `rules add`.
+    """
+    import sys
+
+    from mainspring.cli.backtesting import show_backtest
+    from mainspring.domain.rules import rule_document
+    from mainspring.operations.drafting import draft_rules
+    from mainspring.operations.rules import add_rules, find_owner
+    from mainspring.planner_shapes import draft_shape
+    from mainspring.wiring.planner import configured_model, drafting_prices, refuse_without_model
+
+    settings = current_settings()
+    refuse_without_model(settings)
+
+    async def work(desk: "Desk") -> "Draft":
+        owner = await find_owner(desk, endpoint, None)
+        return await draft_rules(desk, configured_model(settings), owner, drafting_prices(settings))
+
+    drafted = ask(work)
+    documents = [rule_document(rule) for rule in drafted.rules]
+    if output is Output.TABLE:
+        say(_as_yaml(documents).rstrip())
+        say(drafted.explanation)
+        if drafted.backtest is not None:
+            show_backtest(drafted.backtest)
+        if not accept and sys.stdin.isatty():
+            accept = typer.confirm("Add these rules?")
+
+    async def add(desk: "Desk") -> None:
+        await add_rules(desk, await find_owner(desk, endpoint, None), documents)
+
+    if accept:
+        ask(add)
+    if output is Output.JSON:
+        show_json(
+            {
+                **draft_shape(drafted.rules, drafted.explanation, drafted.session, endpoint, drafted.backtest),
+                "added": accept,
+            }
+        )
+    else:
+        say(f"added {len(documents)}" if accept else "nothing was added; --accept adds what is drafted")
+
+
+def _as_yaml(documents: list[dict[str, object]]) -> str:
+    from io import StringIO
+
+    from ruamel.yaml import YAML
+
+    text = StringIO()
+    YAML().dump(documents, text)
+    return text.getvalue()

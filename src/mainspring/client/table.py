@@ -69,6 +69,8 @@ OPERATIONS = (
               body=("endpoint", "job", "rules", "limit")),
     Operation("rules", "test", "test_rules", "POST", "/api/v1/rules/test", headers=("idempotency_key",),
               body=("endpoint", "job", "rules", "limit")),
+    Operation("rules", "draft", "draft_rules", "POST", "/api/v1/rules/draft", headers=("idempotency_key",),
+              body=("endpoint",)),
     Operation("rules", "read", "read_rule", "GET", "/api/v1/rules/{rule_id}"),
     Operation("rules", "update", "update_rule", "PATCH", "/api/v1/rules/{rule_id}", query=("dry_run",),
               headers=("if_match", "idempotency_key"), body=("rule",)),

@@ -111,7 +111,7 @@ def open_model(name: str, url: str, key: str) -> PydanticAiModel:
     except ImportError as fault:
         extra = {"openai": "ai"}.get(provider, provider)
         raise Misconfigured(
-            f"MAINSPRING_MODEL={name!r} needs a library that is not installed ({fault.name}); "
+            f"MAINSPRING_MODEL={name!r} needs a library that is not installed ({fault.name or provider}); "
             f"install it with: pip install 'mainspring[{extra}]'",
             setting="MAINSPRING_MODEL",
         ) from None

@@ -3,8 +3,12 @@
 from collections.abc import Callable
 
 from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.errors import Misconfigured
 from mainspring.domain.session import Session
+from mainspring.operations.advising import HOW_TO_ADD_A_MODEL
+from mainspring.operations.drafting import Draft, Drafter, Prices, draft_rules
 from mainspring.operations.endpoints import Desk
+from mainspring.operations.rules import Owner
 from mainspring.planner_ports import LanguageModel, Look, Simulator
 from mainspring.settings import Settings
 from mainspring.wiring.clock import worker_name
@@ -62,3 +66,30 @@ def open_simulator() -> Simulator:
     from mainspring.simulation.booth import Booth
 
     return Booth()
+
+
+def refuse_without_model(settings: Settings) -> None:
+    if not settings.model:
+        raise Misconfigured(
+            f"no model is configured; {HOW_TO_ADD_A_MODEL}; rules work without one", setting="MAINSPRING_MODEL"
+        )
+
+
+def drafting_prices(settings: Settings) -> Prices:
+    return Prices(
+        settings.model_session_tokens,
+        settings.model_session_timeout.total_seconds(),
+        settings.model_price_in,
+        settings.model_price_out,
+    )
+
+
+def open_drafter(settings: Settings) -> Drafter | None:
+    """How a door lets the configured model draft rules; None where there is no model."""
+    if not settings.model:
+        return None
+
+    async def draft(desk: Desk, owner: Owner) -> Draft:
+        return await draft_rules(desk, configured_model(settings), owner, drafting_prices(settings))
+
+    return draft

@@ -37,7 +37,7 @@ def open_web(
     from mainspring.api.server import WebServer
     from mainspring.configuration.watcher import watch
     from mainspring.mcp.transports import WebDoor
-    from mainspring.wiring.planner import open_look, open_simulator
+    from mainspring.wiring.planner import open_drafter, open_look, open_simulator
 
     def desk(tenant_id: str, actor: str) -> Desk:
         return replace(running.desk, tenant_id=tenant_id, actor=actor)
@@ -60,6 +60,7 @@ def open_web(
         demo,
         look=open_look(settings, running.desk),
         simulator=open_simulator(),
+        drafter=open_drafter(settings),
     )
     app = make_app(context)
     assistants = WebDoor(admit, desk, running.caller)

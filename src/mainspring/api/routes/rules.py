@@ -6,22 +6,34 @@ from hashlib import sha256
 from typing import Annotated
 
 import msgspec
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
-from mainspring.api.access import Reading, Writing
-from mainspring.api.advice import Rule, RuleNew, RulePatch, RuleRehearsed, RulesChecked, RulesGiven, RulesTested
+from mainspring.api.access import Reading, Running, Writing
+from mainspring.api.advice import (
+    DraftWish,
+    Rule,
+    RuleNew,
+    RulePatch,
+    RuleRehearsed,
+    RulesChecked,
+    RulesDrafted,
+    RulesGiven,
+    RulesTested,
+)
 from mainspring.api.answers import Deleted, Page
+from mainspring.api.context import Context
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.etags import IfMatch, refuse_other
 from mainspring.api.fields import Cursor, DryRun, Limit
 from mainspring.api.problems import ApiError
 from mainspring.api.sights import differences
-from mainspring.domain.errors import InvalidInput
+from mainspring.domain.errors import Conflict, InvalidInput
 from mainspring.domain.rules import rule_document
 from mainspring.operations import rules
+from mainspring.operations.advising import HOW_TO_ADD_A_MODEL
 from mainspring.operations.endpoints import Desk
 from mainspring.planner_ports import KnownRule
-from mainspring.planner_shapes import rule_shape, tested_shape
+from mainspring.planner_shapes import draft_shape, rule_shape, tested_shape
 from mainspring.shapes import Shape
 
 router = APIRouter(prefix="/rules", tags=["rules"])
@@ -87,6 +99,20 @@ async def test_rules(desk: Reading, wish: RulesGiven) -> Shape:
     tested = await rules.rehearse_rules(desk, owner, chosen, wish.limit)
     fired = {rule.name: sum(rule.name in each.fired for each in tested) for rule in chosen}
     return {"runs": [tested_shape(each) for each in tested], "fired": fired}
+
+
+@router.post("/draft", response_model=RulesDrafted)
+async def draft_rules(desk: Running, wish: DraftWish, request: Request) -> Shape:
+    """Let the model draft rules from an endpoint's description, with a back-test. Nothing is added: add what you like.
+
+    It takes as long as the model does. Without a model: 409, and how to add one.
+    """
+    context: Context = request.app.state.context
+    owner = await rules.find_owner(desk, wish.endpoint, None)
+    if context.drafter is None:
+        raise Conflict(f"no model is configured; {HOW_TO_ADD_A_MODEL}", kind="model", name="")
+    made = await context.drafter(desk, owner)
+    return draft_shape(made.rules, made.explanation, made.session, owner.name or "", made.backtest)
 
 
 @router.get("/{rule_id}", response_model=Rule)
