@@ -9,8 +9,9 @@ import pytest
 from tests.harness.postgres import as_superuser
 from tests.stores.databases import file_of, is_sqlite, query
 from tests.stores.people import add_key, add_user, an_event
-from tests.stores.world import START, FixedClock, add, an_endpoint, edited, hinted, requested, run_slot
+from tests.stores.world import START, FixedClock, add, an_endpoint, edited, get, hinted, requested, run_slot
 
+from mainspring.configuration_ports import Changeset
 from mainspring.domain.audit import AuditFault, AuditHead, AuditKeys, state_digest
 from mainspring.domain.changes import put_interval_hint
 from mainspring.domain.endpoint import Tenant
@@ -211,3 +212,17 @@ async def test_user_hint_is_an_act_of_its_author(stores: Stores) -> None:
     await stores.runs.add_events([Event(EventType.RUN_STARTED, START, "default", actor="user:ann@example.com")])
 
     assert await acts(stores) == ["hint.written"]
+
+
+async def test_deletion_and_configuration_keep_a_digest_of_what_was_there(stores: Stores) -> None:
+    one, two = an_endpoint(), an_endpoint()
+    await add(stores, one, two)
+    deleted = Event(EventType.ENDPOINT_DELETED, START, "default", one.id, "", "user:ann@example.com")
+    await stores.endpoints.delete_endpoint("default", one.id, deleted)
+    await stores.configuration.apply("default", Changeset(acts={two.id: edited(description="new")}))
+
+    applied, gone = (await stores.audit.audit_entries("default", None, 2))[:2]
+
+    assert (gone.act, gone.before, gone.after) == ("endpoint.deleted", state_digest(one), "")
+    assert (applied.act, applied.before) == ("endpoint.updated", state_digest(two))
+    assert applied.after == state_digest(await get(stores, two))

@@ -51,8 +51,20 @@ AUDITED: Final = frozenset(
         EventType.JOB_PAUSED,
         EventType.JOB_RESUMED,
         EventType.JOB_ARCHIVED,
+        EventType.WEBHOOK_CREATED,
+        EventType.WEBHOOK_UPDATED,
+        EventType.WEBHOOK_DELETED,
+        EventType.ALERT_CREATED,
+        EventType.ALERT_UPDATED,
+        EventType.ALERT_DELETED,
+        EventType.RULES_CHANGED,
+        EventType.PLANNER_MODE_SET,
+        EventType.WORKFLOW_PUBLISHED,
+        EventType.EXECUTION_ORDERED,
+        EventType.EXECUTION_ERASED,
     }
 )
+_SUBJECTS: Final = ("subject", "webhook", "alert", "execution", "workflow", "name")  # what an event may be about
 UNAUDITED_ACTORS: Final = ("system", "rule")  # a rule's hints come with every run, and follow from what a user wrote
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
@@ -106,7 +118,7 @@ def chained(
         before, after = states.get(event.endpoint_id, ("", ""))
         entry = AuditEntry(
             event.tenant_id, head.seq + 1, event.at, event.actor, address, event.type.value,
-            event.endpoint_id or str(event.data.get("subject", "")), _encode(event.data).decode(),
+            _subject(event), _encode(event.data).decode(),
             before or _state(event, "before"), after or _state(event, "after"), keys.primary, "",
         )  # fmt: skip
         entry = msgspec.structs.replace(entry, seal=_seal(head.seal, entry, keys.keys[keys.primary]))
@@ -141,6 +153,10 @@ def check_end(reached: AuditHead, head: AuditHead) -> AuditFault | None:
 def state_digest(value: object) -> str:
     """SHA-256 of any domain value, the same for the same value."""
     return hashlib.sha256(_encode(value)).hexdigest()
+
+
+def _subject(event: Event) -> str:
+    return event.endpoint_id or next((str(event.data[name]) for name in _SUBJECTS if event.data.get(name)), "")
 
 
 def _state(event: Event, name: str) -> str:

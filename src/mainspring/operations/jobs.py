@@ -27,8 +27,7 @@ async def add_job(desk: Desk, name: str, description: str = "") -> Job:
     description = check_text(description, "description", DESCRIPTION_MAX)
     now = await desk.stores.schedule.now()
     job = Job(desk.ids.new("job", now), desk.tenant_id, name, description, JobStatus.ACTIVE, now, now)
-    event = Event(EventType.JOB_CREATED, now, desk.tenant_id, actor=desk.actor, data={"name": name})
-    await desk.stores.endpoints.add_job(job, event)
+    await desk.stores.endpoints.add_job(job, job_event(desk, EventType.JOB_CREATED, now, None, job))
     return job
 
 
@@ -49,8 +48,7 @@ async def edit_job(desk: Desk, name_or_id: str, name: str | None = None, descrip
         description=job.description if description is None else check_text(description, "description", DESCRIPTION_MAX),
         updated_at=now,
     )
-    event = Event(EventType.JOB_UPDATED, now, desk.tenant_id, actor=desk.actor, data={"name": edited.name})
-    await desk.stores.endpoints.put_job(edited, event)
+    await desk.stores.endpoints.put_job(edited, job_event(desk, EventType.JOB_UPDATED, now, job, edited))
     return edited
 
 
@@ -61,8 +59,7 @@ async def set_job_status(desk: Desk, name_or_id: str, status: JobStatus) -> Job:
         raise Conflict(f"job {job.name!r} is archived and stays so; add a new job", kind="job", name=job.name)
     now = await desk.stores.schedule.now()
     changed = replace(job, status=status, updated_at=now)
-    event = Event(_EVENT[status], now, desk.tenant_id, actor=desk.actor, data={"name": job.name})
-    await desk.stores.endpoints.put_job(changed, event)
+    await desk.stores.endpoints.put_job(changed, job_event(desk, _EVENT[status], now, job, changed))
 
     def act(endpoint: Endpoint, at: datetime) -> Change:
         if status is JobStatus.ARCHIVED:
@@ -76,3 +73,13 @@ async def set_job_status(desk: Desk, name_or_id: str, status: JobStatus) -> Job:
         await desk.stores.endpoints.change_endpoints(desk.tenant_id, [endpoint.id for endpoint in page], act)
         after = page[-1].name, page[-1].id
     return changed
+
+
+def job_event(desk: Desk, kind: EventType, now: datetime, before: Job | None, after: Job) -> Event:
+    """What happened to a job; the audit trail keeps a digest of what it was and is."""
+    data: dict[str, object] = {"subject": after.id, "name": after.name, "before": _visible(before)}
+    return Event(kind, now, desk.tenant_id, actor=desk.actor, data=data | {"after": _visible(after)})
+
+
+def _visible(job: Job | None) -> dict[str, object] | None:
+    return None if job is None else {"name": job.name, "description": job.description, "status": job.status}

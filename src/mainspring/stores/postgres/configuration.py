@@ -53,11 +53,12 @@ class PostgresConfiguration:
             gone = set(acts) - {old.id for old in olds}
             raise NotFound("endpoint", min(gone))
         await session.run("free_names", list(changeset.freed))
-        states, configs = [], []
+        states, configs, news = [], [], []
         for old in olds:
             change = acts[old.id](old, now)
             events.extend(change.events)
             new = change.endpoint
+            news.append(new)
             if new.version != old.version:
                 configs.append((*config_values(new)[1:], old.id))
             if new != old:
@@ -71,7 +72,7 @@ class PostgresConfiguration:
         await self._apply_rules(session, tenant_id, changeset)
         await self._apply_subscriptions(session, tenant_id, changeset)
         await self._apply_workflows(session, tenant_id, changeset)
-        await add_events(session, events)
+        await add_events(session, events, olds, [*news, *added])
         await self._db.notify(session)
 
     async def _apply_rules(self, session: Session, tenant_id: str, changeset: Changeset) -> None:

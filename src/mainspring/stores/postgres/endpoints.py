@@ -79,10 +79,11 @@ class PostgresEndpoints:
 
     async def delete_endpoint(self, tenant_id: str, endpoint_id: str, event: Event) -> bool:
         async with self._db.transaction(tenant_id) as session:
+            rows = await session.rows("endpoint", tenant_id, endpoint_id)
             if not await session.run("delete_endpoint", tenant_id, endpoint_id):
                 return False
             await session.run("delete_runs", endpoint_id)
-            await add_events(session, [event])
+            await add_events(session, [event], [endpoint_from(row) for row in rows])
             return True
 
     async def add_job(self, job: Job, event: Event) -> None:

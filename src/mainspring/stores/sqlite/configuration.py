@@ -5,6 +5,7 @@ from collections.abc import Callable
 import apsw
 
 from mainspring.configuration_ports import ChangedMeanwhile, Changeset
+from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.stores.firings import rule_values
 from mainspring.stores.notices import changed_values
@@ -54,10 +55,12 @@ class SqliteConfiguration:
             gone = set(acts) - {old.id for old in olds}
             raise NotFound("endpoint", min(gone))
         db.run("free_names", encoded(list(changeset.freed)))
+        news: list[Endpoint] = []
         for old in olds:
             change = acts[old.id](old, now)
             events.extend(change.events)
             new = change.endpoint
+            news.append(new)
             if new.version != old.version:
                 db.run("write_config", *config_values(new)[1:], old.id)
                 db.run("write_host", new.host, old.id)
@@ -69,7 +72,7 @@ class SqliteConfiguration:
         self._apply_rules(db, tenant_id, changeset)
         self._apply_subscriptions(db, tenant_id, changeset)
         self._apply_workflows(db, tenant_id, changeset)
-        add_events(db, events)
+        add_events(db, events, olds, [*news, *added])
 
     def _apply_rules(self, db: Connection, tenant_id: str, changeset: Changeset) -> None:
         if changeset.removed_rules:

@@ -69,10 +69,11 @@ class SqliteEndpoints:
 
     async def delete_endpoint(self, tenant_id: str, endpoint_id: str, event: Event) -> bool:
         def work(db: Connection) -> bool:
+            rows = db.rows("endpoint", tenant_id, endpoint_id)
             if not db.run("delete_endpoint", tenant_id, endpoint_id):
                 return False
             db.run("delete_runs", endpoint_id)
-            add_events(db, [event])
+            add_events(db, [event], [endpoint_row(row) for row in rows])
             return True
 
         return await self._db.write_much(work)
