@@ -36,12 +36,13 @@ ROOMS: dict[str, frozenset[str]] = {
     "workflow_ports": frozenset({"domain", "workflow"}),  # the ports of workflows, which would be too many for one page
     "configuration_ports": frozenset({"domain", "workflow"}),  # the seam of documents, apart for the same reason
     "planner_ports": frozenset({"domain", "workflow"}),  # the seams of the planner, a page of their own
+    "channels": frozenset(),  # what packages import that bring letters their own way
     "failpoints": frozenset(),  # where tests may make a process fail
     "stores": INNER | {"failpoints"},
     "outbound": INNER | {"failpoints"},
     "operations": INNER,
     "feed": INNER,  # one reader of the events for all listeners of a process, be they doors or workers
-    "workers": INNER | {"failpoints", "settings", "observe", "feed"},
+    "workers": INNER | {"channels", "failpoints", "settings", "observe", "feed"},
     "settings": frozenset({"domain"}),
     "observe": frozenset({"domain", "ports", "settings"}),
     "configuration": INNER | {"operations"},  # documents: a door whose visitors are files
@@ -55,6 +56,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "cli": DOOR | {"wiring", "backup", "client", "simulation"},
     "wiring": DOOR
     | {
+        "channels",
         "stores",
         "outbound",
         "workers",

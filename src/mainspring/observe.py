@@ -42,6 +42,8 @@ LOG_EVENTS = {
     "dispatcher started": "Effects of workflows are sent from now on.",
     "dispatcher stopped": "It ended; what was not answered is sent again, or closed as unknown, by another.",
     "effect failed inside": "Sending an effect raised where it should have returned; recorded as a failure.",
+    "channel opened": "An installed package brings a channel for letters of workflows.",
+    "channel broken": "An installed channel could not be opened; steps that name it fail and say so.",
     "starter started": "Runs, rules and alerts start workflows from now on.",
     "starter stopped": "It ended; what happens meanwhile is looked at when one runs again.",
     "trigger acted": "Something that happened started an execution, or was told to one.",

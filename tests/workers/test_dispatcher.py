@@ -287,3 +287,40 @@ async def test_crash_at_every_point_loses_nothing_and_doubles_no_key(
     statuses = await query(store_url, "SELECT DISTINCT status FROM execution_effect")
     assert statuses == [("done",)]
     assert "result.late" not in " ".join(await log_of(stores, "x1"))
+
+
+async def test_hint_step_moves_the_next_run_of_an_endpoint(stage: Stage) -> None:
+    await add(stage.stores, an_endpoint("billing", interval_ms=3_600_000))
+    await stage.begin({"hint": {"endpoint": "billing", "interval": "30s", "ttl": "1h", "reason": "backlog"}})
+    await stage.go_on()
+
+    hinted = await stage.stores.endpoints.endpoint("default", "billing")
+    assert hinted is not None
+    assert hinted.interval_hint is not None
+    assert (hinted.interval_hint.interval_ms, hinted.interval_hint.author) == (30_000, "execution:x1")
+    done = await get(stage.stores, "x1")
+    assert done.status is Status.COMPLETED
+    assert "'endpoint': 'billing'" in str(done.state.steps["s0"])
+
+
+async def test_hints_are_cleared_and_a_run_is_asked_for(stage: Stage) -> None:
+    await add(stage.stores, an_endpoint("billing", interval_ms=3_600_000))
+    once, never = {"endpoint": "billing", "after": "5s"}, {"endpoint": "billing", "clear": True}
+    await stage.begin({"hint": once}, {"hint": never})
+    await stage.dispatcher.run_once()
+    between = await stage.stores.endpoints.endpoint("default", "billing")
+    await stage.go_on(2)
+    after = await stage.stores.endpoints.endpoint("default", "billing")
+
+    assert between is not None
+    assert between.one_shot_hint is not None
+    assert after is not None
+    assert after.one_shot_hint is None
+
+
+async def test_hint_for_an_endpoint_that_is_gone_stops_for_a_person(stage: Stage) -> None:
+    await stage.begin({"hint": {"endpoint": "nobody", "interval": "30s"}})
+    await stage.go_on()
+
+    stopped = await get(stage.stores, "x1")
+    assert (stopped.status, "there is no endpoint 'nobody'" in stopped.state.error) == (Status.FAILED, True)

@@ -316,3 +316,26 @@ def test_triggers_are_read() -> None:
         Trigger("run", "billing", where="event.ok"),
         Trigger("alert", kinds=("late",), correlation="k", event="e"),
     )
+
+
+@pytest.mark.parametrize(
+    ("hint", "said"),
+    [
+        ("{endpoint: a}", "needs exactly one of interval, after and clear: true"),
+        ("{endpoint: a, interval: 30s, after: 5s}", "needs exactly one of"),
+        ("{endpoint: a, clear: false}", "needs exactly one of"),
+        ("{interval: 30s}", "hint.endpoint is 'None'; a text is wanted"),
+        ("{endpoint: a, interval: 30s, ttl: 2d}", "above the maximum 1d"),
+        ("{endpoint: a, intervall: 30s}", "did you mean 'interval'?"),
+    ],
+)
+def test_hint_that_advises_nothing_is_refused(hint: str, said: str) -> None:
+    with pytest.raises(InvalidDocument) as refused:
+        parse_text(f"name: t\nsteps: [{{id: a, hint: {hint}}}]\n")
+
+    assert said in str(refused.value)
+
+
+def test_letter_through_what_is_no_channel_is_refused() -> None:
+    with pytest.raises(InvalidDocument, match="'call' is the name of something else"):
+        parse_text("name: t\nsteps: [{id: a, email: {to: a, subject: b, body: c, channel: call}}]\n")

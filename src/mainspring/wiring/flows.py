@@ -1,9 +1,13 @@
 """The workers of workflows."""
 
 from collections.abc import Mapping
+from importlib.metadata import entry_points
+from inspect import iscoroutinefunction
 
+import structlog
 from msgspec.structs import replace
 
+from mainspring.channels import GROUP
 from mainspring.domain.errors import NotFound
 from mainspring.observe import Metrics
 from mainspring.operations.endpoints import Desk
@@ -13,12 +17,15 @@ from mainspring.outbound.checkpoints import is_signed
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.mail import Mailer
 from mainspring.settings import Settings
+from mainspring.workers.channel import ChannelErrand
 from mainspring.workers.dispatcher import Dispatcher, DispatcherOptions
-from mainspring.workers.errand import errands_of
+from mainspring.workers.errand import Errand, errands_of
 from mainspring.workers.starter import Starter
 from mainspring.workers.ticker import Ticker, options_of
 
-__all__ = ["FlowClerk", "is_signed", "open_flows"]
+__all__ = ["FlowClerk", "is_signed", "open_channels", "open_flows"]
+
+log = structlog.get_logger()
 
 
 class FlowClerk:
@@ -45,6 +52,24 @@ class FlowClerk:
         return new > 0
 
 
+def open_channels(taken: tuple[str, ...]) -> dict[str, Errand]:
+    """The channels that installed packages bring. One that is broken is told, and keeps nobody else from starting."""
+    found: dict[str, Errand] = {}
+    for entry in entry_points(group=GROUP):
+        try:
+            if entry.name in taken or entry.name in found:
+                raise ValueError(f"the name {entry.name!r} is taken; its package must choose another")
+            channel = entry.load()()
+            if not iscoroutinefunction(getattr(channel, "send", None)):
+                raise TypeError(f"{entry.value} gives no channel: it has no `async def send(self, letter)`")
+        except Exception as fault:  # somebody else's code
+            log.error("channel broken", channel=entry.name, fault=f"{type(fault).__name__}: {fault}")
+            continue
+        found[entry.name] = ChannelErrand(channel)
+        log.info("channel opened", channel=entry.name)
+    return found
+
+
 def open_flows(
     settings: Settings, desk: Desk, caller: HttpCaller, metrics: Metrics, worker: str
 ) -> tuple[Ticker, Dispatcher, Starter]:
@@ -52,6 +77,7 @@ def open_flows(
     stores = desk.stores
     mailer = Mailer(settings.smtp_url, settings.mail_from, prefix="")
     errands = errands_of(stores, caller, mailer, desk.ids, worker, settings.allow_ports)
+    errands |= open_channels(tuple(errands))
     sending = DispatcherOptions(
         worker,
         lease_ms=int(settings.lease_margin.total_seconds() * 1000),

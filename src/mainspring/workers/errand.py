@@ -17,6 +17,7 @@ from mainspring.domain.run import Header, HttpAction, Outcome, Request, Run, Run
 from mainspring.domain.target import check_header, check_url
 from mainspring.domain.text import sanitised_view
 from mainspring.ports import Caller, Ids, Stores
+from mainspring.workers.advice import HintErrand
 from mainspring.workflow.audit import canonical
 from mainspring.workflow.model import Idempotency
 from mainspring.workflow_ports import Intent
@@ -114,6 +115,7 @@ def errands_of(
     return {
         "call": CallErrand(stores, caller, allow_ports),
         "endpoint": EndpointErrand(stores, caller, ids, worker),
+        "hint": HintErrand(stores),
         "smtp": LetterErrand(mailer),
     }
 

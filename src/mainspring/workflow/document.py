@@ -7,7 +7,7 @@
       - {id: thank, email: {to: "{{ input.email }}", subject: Thanks, body: "Order {{ input.order }}"}}
       - {id: rest, wait: 3d}
 
-A step has an id, exactly one of the seven kinds, and may have `next`, `visits`, `on_failure`; effects also `retry`,
+A step has an id, exactly one kind, and may have `next`, `visits`, `on_failure`; effects also `retry`,
 `timeout` and `idempotency`. Without `next` the following step comes next; after the last one it is completed.
 """
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from mainspring.domain.duration import format_duration
 from mainspring.workflow.graph import OVER
-from mainspring.workflow.model import AnyStep, Branch, Call, Email, End, Set, Wait, WaitFor, Workflow
+from mainspring.workflow.model import AnyStep, Branch, Call, Email, End, Hint, Set, Wait, WaitFor, Workflow
 
 THE_END: Final = "$end"  # the node of being completed; no step's id begins so
 _SHORT: Final = 80
@@ -61,6 +61,8 @@ def _label(step: AnyStep) -> str:
             return _short(f"run {step.endpoint}" if step.endpoint else f"{step.method} {step.url}")
         case Email():
             return _short(f"{step.subject} to {step.to}")
+        case Hint():
+            return _short(_advice(step))
         case Wait(duration_ms=int(ms)):
             return format_duration(ms)
         case Wait():
@@ -73,6 +75,14 @@ def _label(step: AnyStep) -> str:
             return _short(", ".join(step.values))
         case End():
             return step.outcome
+
+
+def _advice(step: Hint) -> str:
+    if step.clear:
+        return f"{step.endpoint}: no hints"
+    if step.interval_ms is not None:
+        return f"{step.endpoint}: every {format_duration(step.interval_ms)}"
+    return f"{step.endpoint}: run in {format_duration(step.after_ms or 0)}"
 
 
 def _short(text: str) -> str:

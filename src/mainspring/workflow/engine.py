@@ -26,6 +26,7 @@ from mainspring.workflow.model import (
     Effect,
     Email,
     End,
+    Hint,
     Kind,
     LogicalClock,
     Phase,
@@ -183,7 +184,7 @@ class _Turn:
         if not is_awaited:
             self.log("result.late", given, {"status": self.phase.value})
             return
-        step = cast("Call | Email", self.workflow.steps[self.step])
+        step = cast("Call | Email | Hint", self.workflow.steps[self.step])
         self.phase = Phase.READY  # answered: there is nothing left to withdraw
         if result.type == "success":
             answer = data.get("result")
@@ -248,7 +249,7 @@ class _Turn:
         elif self.phase is Phase.EVENT:
             self.time_out()
         elif self.phase is Phase.RETRY:
-            self.send(cast("Call | Email", self.workflow.steps[self.step]))
+            self.send(cast("Call | Email | Hint", self.workflow.steps[self.step]))
         elif self.phase is Phase.PENDING:
             self.go(self.workflow.start)
         for _ in range(CHAIN_MAX):
@@ -357,11 +358,11 @@ class _Turn:
         else:
             self.fail("timeout", f"no event {step.event!r} came in time")
 
-    def run_effect(self, step: Call | Email) -> None:
+    def run_effect(self, step: Call | Email | Hint) -> None:
         self.key = effect_key(self.state.id, step.id, self.visit)
         self.send(step)
 
-    def send(self, step: Call | Email) -> None:
+    def send(self, step: Call | Email | Hint) -> None:
         """Write down what is to be done; who does it answers later, with an arrival."""
         kind, wanted = request_of(step)
         request = render_request(wanted, self.data(*expressions_of(wanted)), self.size())
@@ -479,5 +480,6 @@ _RUN: Final[Mapping[type, Callable[..., None]]] = {
     WaitFor: _Turn.run_wait_for,
     Call: _Turn.run_effect,
     Email: _Turn.run_effect,
+    Hint: _Turn.run_effect,
     End: _Turn.run_end,
 }

@@ -100,6 +100,17 @@ class Email(EffectStep, frozen=True, tag="email", tag_field="kind"):
     channel: str = "smtp"
 
 
+class Hint(EffectStep, frozen=True, tag="hint", tag_field="kind"):
+    """Advice to an endpoint's schedule: an interval for a while, one run after a while, or none any more."""
+
+    endpoint: str = ""
+    interval_ms: int | None = None
+    after_ms: int | None = None
+    clear: bool = False
+    ttl_ms: int | None = None
+    reason: str = ""
+
+
 class Wait(Step, frozen=True, tag="wait", tag_field="kind"):
     """Exactly one of a duration, an instant (a template), or the next time of a cron rule."""
 
@@ -134,7 +145,7 @@ class End(Step, frozen=True, tag="end", tag_field="kind"):
     outcome: str = "completed"
 
 
-AnyStep = Call | Email | Wait | WaitFor | Branch | Set | End
+AnyStep = Call | Email | Hint | Wait | WaitFor | Branch | Set | End
 
 
 class Exit(Struct, frozen=True):
@@ -284,7 +295,7 @@ class Effect(Struct, frozen=True, gc=False):
     step: str
     visit: int
     attempt: int
-    kind: str  # call | endpoint | email
+    kind: str  # call | endpoint | email | hint
     request: dict[str, object]
     idempotency: Idempotency
     timeout_ms: int

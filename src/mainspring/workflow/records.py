@@ -1,6 +1,6 @@
 """How what arrives and what is to be sent is written into the log, and read back."""
 
-from mainspring.workflow.model import Arrival, Call, Email
+from mainspring.workflow.model import Arrival, Call, Email, Hint
 
 
 def given_of(arrival: Arrival) -> dict[str, object]:
@@ -14,11 +14,16 @@ def given_of(arrival: Arrival) -> dict[str, object]:
     }
 
 
-def request_of(step: Call | Email) -> tuple[str, dict[str, object]]:
+def request_of(step: Call | Email | Hint) -> tuple[str, dict[str, object]]:
     """The kind of an effect, and its request with the templates still in it."""
     if isinstance(step, Email):
         return "email", {
             "channel": step.channel, "to": step.to, "subject": step.subject, "body": step.body, "from": step.sender,
+        }  # fmt: skip
+    if isinstance(step, Hint):
+        return "hint", {
+            "endpoint": step.endpoint, "interval_ms": step.interval_ms, "after_ms": step.after_ms, "clear": step.clear,
+            "ttl_ms": step.ttl_ms, "reason": step.reason,
         }  # fmt: skip
     if step.endpoint:
         return "endpoint", {"endpoint": step.endpoint}

@@ -1,4 +1,4 @@
-"""The seven kinds of steps, as a document writes them."""
+"""The kinds of steps, as a document writes them."""
 
 from collections.abc import Mapping
 from typing import Final, cast
@@ -15,6 +15,7 @@ from mainspring.workflow.model import (
     Case,
     Email,
     End,
+    Hint,
     Idempotency,
     Retry,
     Set,
@@ -23,9 +24,12 @@ from mainspring.workflow.model import (
 )
 from mainspring.workflow.reader import Reader
 
-KINDS: Final = ("call", "email", "wait", "wait_for", "branch", "set", "end")
+KINDS: Final = ("call", "email", "hint", "wait", "wait_for", "branch", "set", "end")
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+EFFECTS: Final = ("call", "email", "hint")
 EFFECT_KEYS: Final = ("retry", "timeout", "idempotency")
+NO_CHANNELS: Final = ("call", "endpoint", "hint")
+HINT_TTL_MS_MAX: Final = 86_400_000  # advice is good for a day at most
 TIMEOUT_MS_MAX: Final = 300_000
 ATTEMPTS_MAX: Final = 100
 CASES_MAX: Final = 100
@@ -36,16 +40,18 @@ def read_kind(
 ) -> AnyStep | None:
     """The step, or None where it is so wrong that nothing can be made of it; the faults are with the reader."""
     place = (*path, kind)
-    if kind not in ("call", "email"):
+    if kind not in EFFECTS:
         for key in EFFECT_KEYS:
             if key in step:
                 hint = "; put the timeout into wait_for itself" if (kind, key) == ("wait_for", "timeout") else ""
-                reader.fault((*path, key), f"is for call and email only; leave it out of a {kind} step{hint}")
+                reader.fault((*path, key), f"is for {', '.join(EFFECTS)} only; leave it out of a {kind} step{hint}")
     match kind:
         case "call":
             return _call(reader, step[kind], place, shared | _effect(reader, step, path))
         case "email":
             return _email(reader, step[kind], place, shared | _effect(reader, step, path))
+        case "hint":
+            return _hint(reader, step[kind], place, shared | _effect(reader, step, path))
         case "wait":
             return _wait(reader, step[kind], place, shared)
         case "wait_for":
@@ -159,12 +165,38 @@ def _email(reader: Reader, value: object, path: Path, shared: dict[str, object])
         if "template" in given
         else reader.template(given["body"], (*path, "body"))
     )
+    channel = reader.identifier(given.get("channel", "smtp"), (*path, "channel"), "a channel")
+    if channel in NO_CHANNELS:
+        reader.fault((*path, "channel"), f"{channel!r} is the name of something else; name a channel, such as smtp")
     return Email(
         to=reader.template(given.get("to"), (*path, "to"), required=True),
         subject=reader.template(given.get("subject"), (*path, "subject"), required=True),
         body=body,
         sender=reader.template(given.get("from", ""), (*path, "from")),
-        channel=reader.identifier(given.get("channel", "smtp"), (*path, "channel"), "a channel"),
+        channel=channel,
+        **shared,  # type: ignore[arg-type]  # collected by name
+    )
+
+
+def _hint(reader: Reader, value: object, path: Path, shared: dict[str, object]) -> AnyStep | None:
+    given = reader.mapping(value, path, ("endpoint", "interval", "after", "clear", "ttl", "reason"), "hint")
+    if given is None:
+        return None
+    ways = [key for key in ("interval", "after", "clear") if key in given]
+    if len(ways) != 1 or ("clear" in given and (given["clear"] is not True or "ttl" in given)):
+        reader.fault(path, "needs exactly one of interval, after and clear: true, and ttl not with clear; write one")
+        return None
+    ttl_ms = reader.duration_ms(given["ttl"], (*path, "ttl"), 1, HINT_TTL_MS_MAX) if "ttl" in given else None
+    span_ms = (
+        reader.duration_ms(given[ways[0]], (*path, ways[0]), 1_000, HINT_TTL_MS_MAX) if ways != ["clear"] else None
+    )
+    return Hint(
+        endpoint=reader.template(given.get("endpoint"), (*path, "endpoint"), required=True),
+        interval_ms=span_ms if ways == ["interval"] else None,
+        after_ms=span_ms if ways == ["after"] else None,
+        clear=ways == ["clear"],
+        ttl_ms=ttl_ms,
+        reason=reader.template(given.get("reason", ""), (*path, "reason")),
         **shared,  # type: ignore[arg-type]  # collected by name
     )
 
