@@ -283,3 +283,23 @@ def test_migrate_of_an_empty_postgresql_says_what_it_did(tmp_path: Path, postgre
 
     assert shell.json("migrate")["kind"] == "postgresql"
     assert shell.json("migrate")["applied"] == []
+
+
+def test_doctor_looks_at_mail_webhooks_accounts_and_keys(shell: Shell) -> None:
+    shell.ok("alert", "add", "ops", "--to", "ops@example.com")
+    shell.ok("apikey", "create", "ci", "--expires", "2d")
+    shell.ok("user", "add", "ann@example.com", MAINSPRING_TENANT="other")
+
+    result = shell("doctor", "-o", "json")
+    found = {each["check"]: each for each in json.loads(result.stdout)}
+
+    assert result.exit_code == 1
+    assert (found["mail"]["level"], found["API keys"]["level"], found["accounts"]["level"]) == (ERROR, WARNING, WARNING)
+    assert found["mail"]["message"] == "1 alert (ops) is to be sent by mail, and no mail server is set"
+    assert found["API keys"]["message"].startswith("1 key (ci) is soon to end, the first in ")
+    assert found["accounts"]["message"] == "tenant 'default' has no owner who can log in"
+    assert found["webhooks"]["message"] == "0 there, none in trouble"
+    assert found["workflows"]["level"] == OK
+    assert found["retention"]["message"] == "kept are runs 30d, bodies 7d, events 30d, and 10,000 runs of an endpoint"
+    unreachable = shell("doctor", MAINSPRING_SMTP_URL="smtp://127.0.0.1:9").stdout
+    assert "the mail server 127.0.0.1:9 does not answer" in unreachable

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mainspring.domain.audit import AuditEntry
     from mainspring.operations.endpoints import Desk
 
+NUMBER_MAX = 2**63 - 1  # a database counts no further
 app = Door("The audit trail: every act that somebody may have to answer for.")
 
 Installation = Annotated[
@@ -28,7 +29,9 @@ Installation = Annotated[
 def list_entries(
     installation: Installation = False,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many entries.")] = 50,
-    before: Annotated[int | None, typer.Option("--before", min=1, help="Only entries before this number.")] = None,
+    before: Annotated[
+        int | None, typer.Option("--before", min=1, max=NUMBER_MAX, help="Only entries before this number.")
+    ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List the newest entries of the trail of the tenant (MAINSPRING_TENANT)."""

@@ -39,8 +39,9 @@ class Finding(NamedTuple):
 def doctor(output: OutputOption = Output.TABLE) -> None:
     """Check the installation and say what to do.
 
-    Looks at the database, its schema and clock, the secret key, the workers and their backlog, the data folder, and
-    the networks that may be called. Ends with 1 when something is wrong.
+    Looks at the database, its schema and clock, the secret key, the workers and their backlog, the data folder, the
+    networks that may be called, mail and webhooks, accounts and keys, workflows and retention. Ends with 1 when
+    something is wrong.
     """
     settings = current_settings()
     findings = [
@@ -186,6 +187,7 @@ def file_system_of(path: Path, mounts: str = "/proc/self/mounts") -> str:
 
 
 async def _database(settings: "Settings") -> list[Finding]:
+    from mainspring.cli.checkup import check_use
     from mainspring.wiring.stores import open_stores
 
     shown = masked(settings.url)
@@ -202,6 +204,7 @@ async def _database(settings: "Settings") -> list[Finding]:
                 *await _workers(stores, facts.kind),
                 *await _backlog(stores, settings),
                 *await _blocked(stores, settings),
+                *await check_use(stores, settings),
             ]
     except Misconfigured as fault:
         return [Finding("database", ERROR, f"{shown}: {fault}")]

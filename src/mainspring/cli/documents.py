@@ -91,6 +91,8 @@ def export(
         return found
 
     documents = ask(work, lambda client: afar.documents_of(client.config.export(source=source).decode()))
+    if source is not None and not documents:
+        note(f"no configuration source {source!r} manages anything here; `mainspring export` shows all of them")
     if output is Output.JSON:
         show_json(documents)
     else:

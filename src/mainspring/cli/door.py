@@ -8,6 +8,7 @@ room: `mainspring --help` must stay below 0.3 s.
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -95,8 +96,17 @@ class DoorCommand(TyperCommand):
         except BrokenPipeError:
             raise  # whoever read us has seen enough; Typer ends quietly
         except OSError as fault:
-            show_error(_unusable(fault), output)
-            raise typer.Exit(EXIT_CODE_OF[Misconfigured]) from None
+            refusal = _unusable(fault)
+            show_error(refusal, output)
+            raise typer.Exit(EXIT_CODE_OF[type(refusal)]) from None
+        except UnicodeError:
+            show_error(InvalidInput("a text that was given is not UTF-8; write it as UTF-8", field=""), output)
+            raise typer.Exit(EXIT_CODE_OF[InvalidInput]) from None
+        except OverflowError:
+            show_error(
+                InvalidInput("a number that was given is larger than any here; give a smaller one", field=""), output
+            )
+            raise typer.Exit(EXIT_CODE_OF[InvalidInput]) from None
 
 
 _server: ContextVar[str] = ContextVar("server", default="")  # "": the database of this environment
@@ -166,10 +176,21 @@ def fail_unless(good: bool) -> None:
         raise typer.Exit(1)
 
 
-def _unusable(fault: OSError) -> Misconfigured:
-    where = f" {fault.filename}" if fault.filename else ""
+def _unusable(fault: OSError) -> MainspringError:
+    where, why = str(fault.filename or ""), fault.strerror or fault
+    if not where:
+        return InvalidInput(f"the system refused it: {why}; make room or give rights, and try again", field="")
+    if not _is_ours(where):
+        return InvalidInput(f"cannot use {where}: {why}; check that it is there and may be used", field="file")
     return Misconfigured(
-        f"cannot use{where}: {fault.strerror or fault}; "
-        "make it readable and writable, or set MAINSPRING_DATA_DIR to a folder that is",
+        f"cannot use {where}: {why}; make it readable and writable, or set MAINSPRING_DATA_DIR to a folder that is",
         setting="MAINSPRING_DATA_DIR",
     )
+
+
+def _is_ours(file: str) -> bool:
+    """Whether it lies in the data folder, and not where a command was told to look."""
+    try:
+        return Path(file).is_relative_to(current_settings().data_dir)
+    except MainspringError:
+        return True

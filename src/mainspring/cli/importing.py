@@ -10,6 +10,7 @@ from mainspring.cli import afar
 from mainspring.cli.documents import show_faults, show_report
 from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
 from mainspring.cli.screen import Output, note, show_json
+from mainspring.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mainspring.client import Client
@@ -83,5 +84,10 @@ def _apply(text: str, secrets: dict[str, str], output: Output) -> None:
 def _text(file: str) -> str:
     if file == "-":
         return sys.stdin.read()
-    with open(file, encoding="utf-8", errors="replace") as opened:
-        return opened.read()
+    try:
+        with open(file, encoding="utf-8", errors="replace") as opened:
+            return opened.read()
+    except OSError as fault:
+        raise InvalidInput(
+            f"cannot read {file}: {fault.strerror or fault}; name a crontab, or - for standard input", field="file"
+        ) from None

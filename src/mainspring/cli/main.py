@@ -1,5 +1,6 @@
 """The `mainspring` command: what it offers, and nothing else. Each command is in the module of its noun."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -131,6 +132,9 @@ def explain() -> None:
 
 
 def main() -> None:
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us: what would be printed goes nowhere
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # until the process ends
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal that knows no • must not end a command

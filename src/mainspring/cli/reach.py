@@ -64,6 +64,7 @@ BY_API: dict[str, tuple[str, ...]] = {
     "rules list": ("list_rules",),
     "rules remove": ("delete_rule",),
     "rules test": ("test_rules",),
+    "rules draft": ("draft_rules",),
     "sessions list": ("list_planner_sessions", "list_spend"),
     "sessions show": ("read_planner_session",),
     "workflow check": ("check_workflow",),

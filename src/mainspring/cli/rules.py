@@ -7,6 +7,7 @@ import typer
 
 from mainspring.cli.arguments import Reason
 from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
+from mainspring.cli.flow_arguments import read_document
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.errors import InvalidInput
@@ -219,12 +220,10 @@ def replay(
 
 def read_documents(file: Path) -> list[object]:
     """The rules of a file: a list, or a mapping with a list under `rules`."""
-    import sys
-
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-    text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    text = read_document(file)
     try:
         read = YAML(typ="safe", pure=True).load(text)
     except MarkedYAMLError as fault:

@@ -1,0 +1,133 @@
+"""The part of `doctor` that looks at what the installation is used for: messages, people and keys, workflows."""
+
+import socket
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from mainspring.cli.doctor import ERROR, OK, WARNING, Finding
+from mainspring.domain.access import Role
+from mainspring.domain.duration import format_duration
+from mainspring.domain.subscription import Alert, ChannelKind, SubscriptionKind
+from mainspring.words import relative
+
+if TYPE_CHECKING:
+    from mainspring.domain.subscription import Subscription
+    from mainspring.ports import Stores
+    from mainspring.settings import Settings
+
+EXPIRES_SOON = timedelta(days=14)
+STUCK_AFTER = timedelta(minutes=30)  # longer than any effect with its retries takes to answer
+CONNECT_S = 3
+NAMED_MAX = 3
+LOOKED_AT_MAX = 200
+
+
+async def check_use(stores: "Stores", settings: "Settings") -> list[Finding]:
+    now = await stores.schedule.now()
+    subscriptions = await stores.subscriptions.subscriptions(settings.tenant, None)
+    return [
+        *_mail(subscriptions, settings),
+        *_webhooks(subscriptions),
+        *await _people(stores, settings),
+        *await _keys(stores, settings, now),
+        *await _workflows(stores, settings, now),
+        _retention(settings),
+    ]
+
+
+def _mail(subscriptions: list["Subscription"], settings: "Settings") -> list[Finding]:
+    by_mail = [
+        each.name
+        for each in subscriptions
+        if isinstance(each.config, Alert) and any(way.kind is ChannelKind.MAIL for way in each.config.channels)
+    ]
+    if not settings.smtp_url:
+        if not by_mail:
+            return [Finding("mail", OK, "no mail server is set, and no alert goes by mail")]
+        message = f"{_named('alert', by_mail)} to be sent by mail, and no mail server is set"
+        return [
+            Finding("mail", ERROR, message, "set MAINSPRING_SMTP_URL to smtp://host:port, and MAINSPRING_MAIL_FROM")
+        ]
+    server = urlsplit(settings.smtp_url)
+    port = server.port or (465 if server.scheme == "smtps" else 25)
+    where = f"{server.hostname}:{port}"
+    try:
+        socket.create_connection((server.hostname or "", port), CONNECT_S).close()
+    except OSError as fault:
+        way_out = "start it, or correct MAINSPRING_SMTP_URL; then `mainspring alert test NAME`"
+        return [Finding("mail", ERROR, f"the mail server {where} does not answer: {fault.strerror or fault}", way_out)]
+    return [Finding("mail", OK, f"the mail server {where} answers")]
+
+
+def _webhooks(subscriptions: list["Subscription"]) -> list[Finding]:
+    webhooks = [each for each in subscriptions if each.kind is SubscriptionKind.WEBHOOK]
+    if given_up := [each.name for each in webhooks if each.disabled_reason]:
+        way_out = "mend the receiver, try it with `mainspring webhook test NAME`, then `webhook edit NAME --enable`"
+        message = f"{_named('webhook', given_up)} disabled, because nothing arrived for too long"
+        return [Finding("webhooks", WARNING, message, way_out)]
+    if failing := [each.name for each in webhooks if each.enabled and each.failing_since is not None]:
+        way_out = "see what the receiver says: mainspring webhook deliveries NAME"
+        return [Finding("webhooks", WARNING, f"{_named('webhook', failing)} failing at the moment", way_out)]
+    return [Finding("webhooks", OK, f"{len(webhooks)} there, none in trouble")]
+
+
+async def _people(stores: "Stores", settings: "Settings") -> list[Finding]:
+    if not await stores.accounts.users():
+        return [Finding("accounts", OK, "no user yet; `mainspring user link` makes the link for the first owner")]
+    owners = [
+        each for each in await stores.accounts.members(settings.tenant) if each.role is Role.OWNER and not each.disabled
+    ]
+    if not owners:
+        message = f"tenant {settings.tenant!r} has no owner who can log in"
+        way_out = "make one: mainspring member add EMAIL --role owner"
+        return [Finding("accounts", WARNING, message, way_out)]
+    return [Finding("accounts", OK, f"{len(owners)} owner{'' if len(owners) == 1 else 's'} of {settings.tenant!r}")]
+
+
+async def _keys(stores: "Stores", settings: "Settings", now: datetime) -> list[Finding]:
+    live = [each for each in await stores.credentials.api_keys(settings.tenant) if each.is_live(now)]
+    ending = sorted((each for each in live if each.expires_at - now < EXPIRES_SOON), key=lambda each: each.expires_at)
+    if not ending:
+        return [Finding("API keys", OK, f"{len(live)} live, none expires within {EXPIRES_SOON.days} days")]
+    message = (
+        f"{_named('key', [each.name for each in ending])} soon to end, the first {relative(now, ending[0].expires_at)}"
+    )
+    return [Finding("API keys", WARNING, message, "make new ones with `mainspring apikey create`, and hand them over")]
+
+
+async def _workflows(stores: "Stores", settings: "Settings", now: datetime) -> list[Finding]:
+    from mainspring.workflow.model import Status
+    from mainspring.workflow_ports import ExecutionFilter
+
+    store = stores.flows.workflows
+    failed = await store.executions(settings.tenant, ExecutionFilter(status=Status.FAILED, limit=LOOKED_AT_MAX))
+    active = await store.executions(settings.tenant, ExecutionFilter(status=Status.ACTIVE, limit=LOOKED_AT_MAX))
+    stuck = [each.id for each in active if now - each.moved_at > STUCK_AFTER]
+    if stuck:
+        message = f"{_named('execution', stuck)} active, but without a step for {format_duration(_ms(STUCK_AFTER))}"
+        way_out = "start a scheduler if none is alive: its ticker moves them; else look: mainspring execution show ID"
+        return [Finding("workflows", WARNING, message, way_out)]
+    if failed:
+        message = f"{_named('execution', [each.id for each in failed])} failed, and waiting for a person"
+        way_out = "see why: mainspring execution show ID; then `execution retry`, `skip` or `cancel`"
+        return [Finding("workflows", WARNING, message, way_out)]
+    return [Finding("workflows", OK, "no execution is stuck or waits for a person")]
+
+
+def _retention(settings: "Settings") -> Finding:
+    kept = {"runs": settings.keep_runs, "bodies": settings.keep_bodies, "events": settings.keep_events}
+    said = ", ".join(f"{what} {format_duration(_ms(span))}" for what, span in kept.items())
+    return Finding("retention", OK, f"kept are {said}, and {settings.keep_runs_per_endpoint:,} runs of an endpoint")
+
+
+def _ms(span: timedelta) -> int:
+    return span // timedelta(milliseconds=1)
+
+
+def _named(kind: str, names: list[str]) -> str:
+    """`2 alerts are`, with the first names."""
+    more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    verb = "is" if len(names) == 1 else "are"
+    plural = "" if len(names) == 1 else "s"
+    return f"{len(names)} {kind}{plural} ({', '.join(names[:NAMED_MAX])}{more}) {verb}"
