@@ -1,5 +1,5 @@
 /** The demo's day: what the shop goes through, what Mainspring does about it, and why. */
-import { Badge, Card, Group, List, SimpleGrid, Stack, Text, ThemeIcon, Title } from "@mantine/core";
+import { Alert, Badge, Card, Group, List, SimpleGrid, Stack, Text, ThemeIcon, Title } from "@mantine/core";
 import { IconCheck, IconPlayerPlay } from "@tabler/icons-react";
 import type { EventShown } from "../api/types";
 import { LaneKey, Lanes, Steps } from "../parts/Lanes";
@@ -29,8 +29,13 @@ export function Demo() {
 }
 
 function Sale() {
-  const day = useDay();
-  return day ? <Whole day={day} /> : <Pending />;
+  const { day, fault } = useDay();
+  return (
+    <>
+      {fault && <Alert color="orange" role="alert" title="The demo does not answer">It may have ended in its terminal; <span className="mono">mainspring demo</span> starts another. What is below is what was seen last.</Alert>}
+      {day ? <Whole day={day} /> : !fault && <Pending />}
+    </>
+  );
 }
 
 function Whole({ day }: { day: Day }) {

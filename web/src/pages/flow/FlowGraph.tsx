@@ -1,5 +1,5 @@
 /** A workflow as a picture: its steps, the ways between them, and where executions are. */
-import { useId, useMemo } from "react";
+import { type KeyboardEvent, useId, useMemo } from "react";
 import type { Graph } from "../../api/flows";
 import { BOX, layout, type Placed } from "./layout";
 
@@ -32,7 +32,7 @@ export function FlowGraph({ graph, states, notes, onStep }: Props) {
           if (!place) return null;
           const note = notes?.get(node.id);
           return (
-            <g key={node.id} className="node" data-state={states?.get(node.id)} transform={`translate(${place.x} ${place.y})`} style={onStep ? { cursor: "pointer" } : undefined} onClick={onStep && (() => onStep(node.id))}>
+            <g key={node.id} className="node" data-state={states?.get(node.id)} transform={`translate(${place.x} ${place.y})`} {...(onStep ? asLink(node.id, onStep) : {})}>
               <rect width={BOX.width} height={BOX.height} rx={node.kind === "end" ? 22 : 8} />
               <text x={12} y={19} fontWeight={600}>{cut(node.id === "$end" ? "end" : node.id, note ? 17 : 22)}</text>
               <text x={12} y={35} className="kind">{cut(node.label || node.kind, 25)}</text>
@@ -44,6 +44,15 @@ export function FlowGraph({ graph, states, notes, onStep }: Props) {
       </svg>
     </div>
   );
+}
+
+/** A step that leads somewhere, by mouse and by keyboard. */
+function asLink(step: string, open: (step: string) => void) {
+  return {
+    role: "link", tabIndex: 0, "aria-label": `Executions at ${step}`, style: { cursor: "pointer" },
+    onClick: () => open(step),
+    onKeyDown: (event: KeyboardEvent) => { if (event.key === "Enter") open(step); },
+  };
 }
 
 function way(from: Placed, to: Placed, isBack: boolean, width: number): { path: string; x: number; y: number } {

@@ -14,19 +14,19 @@ const OVERLAP_MS = 3000; // a run that started earlier may end, or be shown, lat
 export type Day = { state: DemoState; minute: number; startMs: number; phases: Phase[]; current: DemoState["phases"][number] };
 
 /** The day's minute between two answers, as the clock goes on. */
-export function useDay(): Day | null {
-  const found = useQuery(demoQuery).data;
+export function useDay(): { day: Day | null; fault: Error | null } {
+  const { data: found, error: fault } = useQuery(demoQuery);
   const [, tick] = useState(0);
   useEffect(() => {
     const timer = window.setInterval(() => tick((count) => count + 1), STEP_MS);
     return () => window.clearInterval(timer);
   }, []);
-  if (!found) return null;
+  if (!found) return { day: null, fault };
   const elapsedMs = performance.now() - found.readAt;
   const minute = Math.min(found.minute + (elapsedMs * found.speed) / 60_000, found.minutes);
   const phases = found.phases.map((each, place) => ({ from: each.from, to: found.phases[place + 1]?.from ?? found.minutes, phase: each.phase }));
   const current = found.phases.findLast((each) => each.from <= minute) ?? found.phases[0]!;
-  return { state: found, minute, startMs: serverNow() - (minute * 60_000) / found.speed, phases, current };
+  return { day: { state: found, minute, startMs: serverNow() - (minute * 60_000) / found.speed, phases, current }, fault };
 }
 
 export function useLanes(day: Day, events: EventShown[]): Lane[] {

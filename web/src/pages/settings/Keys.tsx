@@ -57,7 +57,7 @@ function KeyForm({ close, done }: { close: () => void; done: (key: string) => vo
   const [name, setName] = useState("");
   const [scopes, setScopes] = useState<string[]>(["read"]);
   const [life, setLife] = useState("90d");
-  const make = useAct(() => data(api.POST("/api/v1/keys", { body: { name, scopes: scopes as ScopeName[], expires_in: life, operator: false } })), { after: (made) => done(made.key), quiet: true });
+  const make = useAct(() => data(api.POST("/api/v1/keys", { body: { name, scopes: scopes as ScopeName[], expires_in: life, operator: false } })) as Promise<{ key: string }>, { after: (made) => done(made.key), quiet: true });
   const fault = make.error ? asProblem(make.error) : null;
   return (
     <Modal opened onClose={close} title={<Title order={2}>New API key</Title>}>

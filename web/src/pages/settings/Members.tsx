@@ -53,7 +53,7 @@ function Invite({ close, done }: { close: () => void; done: (link: string | null
   const [email, setEmail] = useState("");
   const [name, setName] = useState("");
   const [role, setRole] = useState<string>("operator");
-  const invite = useAct(() => data(api.POST("/api/v1/members", { body: { email, name, role: role as Role } })), { done: `${email} is a member`, after: (made) => done(made.link), quiet: true });
+  const invite = useAct(() => data(api.POST("/api/v1/members", { body: { email, name, role: role as Role } })) as Promise<{ link: string | null }>, { done: `${email} is a member`, after: (made) => done(made.link), quiet: true });
   const fault = invite.error ? asProblem(invite.error) : null;
   return (
     <Modal opened onClose={close} title="Invite">

@@ -13,7 +13,7 @@ export function SigningKeys() {
   const keys = useQuery({ queryKey: ["settings", "signing"], queryFn: () => data(api.GET("/api/v1/signing-keys")) });
   const [made, setMade] = useState("");
   const [ending, setEnding] = useState("");
-  const make = useAct(() => data(api.POST("/api/v1/signing-keys")), { after: (key) => setMade(key.secret) });
+  const make = useAct(() => data(api.POST("/api/v1/signing-keys")) as Promise<{ secret: string }>, { after: (key) => setMade(key.secret) });
   const revoke = useAct((id: string) => data(api.DELETE("/api/v1/signing-keys/{key}", { params: { path: { key: id } } })), { done: "The signing key has ended", after: () => setEnding("") });
   if (keys.error) return <Failed fault={keys.error} retry={() => void keys.refetch()} />;
   if (!keys.data) return <Pending />;
