@@ -30,6 +30,8 @@ export function Feed({ events }: { events: EventShown[] }) {
             )}
             {event.run_id && event.type !== "run.missed" ? (
               <Anchor component={Link} to="/runs/$run" params={{ run: event.run_id } as never} size="sm" c="inherit" underline="always">{eventWords(event)}</Anchor>
+            ) : typeof event.data.execution === "string" ? (
+              <Anchor component={Link} to="/executions/$execution" params={{ execution: event.data.execution } as never} size="sm" c="inherit" underline="always">{eventWords(event)}</Anchor>
             ) : eventWords(event)}
             {!BY_WORKERS.test(event.type) && event.actor !== "system" && <Text span size="xs" c="dimmed"> by {actorWords(event.actor)}</Text>}
           </Text>

@@ -136,7 +136,7 @@ function UserMenu({ showKeys }: { showKeys: () => void }) {
         ))}
         <Menu.Divider />
         <Menu.Item leftSection={<IconKeyboard size={16} />} onClick={showKeys}>Keys</Menu.Item>
-        <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void leave()}>Sign out</Menu.Item>
+        {!session.demo && <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void leave()}>Sign out</Menu.Item>}
       </Menu.Dropdown>
     </Menu>
   );
