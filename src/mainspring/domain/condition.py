@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mainspring.domain.errors import InvalidInput
+from mainspring.domain.ordering import LOOPS, NO_RANGE, in_order, ordered, tokens_of
 from mainspring.domain.text import clean_text
 
 if TYPE_CHECKING:
@@ -30,20 +31,9 @@ WORK_MAX = 20_000_000  # bytes touched; about 0.2 s where CEL is slowest (6-20 n
 GROWTH_MAX = 10_000  # beyond it even a body of 2 kB could not be judged
 CACHE_MAX = 1_024
 
-LOOPS = frozenset({"all", "exists", "exists_one", "map", "filter"})
 SCALARS = frozenset({"status_code", "duration_ms", "ok", "failures", "endpoint", "now"})  # never large
 WORDS = frozenset({"true", "false", "null", "in"})
 
-TOKEN = re.compile(
-    r"""
-    (?P<comment>//[^\n]*)
-  | (?P<text>[bBrR]{0,2}(?:'{3}(?:\\.|[^\\])*?'{3}|"{3}(?:\\.|[^\\])*?"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"))
-  | (?P<number>\d[\w.]*)
-  | (?P<name>[A-Za-z_]\w*)
-  | (?P<mark>[^\s])
-    """,
-    re.VERBOSE | re.DOTALL,
-)
 _PLACE = re.compile(r"<input>:(-?\d+):(-?\d+): ([^\n]+)")
 _STATUS = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
 
@@ -69,7 +59,7 @@ def check_condition(text: str) -> None:
     if growth > GROWTH_MAX:
         raise _refused(f"could make its input {growth:.0f} times as large; nest fewer loops or use fewer + in them")
     try:
-        expression = _compiled(text)
+        expression = _environment().compile(text)
     except RuntimeError as fault:
         words = fault_text(str(fault))
         raise _refused(f"does not compile{' at ' if words.startswith('line ') else ': '}{words}") from None
@@ -123,12 +113,6 @@ def parse_bounded(data: bytes) -> tuple[object, int]:
         if not level:
             return value, nodes
     return None, 0
-
-
-def tokens_of(text: str) -> list[tuple[str, str, int]]:
-    """The kind, the text and the place of every token but comments."""
-    found = TOKEN.finditer(text)
-    return [(str(each.lastgroup), each.group(), each.start()) for each in found if each.lastgroup != "comment"]
 
 
 @lru_cache(maxsize=CACHE_MAX)
@@ -188,13 +172,14 @@ def _environment() -> "cel.Env":
     kinds = cel.Type
     headers = kinds.Map(kinds.STRING, kinds.STRING)
     return cel.NewEnv(
-        variables={"status_code": kinds.INT, "headers": headers, "body": kinds.DYN, "duration_ms": kinds.INT}
+        variables={"status_code": kinds.INT, "headers": headers, "body": kinds.DYN, "duration_ms": kinds.INT},
+        functions=[in_order()],
     )
 
 
 @lru_cache(maxsize=CACHE_MAX)
 def _compiled(text: str) -> "cel.Expression":
-    return _environment().compile(text)
+    return _environment().compile(ordered(text))
 
 
 def fault_text(message: str) -> str:
@@ -203,6 +188,8 @@ def fault_text(message: str) -> str:
         fault = found[3].partition(" expecting {")[0].removesuffix(" (in container '')")
         place = f"line {found[1]}, column {found[2]}: " if found[1] != "-1" else ""
         return clean_text(place + fault.removesuffix(" [INVALID_ARGUMENT]"), 300)
+    if "in_order_" in message:
+        return NO_RANGE
     return clean_text(_STATUS.sub("", message.split("\n", 1)[0]), 300)
 
 

@@ -22,7 +22,6 @@ from mainspring.domain.condition import (
     CACHE_MAX,
     CHARS_MAX,
     GROWTH_MAX,
-    TOKEN,
     WORK_MAX,
     fault_text,
     shape_of,
@@ -38,6 +37,7 @@ from mainspring.domain.hint import (
     ONE_SHOT_TTL_DEFAULT,
 )
 from mainspring.domain.name import check_name, shown
+from mainspring.domain.ordering import TOKEN, in_order, ordered
 from mainspring.domain.text import clean_text
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def check_rule(rule: Rule, owner: str | None, members: tuple[str, ...]) -> None:
     if growth > GROWTH_MAX:
         raise _refused(rule.name, "when", f"could make its input {growth:.0f} times as large; nest fewer loops")
     try:
-        expression = _compiled(text)
+        expression = _environment().compile(text)
     except RuntimeError as fault:
         raise _refused(rule.name, "when", f"does not compile: {fault_text(str(fault))}") from None
     returns = expression.return_type().name()
@@ -267,13 +267,14 @@ def _environment() -> "cel.Env":
             "siblings": kinds.Map(kinds.STRING, kinds.DYN),
             "endpoint": kinds.STRING,
             "now": kinds.TIMESTAMP,
-        }
+        },
+        functions=[in_order()],
     )
 
 
 @lru_cache(maxsize=CACHE_MAX)
 def _compiled(text: str) -> "cel.Expression":
-    return _environment().compile(text)
+    return _environment().compile(ordered(text))
 
 
 def _check_actions(rule: Rule) -> None:

@@ -1,7 +1,6 @@
 """CEL over one execution: `input`, `vars`, `steps`, `events`, `event`, `tick`. Checked when written, bounded when used.
 
-CEL walks maps in an order that differs from process to process. So every loop is given its range through `in_order_()`,
-which lists the keys of a map sorted: the same expression over the same values gives the same answer everywhere.
+The same expression over the same values gives the same answer everywhere: loops walk maps in one order (`ordering`).
 For the same reason the zone argument of `getHours` and its kin is refused: zone data differ from machine to machine.
 """
 
@@ -14,14 +13,13 @@ from mainspring.domain.condition import (
     CACHE_MAX,
     CHARS_MAX,
     GROWTH_MAX,
-    LOOPS,
     WORK_MAX,
     fault_text,
     shape_of,
-    tokens_of,
     worst_work,
 )
 from mainspring.domain.errors import did_you_mean
+from mainspring.domain.ordering import in_order, ordered, tokens_of
 from mainspring.domain.text import clean_text
 
 if TYPE_CHECKING:
@@ -83,8 +81,7 @@ def evaluate(text: str, data: Mapping[str, object], size: int) -> object:
     except (RuntimeError, OverflowError, ValueError, TypeError) as fault:  # a spent budget, or a number beyond 64 bits
         return Failure(fault_text(str(fault)))
     if kind == "ERROR":
-        text = fault_text(str(plain))
-        return Failure("loops over what is neither a list nor a map" if "in_order_" in text else text)
+        return Failure(fault_text(str(plain)))
     return _plain(plain, 0)
 
 
@@ -151,45 +148,20 @@ def _suggestion(root: str, names: Names) -> str:
     return did_you_mean(root, ROOTS) or f"; there are {', '.join(ROOTS)}"
 
 
-def _sorted_keys(value: dict[object, object]) -> list[object]:
-    return sorted(value, key=lambda key: (type(key).__name__, key))
-
-
-def _as_it_is(value: list[object]) -> list[object]:
-    return value
-
-
 @lru_cache(maxsize=1)
 def _environment() -> "cel.Env":
     from cel_expr_python import cel  # 40 ms; not before the first expression
 
     kinds = cel.Type
-    some = kinds.List(kinds.DYN)
-    overloads = [
-        cel.Overload("in_order_map", some, [kinds.Map(kinds.DYN, kinds.DYN)], is_member=True, impl=_sorted_keys),
-        cel.Overload("in_order_list", some, [some], is_member=True, impl=_as_it_is),
-    ]
     variables = {root: kinds.INT if root == "tick" else kinds.DYN for root in ROOTS}
-    return cel.NewEnv(variables=variables, functions=[cel.FunctionDecl("in_order_", overloads)])
+    return cel.NewEnv(variables=variables, functions=[in_order()])
 
 
 @lru_cache(maxsize=CACHE_MAX)
 def _compiled(text: str) -> "cel.Expression":
-    return _environment().compile(_ordered(text))
+    return _environment().compile(ordered(text))
 
 
 @lru_cache(maxsize=CACHE_MAX)
 def _compiled_roots(text: str) -> frozenset[str]:
     return frozenset(token for kind, token, _ in tokens_of(text) if kind == "name" and token in ROOTS)
-
-
-def _ordered(text: str) -> str:
-    """`range.map(x, ...)` as `range.in_order_().map(x, ...)`, for every kind of loop."""
-    tokens = tokens_of(text)
-    parts: list[str] = []
-    done = 0
-    for (_, dot, place), (_, loop, _), (_, bracket, _) in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if dot == "." and loop in LOOPS and bracket == "(":
-            parts += [text[done:place], ".in_order_()"]
-            done = place
-    return "".join([*parts, text[done:]])
