@@ -1,0 +1,184 @@
+"""R26 and the planner's part of R1: planners die at any moment, three share one database; every run is judged once."""
+
+import asyncio
+from collections import Counter
+from datetime import timedelta
+from itertools import pairwise
+
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.instant import FOREVER
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.rules import add_rules, find_owner, set_mode
+from mainspring.ports import Stores
+from tests.faults.conftest import Figures
+from tests.faults.nursery import Nursery
+from tests.faults.stage import JOB, Stage, calling, fill
+from tests.faults.storm import drain, start_workers
+from tests.harness.waiting import until_true
+from tests.peers.journal import Journal
+
+PLANNERS = 3  # each in a scheduler's process
+WATCHES = 8
+COOLDOWN_S = 2
+PAGE = 10_000
+
+
+async def load(stage: Stage, journal: Journal) -> None:
+    """Eight endpoints whose every run fires in shadow mode, which writes one event and nothing else; one asleep."""
+    async with stage.desk() as desk:
+        from_at = await desk.stores.schedule.now() + timedelta(seconds=1)
+        watches = [
+            calling(journal.url(f"/{number}"), from_at + timedelta(milliseconds=60 * number), name=f"watch-{number}")
+            for number in range(WATCHES)
+        ]
+        asleep = calling(
+            journal.url("/asleep"), from_at, 3_600_000, name="asleep", paused_until=FOREVER, anchor_at=from_at
+        )
+        await fill(desk.stores, [*watches, asleep])
+        for watch in watches:
+            await set_mode(desk, watch.id, "shadow")
+        await rules(desk)
+
+
+async def rules(desk: Desk) -> None:
+    whole = await find_owner(desk, None, JOB)
+    await add_rules(desk, whole, [{"name": "each", "when": "endpoint != 'asleep'", "interval": "30s"}])
+    sleeper = await find_owner(desk, "asleep", None)
+    wake = {
+        "name": "wake",
+        "when": "siblings['watch-0'].ok",
+        "resume": True,
+        "run": "now",
+        "cooldown": f"{COOLDOWN_S}s",
+    }
+    await add_rules(desk, sleeper, [wake, {"name": "rest", "when": "duration_ms >= 0", "pause": "forever"}])
+
+
+async def events_of(stores: Stores) -> list[Event]:
+    found: list[Event] = []
+    cursor = ""
+    while page := await stores.runs.events_after(cursor, None, PAGE):
+        cursor = page[-1].cursor
+        found.extend(each.event for each in page)
+    return found
+
+
+def finished(events: list[Event]) -> set[str]:
+    return {each.run_id for each in events if each.type is EventType.RUN_FINISHED}
+
+
+def judged(events: list[Event]) -> Counter[str]:
+    """How often each run was judged: by the events of the rule that fires at every one."""
+    fired = [each for each in events if each.type is EventType.RULE_FIRED and each.data["rule"] == "each"]
+    return Counter(each.run_id for each in fired)
+
+
+def woken(events: list[Event]) -> list[Event]:
+    return [each for each in events if each.type is EventType.RULE_FIRED and each.data["rule"] == "wake"]
+
+
+async def replace_the_dead(nursery: Nursery, kills: int) -> None:
+    """Keep three alive until so many have killed themselves."""
+    await start_workers(nursery, PLANNERS)
+
+    async def enough() -> bool:
+        for _ in range(PLANNERS - len(nursery.running)):
+            nursery.start()
+        return list(nursery.exit_codes.values()).count(-9) >= kills
+
+    await until_true(enough, f"{kills} planners die at their page", 60 + 3 * kills)
+
+
+async def test_killed_planners_judge_every_finished_run_exactly_once(
+    postgres_stage: Stage, journal: Journal, long_run: bool, figures: Figures
+) -> None:
+    kills = 100 if long_run else 6
+    await load(postgres_stage, journal)
+    with postgres_stage.nursery("before_plan=kill:0.1,after_plan=kill:0.1") as nursery:
+        await replace_the_dead(nursery, kills)
+    with postgres_stage.nursery() as healthy:
+        await start_workers(healthy, PLANNERS)
+        async with postgres_stage.stores() as stores:
+            before = finished(await events_of(stores))
+
+            async def caught_up() -> bool:
+                return before - judged(await events_of(stores)).keys() <= asleep_runs(await events_of(stores))
+
+            await until_true(caught_up, "what the dead left is judged", 60)
+            await drain(healthy, stores)
+            events = await events_of(stores)
+
+    counts = judged(events)
+    wakes = woken(events)
+    figures(kills=kills, finished=len(finished(events)), judged=len(counts), wakes=len(wakes))
+    assert [run_id for run_id, times in counts.items() if times > 1] == []
+    assert before - counts.keys() <= asleep_runs(events)
+    assert len(wakes) >= 2, "the sleeper was woken again after a restart"
+    assert all(after.at - first.at >= timedelta(seconds=COOLDOWN_S) for first, after in pairwise(wakes))
+
+
+async def test_without_the_cursors_guard_runs_are_judged_twice(
+    postgres_stage: Stage, journal: Journal, figures: Figures
+) -> None:
+    """The negative control: the same planners with the guard off must fail, else the test above proves nothing."""
+    await load(postgres_stage, journal)
+    with postgres_stage.nursery("no_page_fence") as nursery:
+        await start_workers(nursery, PLANNERS)
+        async with postgres_stage.stores() as stores:
+
+            async def twice() -> list[str]:
+                return [run_id for run_id, times in judged(await events_of(stores)).items() if times > 1]
+
+            found = await until_true(twice, "two planners judge one run", 60)
+
+    figures(twice=len(found))
+    assert found
+
+
+def asleep_runs(events: list[Event]) -> set[str]:
+    """Runs of the sleeper, which the rule of every run leaves out."""
+    return {
+        each.run_id for each in events if each.type is EventType.RUN_FINISHED and each.endpoint_id == sleeper_id(events)
+    }
+
+
+def sleeper_id(events: list[Event]) -> str:
+    return next((each.endpoint_id for each in woken(events)), "")
+
+
+async def test_killed_planner_leaves_hints_whole_or_not_at_all(
+    sqlite_stage: Stage, journal: Journal, long_run: bool, figures: Figures
+) -> None:
+    """A rule's hint, its event and what it remembers are one transaction, on one machine too."""
+    async with sqlite_stage.desk() as desk:
+        from_at = await desk.stores.schedule.now() + timedelta(seconds=1)
+        watches = [calling(journal.url(f"/{number}"), from_at, name=f"watch-{number}") for number in range(WATCHES)]
+        await fill(desk.stores, watches)
+        whole = await find_owner(desk, None, JOB)
+        await add_rules(desk, whole, [{"name": "quick", "when": "ok", "interval": "1s", "ttl": "1h", "cooldown": "1h"}])
+    kills = 20 if long_run else 3
+    with sqlite_stage.nursery("before_plan=kill:0.3") as nursery:
+        for _ in range(kills):
+            worker = nursery.start()
+            await asyncio.to_thread(worker.wait, 60)
+    with sqlite_stage.nursery() as healthy:
+        healthy.start()
+        async with sqlite_stage.stores() as stores:
+
+            async def all_hinted() -> bool:
+                return len(told(await events_of(stores))) == WATCHES
+
+            await until_true(all_hinted, "every endpoint got its hint", 60)
+            await drain(healthy, stores)
+            known = await stores.planner.rules("default")
+            endpoints = {each.id: await stores.endpoints.endpoint("default", each.id) for each in watches}
+            fired = told(await events_of(stores))
+
+    figures(kills=kills, fired=len(fired))
+    assert Counter(each.endpoint_id for each in fired) == Counter(endpoints.keys())
+    assert {endpoint_id for endpoint_id, state in known[0].states.items() if state.fired_at} == endpoints.keys()
+    assert all(each is not None and each.interval_hint is not None for each in endpoints.values())
+
+
+def told(events: list[Event]) -> list[Event]:
+    return [each for each in events if each.type is EventType.RULE_FIRED]
