@@ -14,15 +14,18 @@ def main() -> None:
     sale = load_scenario("flash-sale")
     play(sale, 0)  # imports and caches
     took: list[float] = []
+    worked: list[float] = []
     for seed in range(1, SEEDS + 1):
-        began = time.perf_counter()
+        began, busy = time.perf_counter(), time.process_time()
         trace = play(sale, seed)
         took.append(time.perf_counter() - began)
+        worked.append(time.process_time() - busy)
         assert all(verdict.ok for verdict in check_trace(trace))
     best = min(took)
     print(
         f"flash sale: best {best:.2f} s, worst {max(took):.2f} s of {SEEDS}; goal {GOAL_S} s, ratio {best / GOAL_S:.2f}"
     )
+    print(f"flash sale: {min(worked):.2f} s of processor time, whatever else the machine does meanwhile")
     print(f"time runs {sale.minutes * 60 / best:,.0f} times as fast")
 
 

@@ -1,5 +1,6 @@
 """The flash sale, phase by phase, for many seeds, on both databases; and that breaking a part makes it fail."""
 
+import asyncio
 from datetime import datetime
 
 import pytest
@@ -14,6 +15,7 @@ from mainspring.simulation.checks import check_trace
 from mainspring.simulation.report import report
 from mainspring.simulation.scenario import load_scenario
 from mainspring.simulation.world import play
+from mainspring.workers.planner import Planner
 
 SALE = load_scenario("flash-sale")
 SEEDS, SEEDS_LONG = 8, 100
@@ -38,6 +40,27 @@ def test_trace_is_the_same_for_the_same_seed_and_another_for_another() -> None:
 
 def test_trace_is_the_same_on_postgresql(postgres_url: str) -> None:
     assert play(SALE, 5, postgres_url).text == play(SALE, 5).text
+
+
+@pytest.mark.parametrize("seed", range(1, SEEDS_LONG + 1))
+def test_every_trace_is_the_same_on_postgresql(seed: int, postgres_url: str, long_run: bool) -> None:
+    if not long_run:
+        pytest.skip("one seed stands for all; --long plays a hundred")
+    assert play(SALE, seed, postgres_url).text == play(SALE, seed).text
+
+
+def test_hanging_planner_leaves_exactly_the_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if there were no rule at all: every run at the same instant, for the same reason."""
+    unruled = {name: replace(target, rules=()) for name, target in SALE.endpoints.items()}
+    alone = play(replace(SALE, endpoints=unruled), 6)
+
+    async def hang(planner: Planner) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Planner, "run", hang)
+
+    assert play(SALE, 6).runs == alone.runs
+    assert {run.source for run in alone.runs} == {"baseline-interval"}
 
 
 def test_report_tells_of_every_endpoint_and_acts_on_nothing() -> None:
