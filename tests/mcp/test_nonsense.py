@@ -12,7 +12,7 @@ NONSENSE: dict[str, tuple[str, dict[str, object], str]] = {
     "an unknown status": ("list_runs", {"status": "bad"}, "argument 'status' is 'bad': it should be 'running', "),
     "a missing argument": ("why", {}, "why: argument 'endpoint' is missing"),
     "a misspelt argument": ("list_runs", {"endpont": "h"}, "unknown argument 'endpont', did you mean 'endpoint'?"),
-    "a superfluous argument": ("get_quotas", {"x": 1}, "get_quotas: unknown argument 'x'; known are: none"),
+    "a superfluous argument": ("list_jobs", {"x": 1}, "list_jobs: unknown argument 'x'; known are: none"),
     "a list for a name": ("why", {"endpoint": ["health"]}, "argument 'endpoint' is '['health']': it should be a valid"),
     "too many": ("list_runs", {"limit": 10**9}, "it should be less than or equal to 100"),
     "fewer than one": ("list_runs", {"limit": 0}, "it should be greater than or equal to 1"),

@@ -82,20 +82,8 @@ async def clear_hints(visit: Visit, wanted: ChangeEndpoint) -> Shape:
     return await act(visit, wanted, lambda desk: operations.clear_hints(desk, wanted.endpoint))
 
 
-@box.tool(Scope.READ, only_reads=True)
-async def why(visit: Visit, wanted: OneEndpoint) -> Shape:
-    """Explain when an endpoint runs next, and why: each rule of the decision, what it asked for, why it won or lost."""
-    desk = visit.desk
-    endpoint = await find_endpoint(desk, wanted.endpoint)
-    job = (await describe_endpoint(desk, endpoint)).job
-    workers = await desk.stores.upkeep.workers(ALIVE_WITHIN_MS)
-    has_scheduler = any(worker.kind == "scheduler" for worker in workers)
-    run = await desk.stores.runs.run(desk.tenant_id, endpoint.run_id) if endpoint.is_running else None
-    return why_shape(Sight(endpoint, job, await desk.stores.schedule.now(), has_scheduler), run)
-
-
-class PreviewRuns(OneEndpoint):
-    count: Annotated[int, Field(description="How many runs.", ge=1, le=PREVIEW_MAX)] = 10
+class Why(OneEndpoint):
+    count: Annotated[int, Field(description="Show so many of the next runs too.", ge=0, le=PREVIEW_MAX)] = 0
     failures: Annotated[
         int | None,
         Field(description="What if so many runs in a row had failed, and all that follow?", ge=0, le=999_999),
@@ -103,10 +91,22 @@ class PreviewRuns(OneEndpoint):
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def preview_runs(visit: Visit, wanted: PreviewRuns) -> Shape:
-    """Show the next runs of an endpoint and the rule that sets each; or what they would be after failures."""
+async def why(visit: Visit, wanted: Why) -> Shape:
+    """Explain when an endpoint runs next, and why: each rule of the decision, what it asked for, why it won or lost.
+
+    With count, also the next runs and the rule that sets each; with failures, what they would be after those.
+    """
     desk = visit.desk
     endpoint = await find_endpoint(desk, wanted.endpoint)
-    decisions = preview(endpoint, await desk.stores.schedule.now(), wanted.count, desk.cron, wanted.failures)
-    shapes = [decision_shape(decision) for decision in decisions]
-    return {"runs": [{name: shape[name] for name in ("next_run_at", "source")} for shape in shapes]}
+    job = (await describe_endpoint(desk, endpoint)).job
+    workers = await desk.stores.upkeep.workers(ALIVE_WITHIN_MS)
+    has_scheduler = any(worker.kind == "scheduler" for worker in workers)
+    run = await desk.stores.runs.run(desk.tenant_id, endpoint.run_id) if endpoint.is_running else None
+    now = await desk.stores.schedule.now()
+    told = why_shape(Sight(endpoint, job, now, has_scheduler), run)
+    shapes = [
+        decision_shape(each)
+        for each in preview(endpoint, now, wanted.count, desk.cron, wanted.failures)
+        if wanted.count
+    ]
+    return told | {"runs": [{name: shape[name] for name in ("next_run_at", "source")} for shape in shapes]}

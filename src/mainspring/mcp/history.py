@@ -94,15 +94,13 @@ class NoArguments(Arguments):
 
 @box.tool(Scope.READ, only_reads=True)
 async def list_jobs(visit: Visit, wanted: NoArguments) -> Shape:
-    """List jobs, the named groups of endpoints; list_endpoints shows those of one."""
-    jobs = await visit.desk.stores.endpoints.jobs(visit.desk.tenant_id)
-    return {"jobs": [job_shape(job) for job in jobs]}
+    """List jobs, the named groups of endpoints, and the tenant's quotas with what was used this month; null: no limit.
 
-
-@box.tool(Scope.READ, only_reads=True)
-async def get_quotas(visit: Visit, wanted: NoArguments) -> Shape:
-    """Show the quotas of the tenant and what was used of them this month; null is no limit."""
-    return tenant_shape(await find_tenant(visit.desk))
+    list_endpoints shows the endpoints of one job.
+    """
+    desk = visit.desk
+    jobs = await desk.stores.endpoints.jobs(desk.tenant_id)
+    return {"jobs": [job_shape(job) for job in jobs], "quotas": tenant_shape(await find_tenant(desk))}
 
 
 async def _names(desk: Desk, ids: set[str]) -> dict[str, str]:
