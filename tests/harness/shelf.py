@@ -60,7 +60,7 @@ class Shelf:
     def take(self) -> tuple[str, str]:
         """A database as the template is: its name and its URL."""
         if not self._free:
-            name = f"shared_{next(self._numbers)}"
+            name = f"shelved_{next(self._numbers)}"
             self._cluster.create_database(name, template=self._template)
             self._uses[name] = 0
             self._free.append(name)
