@@ -5,10 +5,12 @@ from datetime import timedelta
 
 import pytest
 from fastapi import FastAPI
+from msgspec.structs import replace
 
 from mainspring.domain.access import Role
 from mainspring.domain.endpoint import Tenant
 from mainspring.operations.accounts import edit_user, make_link, make_setup_link, set_password
+from mainspring.outbound.locksmith import Argon2Locksmith
 from mainspring.ports import Stores
 from mainspring.settings import Settings
 from tests.api.people import LOCKSMITH, PASSWORD, Browser, a_key, a_user, at_the_desk, open_door, program
@@ -154,6 +156,35 @@ async def test_refusals_are_all_alike(app: FastAPI, stores: Stores, credentials:
         said["detail"] == "the e-mail address or the password is wrong; try again, or ask for a link to set a new one"
     )
     assert "set-cookie" not in answer.headers
+
+
+class Counting(Argon2Locksmith):
+    """How often a password was held against a hash: what a refusal costs."""
+
+    def __init__(self) -> None:
+        super().__init__(memory_kib=8, passes=1)
+        self.count = 0
+
+    async def fits(self, password: str, stored: str) -> bool:
+        self.count += 1
+        return await super().fits(password, stored)
+
+
+async def test_refusal_of_an_unknown_user_takes_the_same_work_as_of_a_wrong_password(
+    app: FastAPI, stores: Stores
+) -> None:
+    await a_user(stores)
+    await a_user(stores, "gone@example.com", Role.VIEWER)
+    await edit_user(at_the_desk(stores, ""), "gone@example.com", disabled=True)
+    work = {}
+    async with Browser(app) as browser:
+        for email in ("ann@example.com", "nobody@example.com", "gone@example.com"):
+            counting = Counting()
+            app.state.context = replace(app.state.context, locksmith=counting)
+            assert (await browser.log_in(email, "wrong wrong wrong")).status_code == 401
+            work[email] = counting.count
+
+    assert work == dict.fromkeys(work, 1)
 
 
 ENDINGS = ["logout", "password changed", "password set", "disabled", "idle", "too old"]

@@ -1,6 +1,6 @@
 """Slow hashes: argon2id at full strength, and the same time for a user who is none."""
 
-import time
+from argon2 import extract_parameters
 
 from mainspring.outbound.locksmith import Argon2Locksmith
 
@@ -28,22 +28,12 @@ async def test_hashes_of_one_password_differ() -> None:
 
 
 async def test_nobody_costs_as_much_as_a_wrong_password() -> None:
-    """Best of several, so that a busy machine does not decide; without the dummy hash it would be a thousandth."""
+    """The work is compared, not the time, which a busy machine decides."""
     locksmith = Argon2Locksmith()
     stored = await locksmith.hash_password("four words in a row")
-    await locksmith.fits("warm up", "")
+    assert not await locksmith.fits("wrong wrong wrong", "")
 
-    async def best_s(kept: str) -> float:
-        times = []
-        for _ in range(5):
-            started = time.perf_counter()
-            assert not await locksmith.fits("wrong wrong wrong", kept)
-            times.append(time.perf_counter() - started)
-        return min(times)
-
-    wrong, nobody = await best_s(stored), await best_s("")
-
-    assert 0.5 < nobody / wrong < 2
+    assert extract_parameters(locksmith._dummy) == extract_parameters(stored)  # what nobody's password is held against
 
 
 def test_secrets_are_long_and_new() -> None:
