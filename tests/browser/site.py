@@ -37,6 +37,17 @@ EMAIL, PASSWORD = "ann@example.com", "four words in a row"
 Json = Any  # what a stranger's JSON may be
 
 
+# What the model of the tests thinks, one step after the other.
+THOUGHTS: tuple[tuple[str, dict[str, object]], ...] = (
+    ("get_latest_response", {}),
+    ("propose_interval", {"interval_ms": 1_800_000, "ttl_minutes": 30, "reason": "stock runs low"}),
+    (
+        "submit_analysis",
+        {"reasoning": "Twelve are left.", "actions_taken": ["halved the interval"], "confidence": "high"},
+    ),
+)
+
+
 class Shop(BaseHTTPRequestHandler):
     """Answers by its path: /ok, /fail, /evil, /slow."""
 
@@ -56,7 +67,42 @@ class Shop(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    do_POST = do_GET  # noqa: N815  # the name it has there
+    def do_POST(self) -> None:
+        if not self.path.endswith("/chat/completions"):
+            self.do_GET()
+            return
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        done = sum(message["role"] == "tool" for message in asked["messages"])
+        name, arguments = THOUGHTS[min(done, len(THOUGHTS) - 1)]
+        call = {
+            "id": f"call_{done}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
+        choice = {
+            "index": 0,
+            "finish_reason": "tool_calls",
+            "message": {"role": "assistant", "content": None, "tool_calls": [call]},
+        }
+        usage = {"prompt_tokens": 900, "completion_tokens": 40, "total_tokens": 940}
+        self._answer(
+            {
+                "id": "chat_1",
+                "object": "chat.completion",
+                "created": 1,
+                "model": "small",
+                "choices": [choice],
+                "usage": usage,
+            }
+        )
+
+    def _answer(self, said: Json) -> None:
+        body = json.dumps(said).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name it has there
         pass
@@ -99,6 +145,9 @@ def open_site(processes: Processes, folder: Path) -> Iterator[Site]:
         "MAINSPRING_DATA_DIR": str(folder),
         "MAINSPRING_ALLOW_CIDRS": "127.0.0.0/8",
         "PATH": os.environ.get("PATH", ""),
+        "MAINSPRING_MODEL": "openai:small",
+        "MAINSPRING_MODEL_URL": f"http://127.0.0.1:{shop.server_address[1]}/v1",
+        "MAINSPRING_MODEL_PRICE_IN": "3",
         "MAINSPRING_API_REQUESTS_PER_MINUTE": "0",
         "MAINSPRING_API_REQUESTS_PER_MINUTE_OF_TENANT": "0",
     }

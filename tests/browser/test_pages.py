@@ -19,6 +19,10 @@ PAGES = {
     "runs": "/runs",
     "run": "/runs/{run}",
     "events": "/events",
+    "planner": "/planner",
+    "sessions": "/planner?tab=sessions",
+    "session": "/planner/sessions/{session}",
+    "shadow results": "/planner?tab=shadow",
     "simulation": "/simulation",
     "settings": "/settings",
     "alerts": "/settings?tab=alerts",
@@ -39,7 +43,9 @@ def shown(site_and_cookies: tuple[Site, list[Json]]) -> dict[str, str]:
     failing = site.add("failing", "/fail", job="shop")["id"]
     site.call("PUT", f"/endpoints/{endpoint}/hints/interval", {"interval_ms": "30m", "reason": "sale"})
     site.run(failing)
-    return {"endpoint": endpoint, "run": site.run(endpoint)["id"]}
+    run = site.run(endpoint)["id"]
+    session = site.call("POST", f"/endpoints/{endpoint}/look")["id"]
+    return {"endpoint": endpoint, "run": run, "session": session}
 
 
 def open_page(page: Page, path: str) -> None:
@@ -62,10 +68,10 @@ def serious(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_shows_and_is_accessible_in_light_and_dark(name: str, page: Page, shown: dict[str, str]) -> None:
-    page.emulate_media(color_scheme="light")
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
     open_page(page, PAGES[name].format(**shown))
     light = serious(page)
-    page.emulate_media(color_scheme="dark")
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     page.set_viewport_size({"width": 390, "height": 844})
     dark = serious(page)
     width = page.evaluate("document.documentElement.scrollWidth")
@@ -132,8 +138,8 @@ def test_mistake_in_the_form_is_said_where_it_is(page: Page, site: Site) -> None
 
 
 def test_all_that_match_are_paused_at_once_after_their_number_is_told(page: Page, site: Site) -> None:
-    for place in range(52):  # more than a page of the list
-        site.add(f"herd {place:02}", job="herd")
+    herd = {f"herd {place:02}": {"url": f"{site.shop}/ok", "every": "1h", "job": "herd"} for place in range(52)}
+    site.call("POST", "/config/apply", {"document": json.dumps({"endpoints": herd})})  # more than a page of the list
     page.goto("/endpoints?job=herd")
     page.get_by_label("Select all shown").check()
     page.get_by_role("button", name="Select all that match").click()
@@ -144,6 +150,7 @@ def test_all_that_match_are_paused_at_once_after_their_number_is_told(page: Page
     expect(page.get_by_text("52 paused")).to_be_visible()
 
     assert len(site.call("GET", "/endpoints?job=herd&state=paused&limit=200")["items"]) == 52
+    site.call("POST", "/bulk/archive", {"matching": {"job": "herd"}})
 
 
 def test_run_shows_what_was_sent_and_the_decisions_before_and_after(page: Page, site: Site) -> None:

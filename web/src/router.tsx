@@ -78,6 +78,13 @@ const execution = createRoute({
   ...page("/executions/$execution"), validateSearch: only("tab"),
   component: lazyRouteComponent(() => import("./pages/ExecutionDetail"), "ExecutionDetail"),
 });
+const planner = createRoute({
+  ...page("/planner"), validateSearch: only("tab"),
+  component: lazyRouteComponent(() => import("./pages/Planner"), "Planner"),
+});
+const session = createRoute({
+  ...page("/planner/sessions/$session"), component: lazyRouteComponent(() => import("./pages/SessionDetail"), "SessionDetail"),
+});
 const simulation = createRoute({
   ...page("/simulation"), validateSearch: only("scenario", "seed"),
   component: lazyRouteComponent(() => import("./pages/Simulation"), "Simulation"),
@@ -90,7 +97,7 @@ const settings = createRoute({
 
 const tree = root.addChildren([
   login, setup,
-  inside.addChildren([overview, endpoints, endpointNew, endpoint, endpointEdit, jobs, runs, run, events, workflows, workflow, executions, execution, simulation, demo, settings]),
+  inside.addChildren([overview, endpoints, endpointNew, endpoint, endpointEdit, jobs, runs, run, events, workflows, workflow, executions, execution, planner, session, simulation, demo, settings]),
 ]);
 
 export function makeRouter(client: QueryClient) {

@@ -228,7 +228,7 @@ class Analyst:
         detail = SessionDetail(
             tuple(scene.calls),
             reasoning,
-            clean_text(str(final.get("actions_taken") or ""), REASONING_MAX),
+            clean_text(_in_words(final.get("actions_taken")), REASONING_MAX),
             clean_text(str(final.get("confidence") or ""), 20),
             tuple(warnings),
             clean_text(spoken.fault, REASONING_MAX),
@@ -381,3 +381,8 @@ def _told(session: Session) -> Event:
     }
     by = f"model:{session.model}"[:100]
     return Event(EventType.PLANNER_ANALYSED, session.started_at, session.tenant_id, session.endpoint_id, "", by, data)
+
+
+def _in_words(said: object) -> str:
+    """What a model put into a list, as it is asked to, or into a text."""
+    return "; ".join(str(each) for each in said) if isinstance(said, list) else str(said or "")

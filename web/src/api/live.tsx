@@ -25,7 +25,8 @@ export function touched(type: string): string[] {
   if (subject === "run" || subject === "manual_run") return ["endpoints", "runs", "dashboard", "events"];
   if (subject === "execution" || subject === "workflow") return ["flows", "events"];
   if (subject === "job") return ["jobs", "endpoints", "dashboard", "events"];
-  if (["endpoint", "hint", "schedule", "backoff", "failures", "quota", "rule", "rules"].includes(subject)) return ["endpoints", "dashboard", "events"];
+  if (["endpoint", "hint", "schedule", "backoff", "failures", "quota"].includes(subject)) return ["endpoints", "dashboard", "events"];
+  if (["rule", "rules", "planner"].includes(subject)) return ["planner", "endpoints", "events"];
   return ["settings", "events"];
 }
 

@@ -23,6 +23,7 @@ import { When } from "../time/When";
 import { duration, took } from "../words/duration";
 import { scheduleWords } from "../words/schedule";
 import { sourceWords } from "../words/state";
+import { PlannerCard, RulesCard, SessionsCard } from "./endpoint/Advice";
 import { Hints } from "./endpoint/Hints";
 import { PauseForm } from "./endpoint/PauseForm";
 import { TestCall } from "./endpoint/TestCall";
@@ -61,6 +62,8 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
               <Title order={2} mb="sm">Time between runs</Title>
               <IntervalChart endpoint={endpoint} runs={shown} planned={endpoint.status === "active" ? (preview.data?.runs ?? []) : []} />
             </Card>
+            <RulesCard endpoint={endpoint} />
+            <SessionsCard endpoint={endpoint} />
             <Card>
               <Group justify="space-between" mb="sm"><Title order={2}>Runs</Title><RunBars runs={shown} /></Group>
               {runs.error ? <Failed fault={runs.error} retry={() => void runs.refetch()} /> : null}
@@ -74,6 +77,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
           <Stack>
             <NextCard endpoint={endpoint} />
             <HealthCard endpoint={endpoint} />
+            <PlannerCard endpoint={endpoint} />
             <LimitsCard endpoint={endpoint} />
           </Stack>
         </Grid.Col>

@@ -13,6 +13,7 @@ export const KEYS: { where: string; keys: Key[] }[] = [
     { keys: "g v", means: "Go to the events" },
     { keys: "g w", means: "Go to the workflows" },
     { keys: "g x", means: "Go to the executions" },
+    { keys: "g p", means: "Go to the planner" },
     { keys: "g m", means: "Go to the simulation" },
     { keys: "g s", means: "Go to the settings" },
     { keys: "t", means: "Show times relative, local or in UTC" },

@@ -23,6 +23,7 @@ const PLAIN: Record<string, string> = {
   "endpoint.archived": "archived",
   "endpoint.deleted": "deleted",
   "endpoint.faulty": "could not be planned",
+  "planner.analysed": "was looked at by the model",
   "quota.deferred": "waits: the runs of the month are used up",
 };
 
@@ -58,6 +59,8 @@ export function eventWords(event: EventShown): string {
       return `had a rule that could not be judged: ${said("fault")}`;
     case "rules.changed":
       return "has other rules";
+    case "planner.mode_set":
+      return `planner set to ${said("mode")}`;
     case "endpoint.paused":
       return `paused${said("reason") ? `: ${said("reason")}` : ""}`;
     default:

@@ -1,0 +1,55 @@
+"""The planner in a real browser: a rule is written, tried and kept; a session is read; the switch stops it all."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.site import Site
+
+
+def test_rule_is_checked_while_it_is_written_tried_on_past_runs_and_kept(page: Page, site: Site) -> None:
+    endpoint = site.add("ruled")["id"]
+    site.run(endpoint)
+    page.goto(f"/endpoints/{endpoint}")
+    page.get_by_role("button", name="Add a rule").click()
+    when = page.get_by_role("textbox", name="When")
+    when.fill("body.stock.left <")
+    expect(when).to_have_attribute("aria-invalid", "true")
+    when.fill("body.stock.left < 20")
+    expect(page.get_by_text("It can be kept.")).to_be_visible()
+    page.get_by_role("button", name="Test on past runs").click()
+    expect(page.get_by_text("It would have fired once")).to_be_visible()
+    page.get_by_label("Reason").fill("stock runs low")
+    page.get_by_role("dialog").get_by_label("Name").fill("low stock")
+    page.get_by_role("button", name="Add the rule").click()
+    expect(page.get_by_role("row").filter(has_text="low stock")).to_contain_text("every 30s for 10m")
+
+    site.run(endpoint)
+    expect(page.get_by_text("stock runs low").first).to_be_visible()  # the rule fired, and its hint stands here
+    page.get_by_role("button", name="Clear hints").click()
+    expect(page.get_by_role("button", name="Clear hints")).to_have_count(0)
+
+
+def test_planner_is_stopped_for_one_endpoint_and_for_all(page: Page, site: Site) -> None:
+    endpoint = site.add("stopped")["id"]
+    page.goto(f"/endpoints/{endpoint}")
+    page.get_by_role("radiogroup", name="Mode of the planner for this endpoint").get_by_text("Off").click()
+    expect(page.get_by_text("Nothing is judged and no model is asked.")).to_be_visible()
+    page.goto("/planner")
+    expect(page.get_by_text("stopped is off")).to_be_visible()
+    mode = page.get_by_role("radiogroup", name="Mode of the planner")
+    mode.get_by_text("Shadow").click()
+    expect(page.get_by_text("What they would do is recorded")).to_be_visible()
+    assert site.call("GET", "/planner")["modes"]["tenant"] == "shadow"
+    mode.get_by_text("Live").click()
+    expect(page.get_by_text("Rules and the model act.")).to_be_visible()
+
+
+def test_session_is_read_step_by_step(page: Page, site: Site) -> None:
+    endpoint = site.add("looked at", description="Is there stock?")["id"]
+    site.run(endpoint)
+    page.goto(f"/endpoints/{endpoint}")
+    page.get_by_role("button", name="Look now").click()
+    expect(page.get_by_role("heading", level=1, name="Session on looked at")).to_be_visible()
+    expect(page.get_by_label("Arguments of step 2")).to_contain_text("stock runs low")
+    expect(page.get_by_text("halved the interval", exact=True)).to_be_visible()
+    page.get_by_role("link", name="All sessions").click()
+    expect(page.get_by_role("row").filter(has_text="looked at").first).to_contain_text("$0.00")

@@ -1,0 +1,88 @@
+/** Write a rule: it is checked while it is written, and can be tried on what has happened before it is kept. */
+import { Button, Card, Group, Modal, MultiSelect, NumberInput, SegmentedControl, Select, Stack, Text, Textarea, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { asProblem } from "../../api/client";
+import { type Owner, plannerActs, putRule, type Rule } from "../../api/planner";
+import { endpointsQuery, jobsQuery } from "../../api/queries";
+import { Fired } from "../../parts/Fired";
+import { useAct } from "../../parts/useAct";
+import { type Does, type RuleDraft, ruleDraftOf, ruleOf } from "./ruleDraft";
+
+const MONO = { input: { fontFamily: "var(--mantine-font-family-monospace)" } };
+const ACTS: { value: Does; label: string }[] = [
+  { value: "interval", label: "run at another interval for a while" }, { value: "run", label: "run once more" }, { value: "pause", label: "pause" },
+  { value: "resume", label: "resume" }, { value: "clear_hints", label: "clear the hints" },
+];
+const EXAMPLES: [string, string][] = [["status_code >= 500", "the target fails"], ["duration_ms > 2000", "it is slow"], ["failures >= 3", "three failures in a row"], ["body.depth > 200", "a number in the JSON response"]];
+
+/** `of` is set where the rule's owner is already clear. */
+export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; name: string }; close: () => void }) {
+  const [draft, setDraft] = useState(() => ruleDraftOf(rule?.rule));
+  const [owner, setOwner] = useState<Owner | null>(rule ? (rule.endpoint_id ? { endpoint: rule.endpoint_id } : { job: rule.job_id }) : of ? { endpoint: of.id } : null);
+  const set = (change: Partial<RuleDraft>) => setDraft((before) => ({ ...before, ...change }));
+  const text = (name: "name" | "when" | "interval" | "ttl" | "run" | "pause" | "target" | "cooldown" | "reason") => ({ value: draft[name], onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }) });
+  const [settled] = useDebouncedValue(JSON.stringify({ owner, rule: ruleOf(draft) }), 300);
+  const isReady = owner !== null && draft.when.trim() !== "";
+  const check = useQuery({ queryKey: ["planner", "rehearsal", rule?.id ?? "", settled], enabled: isReady, retry: false, queryFn: () => { const given = JSON.parse(settled) as { owner: Owner; rule: Record<string, unknown> }; return putRule(given.owner, given.rule, rule, true); } });
+  const test = useAct(() => plannerActs.testRules(owner as Owner, [ruleOf(draft)]), { quiet: true });
+  const save = useAct(() => putRule(owner as Owner, ruleOf(draft), rule, false), { done: "The rule is kept; it judges runs from now on", after: close, quiet: true });
+  const caught = save.error ?? test.error ?? (isReady ? check.error : null);
+  const fault = caught ? asProblem(caught) : null;
+  const of_ = (key: string) => fault?.of(`rule/${key}`) ?? fault?.of(`rules/${key}`);
+  const isPlaced = ["name", "when", "for", "interval", "ttl", "run", "pause", "target", "cooldown", "reason"].some((key) => of_(key));
+  return (
+    <Modal opened onClose={close} title={rule ? `Edit the rule ${String(rule.rule.name)}` : of ? `New rule for ${of.name}` : "New rule"} size="xl">
+      <form onSubmit={(event) => { event.preventDefault(); save.mutate(undefined); }}>
+        <Stack>
+          {!rule && !of && <OwnerPicker set={setOwner} />}
+          <Textarea label="When" description="A CEL condition over a finished run: body, status_code, ok, duration_ms, failures, health, history, siblings" required autosize minRows={2} styles={MONO} {...text("when")} error={of_("when")} data-autofocus spellCheck={false} />
+          <Group gap={6}>{EXAMPLES.map(([when, meaning]) => <Button key={when} size="compact-xs" variant="default" className="mono" title={meaning} onClick={() => set({ when })}>{when}</Button>)}</Group>
+          <Group grow align="flex-start" preventGrowOverflow={false}>
+            <MultiSelect label="Then" data={ACTS} value={draft.does} onChange={(does) => set({ does: does as Does[] })} />
+            {draft.does.includes("interval") && <TextInput label="Run every" {...text("interval")} error={of_("interval")} />}
+            {draft.does.includes("interval") && <TextInput label="For" {...text("ttl")} error={of_("ttl")} />}
+            {draft.does.includes("run") && <TextInput label="Run once at" description="now, or in 30s" inputWrapperOrder={["label", "input", "description", "error"]} {...text("run")} error={of_("run")} />}
+            {draft.does.includes("pause") && <TextInput label="Pause for" description="10m, or forever" inputWrapperOrder={["label", "input", "description", "error"]} {...text("pause")} error={of_("pause")} />}
+          </Group>
+          <Group grow align="flex-start" preventGrowOverflow={false}>
+            <NumberInput label="True for runs in a row" min={1} value={draft.for} onChange={(value) => set({ for: Number(value) || 1 })} error={of_("for")} />
+            <TextInput label="At most once in" placeholder="no limit" {...text("cooldown")} error={of_("cooldown")} />
+            <TextInput label="To the endpoint" placeholder="the rule's own" {...text("target")} error={of_("target")} />
+          </Group>
+          <Group grow align="flex-start" preventGrowOverflow={false}>
+            <TextInput label="Name" placeholder="made from its place" {...text("name")} error={of_("name")} />
+            <TextInput label="Reason" description="It stands with the hint" inputWrapperOrder={["label", "input", "description", "error"]} {...text("reason")} error={of_("reason")} />
+          </Group>
+          {test.data && <Card padding="sm"><Fired tested={test.data} /></Card>}
+          {fault && !isPlaced && <Text size="sm" c="red" role="alert" className="breaks">{fault.message}</Text>}
+          <Group justify="space-between">
+            <Text size="sm" c="dimmed" role="status">{!isReady ? "" : check.isFetching ? "Checking…" : check.isSuccess ? "It can be kept." : ""}</Text>
+            <Group>
+              <Button variant="default" disabled={!isReady} loading={test.isPending} onClick={() => { save.reset(); test.mutate(undefined); }}>Test on past runs</Button>
+              <Button type="submit" disabled={!isReady} loading={save.isPending}>{rule ? "Save" : "Add the rule"}</Button>
+            </Group>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+function OwnerPicker({ set }: { set: (owner: Owner | null) => void }) {
+  const [kind, setKind] = useState("endpoint");
+  const [search, setSearch] = useState("");
+  const [text] = useDebouncedValue(search.trim(), 200);
+  const found = useInfiniteQuery({ ...endpointsQuery(text ? { text } : {}, 20), enabled: kind === "endpoint" });
+  const jobs = useQuery(jobsQuery);
+  const endpoints = (found.data?.pages[0]?.items ?? []).map((each) => ({ value: each.id, label: each.name }));
+  return (
+    <Group align="flex-end" gap="sm">
+      <SegmentedControl value={kind} onChange={(value) => { setKind(value); set(null); }} data={[{ value: "endpoint", label: "One endpoint" }, { value: "job", label: "A whole job" }]} aria-label="Whose rule" />
+      {kind === "endpoint"
+        ? <Select label="Endpoint" required searchable data={endpoints} onSearchChange={setSearch} filter={({ options }) => options} onChange={(value) => set(value ? { endpoint: value } : null)} nothingFoundMessage="No such endpoint" style={{ flex: 1, minWidth: 200 }} />
+        : <Select label="Job" required searchable data={(jobs.data?.items ?? []).map((job) => ({ value: job.id, label: job.name }))} onChange={(value) => set(value ? { job: value } : null)} style={{ flex: 1, minWidth: 200 }} />}
+    </Group>
+  );
+}
