@@ -39,6 +39,24 @@ def site(site_and_cookies: tuple[Site, list[Json]]) -> Site:
 
 
 @pytest.fixture
+def cookies(site_and_cookies: tuple[Site, list[Json]]) -> list[Json]:
+    return site_and_cookies[1]
+
+
+@pytest.fixture(scope="package")
+def shown(site_and_cookies: tuple[Site, list[Json]]) -> dict[str, str]:
+    """An endpoint that has run, with a hint and a failing neighbour."""
+    site = site_and_cookies[0]
+    endpoint = site.add("shown", job="shop", description="Is the shop open?")["id"]
+    failing = site.add("failing", "/fail", job="shop")["id"]
+    site.call("PUT", f"/endpoints/{endpoint}/hints/interval", {"interval_ms": "30m", "reason": "sale"})
+    site.run(failing)
+    run = site.run(endpoint)["id"]
+    session = site.call("POST", f"/endpoints/{endpoint}/look")["id"]
+    return {"endpoint": endpoint, "run": run, "session": session}
+
+
+@pytest.fixture
 def page(browser: Browser, site_and_cookies: tuple[Site, list[Json]]) -> Iterator[Page]:
     """A signed-in page; it fails its test for every error in the console and every exception in a script."""
     site, cookies = site_and_cookies

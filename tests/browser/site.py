@@ -109,8 +109,8 @@ class Shop(BaseHTTPRequestHandler):
 
 
 class Site:
-    def __init__(self, url: str, shop: str, link: str) -> None:
-        self.url, self.shop, self.link = url, shop, link
+    def __init__(self, url: str, shop: str, link: str, folder: Path) -> None:
+        self.url, self.shop, self.link, self.folder = url, shop, link, folder
         self._client = httpx2.Client(base_url=url, timeout=20)
 
     def log_in(self) -> dict[str, str]:
@@ -138,7 +138,7 @@ class Site:
 
 
 @contextmanager
-def open_site(processes: Processes, folder: Path) -> Iterator[Site]:
+def open_site(processes: Processes, folder: Path, **settings: str) -> Iterator[Site]:
     shop = ThreadingHTTPServer(("127.0.0.1", 0), Shop)
     threading.Thread(target=shop.serve_forever, daemon=True).start()
     env = {
@@ -150,11 +150,12 @@ def open_site(processes: Processes, folder: Path) -> Iterator[Site]:
         "MAINSPRING_MODEL_PRICE_IN": "3",
         "MAINSPRING_API_REQUESTS_PER_MINUTE": "0",
         "MAINSPRING_API_REQUESTS_PER_MINUTE_OF_TENANT": "0",
+        **settings,
     }
     server = processes.start("serve", "--port", "0", env=env)
     url = server.wait_for("listening on http").rpartition(" ")[2].strip()
     link = server.wait_for("#token=").strip().rpartition(" ")[2]
-    site = Site(url, f"http://127.0.0.1:{shop.server_address[1]}", link)
+    site = Site(url, f"http://127.0.0.1:{shop.server_address[1]}", link, folder)
     try:
         yield site
     finally:

@@ -35,19 +35,6 @@ PAGES = {
 }
 
 
-@pytest.fixture(scope="package")
-def shown(site_and_cookies: tuple[Site, list[Json]]) -> dict[str, str]:
-    """An endpoint that has run, with a hint and a failing neighbour."""
-    site = site_and_cookies[0]
-    endpoint = site.add("shown", job="shop", description="Is the shop open?")["id"]
-    failing = site.add("failing", "/fail", job="shop")["id"]
-    site.call("PUT", f"/endpoints/{endpoint}/hints/interval", {"interval_ms": "30m", "reason": "sale"})
-    site.run(failing)
-    run = site.run(endpoint)["id"]
-    session = site.call("POST", f"/endpoints/{endpoint}/look")["id"]
-    return {"endpoint": endpoint, "run": run, "session": session}
-
-
 def open_page(page: Page, path: str) -> None:
     page.goto(path)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
@@ -73,6 +60,8 @@ def test_page_shows_and_is_accessible_in_light_and_dark(name: str, page: Page, s
     light = serious(page)
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator("html[data-mantine-color-scheme=dark]")).to_have_count(1)
+    page.evaluate("Promise.allSettled(document.getAnimations().map(each => each.finished))")  # colours fade over
     dark = serious(page)
     width = page.evaluate("document.documentElement.scrollWidth")
 

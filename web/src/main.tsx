@@ -19,6 +19,7 @@ const client = new QueryClient({
       staleTime: 15_000, // events make things old sooner; this is for when there are none
       gcTime: 300_000,
       refetchOnWindowFocus: false,
+      retryDelay: (count) => 250 * 2 ** count, // a failure is said within a second
       retry: (count, fault) => count < 2 && !(fault instanceof Problem && fault.status >= 400 && fault.status < 500),
     },
   },

@@ -1,5 +1,5 @@
 /** What happens on the server reaches every open page through one connection: each event makes what it changed be read again. */
-import { type QueryClient, useQueryClient } from "@tanstack/react-query";
+import { type Query, type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
 import { type LiveState, Stream } from "./stream";
 import type { EventShown } from "./types";
@@ -30,6 +30,12 @@ export function touched(type: string): string[] {
   return ["settings", "events"];
 }
 
+/** Somebody asked for the next page and it is on its way: reading again now would throw it away. */
+function isPaging(query: Query): boolean {
+  const meta = query.state.fetchMeta as { fetchMore?: object } | null;
+  return query.state.fetchStatus === "fetching" && meta?.fetchMore !== undefined;
+}
+
 class Reader {
   private waiting = new Set<string>();
   private timer: number | undefined;
@@ -44,7 +50,10 @@ class Reader {
     this.timer = undefined;
     const keys = [...this.waiting];
     this.waiting.clear();
-    for (const key of keys) void this.client.invalidateQueries({ queryKey: [key] });
+    for (const key of keys) {
+      void this.client.invalidateQueries({ queryKey: [key], predicate: (query) => !isPaging(query) });
+      if (this.client.getQueryCache().findAll({ queryKey: [key] }).some(isPaging)) this.add([key]);
+    }
   }
 }
 

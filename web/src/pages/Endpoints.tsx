@@ -119,7 +119,7 @@ function List({ endpoints, filters, hasMore }: ListProps) {
                   </div>
                 </Table.Td>
                 <Table.Td data-label="State"><EndpointState endpoint={each} /></Table.Td>
-                <Table.Td data-label="Schedule" maw={220}><Text size="sm">{scheduleWords(each)}</Text></Table.Td>
+                <Table.Td data-label="Schedule" maw={{ sm: 220 }}><Text size="sm">{scheduleWords(each)}</Text></Table.Td>
                 <Table.Td data-label="Last runs"><RunBars runs={recent.data?.get(each.id)?.runs ?? []} /></Table.Td>
                 <Table.Td data-label="p95" className="nowrap tabular" ta={{ sm: "right" }}>{took(recent.data?.get(each.id)?.p95_ms)}</Table.Td>
                 <Table.Td data-label="Next run">

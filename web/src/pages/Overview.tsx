@@ -5,6 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { activityQuery, eventsQuery, statsQuery, upcomingQuery, workersQuery } from "../api/queries";
+import { plannerQuery } from "../api/planner";
 import { useMay } from "../api/session";
 import { Feed } from "../parts/Feed";
 import { HourChart } from "../parts/HourChart";
@@ -12,6 +13,7 @@ import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { Timeline } from "../parts/Timeline";
 import { When } from "../time/When";
+import { dollars } from "../words/money";
 
 export function Overview() {
   const stats = useQuery(statsQuery);
@@ -76,6 +78,7 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
         <Grid.Col span={{ base: 12, lg: 4 }}>
           <Stack gap="md">
             <Workers />
+            <PlannerLine />
             <Card>
               <Group justify="space-between" mb="sm">
                 <Title order={2}>Activity</Title>
@@ -101,6 +104,24 @@ function Figure({ label, value, to, search = {}, tone, hint }: FigureProps) {
   );
 }
 
+function PlannerLine() {
+  const planner = useQuery(plannerQuery);
+  if (!planner.data) return null;
+  const { modes, rules, rules_with_faults: faults, spend } = planner.data;
+  const mode = [modes.all, modes.tenant].includes("off") ? "off" : [modes.all, modes.tenant].includes("shadow") ? "shadow" : "live";
+  return (
+    <Card>
+      <Group justify="space-between" mb={4}>
+        <Anchor component={Link} to="/planner" underline="never" c="inherit"><Title order={2}>Planner</Title></Anchor>
+        <Badge color={mode === "live" ? "green" : "orange"} tt="none">{mode}</Badge>
+      </Group>
+      <Text size="sm" c="dimmed" className="tabular">
+        {rules === 1 ? "1 rule" : `${rules.toLocaleString()} rules`}{faults > 0 && `, ${faults} faulty`} · {spend.sessions > 0 ? `${dollars(spend.cost_usd)} this month` : "nothing spent this month"}
+      </Text>
+    </Card>
+  );
+}
+
 function Workers() {
   const workers = useQuery(workersQuery);
   const found = workers.data?.items ?? [];
@@ -117,7 +138,7 @@ function Workers() {
         {found.map((worker) => (
           <Group key={worker.id} justify="space-between" wrap="nowrap" gap="xs">
             <Text size="sm" className="clip" title={worker.id}>{worker.kind} <span className="mono quiet">{worker.id}</span></Text>
-            <Text size="xs" c="dimmed" className="nowrap">since <When at={worker.started_at} /></Text>
+            <Text size="xs" c="dimmed" className="nowrap">started <When at={worker.started_at} /></Text>
           </Group>
         ))}
       </Stack>

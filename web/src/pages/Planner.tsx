@@ -8,8 +8,9 @@ import { ModeSwitch } from "../parts/ModeSwitch";
 import { Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { useAct } from "../parts/useAct";
+import { dollars } from "../words/money";
 import { Rules } from "./planner/Rules";
-import { dollars, Sessions } from "./planner/Sessions";
+import { Sessions } from "./planner/Sessions";
 import { Shadow } from "./planner/Shadow";
 
 export function Planner() {

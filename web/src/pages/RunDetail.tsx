@@ -14,7 +14,7 @@ import { Trail } from "../parts/Trail";
 import { Waterfall } from "../parts/Waterfall";
 import { When } from "../time/When";
 import { took } from "../words/duration";
-import { runMeaning, sourceWords } from "../words/state";
+import { faultWords, runMeaning, sourceWords } from "../words/state";
 
 export function RunDetail() {
   const { run: id } = useParams({ from: "/inside/runs/$run" });
@@ -40,7 +40,7 @@ function Shown({ run }: { run: RunInFull }) {
         </>
       )}
     >
-      {run.error && <Alert color="red" icon={<IconAlertTriangle />} title={run.error_code ?? "Error"}><Text size="sm" className="breaks">{run.error}</Text></Alert>}
+      {run.error && <Alert color="red" icon={<IconAlertTriangle />} title={faultWords(run.error_code)}><Text size="sm" className="breaks">{run.error}</Text></Alert>}
       <WhyNot run={run} around={around.data} />
       <Grid gap="md">
         <Grid.Col span={{ base: 12, lg: 7 }}>

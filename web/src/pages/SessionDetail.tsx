@@ -9,7 +9,8 @@ import { Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { When } from "../time/When";
 import { took } from "../words/duration";
-import { dollars, sessionTone } from "./planner/Sessions";
+import { dollars } from "../words/money";
+import { sessionTone } from "./planner/Sessions";
 
 export function SessionDetail() {
   const { session: id } = useParams({ from: "/inside/planner/sessions/$session" });

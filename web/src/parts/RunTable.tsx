@@ -14,7 +14,7 @@ export function RunTable({ runs, hideEndpoint, plain }: { runs: Run[]; hideEndpo
   const rows = useRows(runs.length, open);
   return (
     <Card padding={0} withBorder={!plain} radius={plain ? 0 : undefined} mx={plain ? "calc(var(--mantine-spacing-md) * -1)" : undefined}>
-      <Table className={plain ? "stacks inset" : "stacks"} highlightOnHover verticalSpacing={6}>
+      <Table className={plain ? "stacks compact inset" : "stacks compact"} highlightOnHover verticalSpacing={6}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Started</Table.Th>{!hideEndpoint && <Table.Th>Endpoint</Table.Th>}<Table.Th>Outcome</Table.Th><Table.Th ta={{ sm: "right" }}>Took</Table.Th><Table.Th>Why</Table.Th>{runs.some((run) => run.error) && <Table.Th>Error</Table.Th>}

@@ -41,6 +41,12 @@ const SOURCES: Record<string, string> = {
   faulty: "cannot be planned",
 };
 
+const FAULTS: Record<string, string> = {
+  http_status: "Another status than expected", condition: "The condition was not met", deadline: "No complete response in time", dns: "The name was not found", connect: "No connection", tls: "No secure connection",
+  blocked_address: "An address that is not allowed", unsendable: "It could not be sent", protocol: "No proper HTTP", missed: "Missed",
+};
+
+export const faultWords = (code: string | null): string => (code ? (FAULTS[code] ?? code.replaceAll("_", " ")) : "Error");
 export const runTone = (status: string): Tone => RUNS[status]?.[0] ?? "idle";
 export const runMeaning = (status: string): string => RUNS[status]?.[1] ?? "";
 export const stateTone = (state: string): Tone => STATES[state]?.[0] ?? "idle";

@@ -6,8 +6,8 @@ import { type PlannerSession, type PlannerStatus, sessionsQuery } from "../../ap
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { useRows } from "../../shell/useRows";
 import { When } from "../../time/When";
+import { dollars } from "../../words/money";
 
-export const dollars = (cost: number) => `$${cost.toFixed(cost < 1 ? 4 : 2)}`;
 export const sessionTone = (status: PlannerSession["status"]) => (status === "done" ? "green" : status === "failed" ? "red" : "gray");
 
 export function Sessions({ status }: { status: PlannerStatus }) {

@@ -2,6 +2,7 @@ import { Button, Card, Group, Modal, NumberInput, Progress, Stack, Text, TextInp
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, asProblem, data } from "../../api/client";
+import { plannerQuery } from "../../api/planner";
 import { useSession } from "../../api/session";
 import { Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
@@ -11,6 +12,7 @@ type Quotas = { runs_per_month: number | null; tokens_per_month: number | null; 
 
 export function Usage() {
   const usage = useQuery({ queryKey: ["settings", "usage"], queryFn: () => data(api.GET("/api/v1/usage")) });
+  const planner = useQuery(plannerQuery);
   const { operator } = useSession();
   const [editing, setEditing] = useState(false);
   if (usage.error) return <Failed fault={usage.error} retry={() => void usage.refetch()} />;
@@ -22,8 +24,8 @@ export function Usage() {
       <Stack>
         <Meter label="Runs" used={usage.data.runs_this_month} of={quotas.runs_per_month} />
         <Meter label="Endpoints" used={usage.data.endpoints} of={quotas.endpoints_max} />
-        <Text size="sm">Shortest interval: {quotas.interval_ms_min === null ? "no limit" : duration(quotas.interval_ms_min)}</Text>
-        <Text size="sm">Model tokens a month: {quotas.tokens_per_month === null ? "no limit" : quotas.tokens_per_month.toLocaleString()}</Text>
+        <Meter label="Model tokens" used={planner.data?.spend.tokens ?? 0} of={quotas.tokens_per_month} />
+        <Group justify="space-between"><Text size="sm">Shortest interval</Text><Text size="sm" className="tabular">{quotas.interval_ms_min === null ? "(no limit)" : duration(quotas.interval_ms_min)}</Text></Group>
       </Stack>
       {editing && <QuotaForm quotas={quotas} close={() => setEditing(false)} />}
     </Card>
