@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mainspring.domain.endpoint import Endpoint, Job, Tenant
     from mainspring.domain.event import StoredEvent
     from mainspring.domain.governor import Decision, Step
+    from mainspring.domain.health import WindowHealth
     from mainspring.domain.hint import IntervalHint, OneShotHint
     from mainspring.domain.run import Body, Outcome, Run
     from mainspring.domain.subscription import Subscription
@@ -110,6 +111,18 @@ def _state(endpoint: "Endpoint") -> Shape:
         "running": _running(endpoint),
         "last_run_at": instant(endpoint.last_run_at),
         "last_status": endpoint.last_status or None,
+    }
+
+
+def health_shape(window: "WindowHealth") -> Shape:
+    return {
+        "window": window.window,
+        "since": instant(window.since),
+        "runs": window.runs,
+        "successes": window.successes,
+        "success_share": window.success_share,
+        "latency_p50_ms": window.latency_p50_ms,
+        "latency_p95_ms": window.latency_p95_ms,
     }
 
 

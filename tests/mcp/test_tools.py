@@ -1,5 +1,6 @@
 """Every tool, through a real client over HTTP, on both databases."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
@@ -14,7 +15,7 @@ from mainspring.operations.endpoints import add_endpoint, find_endpoint
 from mainspring.ports import EndpointFilter
 from tests.mcp.conftest import HEALTH, Assistant, House
 from tests.peers.hostile import HostilePeer
-from tests.stores.world import START, FixedClock, an_outcome, run_slot, told
+from tests.stores.world import START, FixedClock, an_outcome, claim, finished, run_slot, told
 
 
 async def test_tools_are_few_and_each_says_what_it_does(assistant: Assistant) -> None:
@@ -53,7 +54,9 @@ async def test_endpoint_is_created_listed_and_read(assistant: Assistant, house: 
     stored = await find_endpoint(house.desk(), "health")
     listed = await assistant("list_endpoints")
     shown = await assistant("get_endpoint", endpoint=stored.id)
+    health = shown.pop("health")
     assert made == {"dry_run": False, "endpoint": shown}
+    assert [(each["window"], each["runs"]) for each in health] == [("1h", 0), ("24h", 0), ("7d", 0), ("30d", 0)]
     assert (stored.interval_ms, stored.action.accept_codes) == (300_000, (200, 404))
     assert [(each["name"], each["job"], each["status"]) for each in listed["endpoints"]] == [
         ("health", "shop", "active")
@@ -259,6 +262,21 @@ async def test_run_is_requested_and_test_and_check_call_at_once(
     assert (checked["status"], checked["address"], checked["body"]["bytes_shown"]) == ("success", "127.0.0.1", 5)
     assert [seen.header("x-mark") for seen in peer.seen] == [None, "7"]
     assert [run["trigger"] for run in (await assistant("list_runs"))["runs"]] == ["test"]
+
+
+async def test_requested_run_is_waited_for(assistant: Assistant, house: House) -> None:
+    await assistant("create_endpoint", name="h", url="https://example.com/", interval="1h")
+
+    waiting = asyncio.create_task(assistant("run_endpoint", endpoint="h", wait="30s"))
+    while not (batch := await claim(house.stores)).claims:
+        await house.stores.schedule.wait_for_change(0.1)
+    await house.stores.schedule.finish([finished(each, an_outcome()) for each in batch.claims])
+    ended = await asyncio.wait_for(waiting, 20)
+    shown = await assistant("get_endpoint", endpoint="h")
+
+    assert (ended["run"]["trigger"], ended["run"]["status"]) == ("manual", "success")
+    assert [each["successes"] for each in shown["health"]] == [1, 1, 1, 1]
+    assert (await assistant("run_endpoint", endpoint="h", wait=1))["run"] is None
 
 
 async def test_documentation_can_be_read(assistant: Assistant) -> None:

@@ -1,12 +1,16 @@
 """Tools about endpoints: look, create, change, remove, call."""
 
+import asyncio
 from typing import Annotated
 
 from pydantic import Field
 
 from mainspring.domain.access import Scope
+from mainspring.domain.changes import Change
 from mainspring.domain.definition import Definition
+from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import InvalidInput
+from mainspring.domain.health import LONGEST, sum_up
 from mainspring.domain.name import shown
 from mainspring.domain.run import Outcome
 from mainspring.mcp.arguments import (
@@ -32,15 +36,24 @@ from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.operations.jobs import find_job
 from mainspring.operations.testing import check_endpoint as check
 from mainspring.operations.testing import test_endpoint as test
+from mainspring.operations.waiting import wait_for_requested_run
 from mainspring.ports import EndpointFilter
-from mainspring.shapes import Shape, endpoint_shape, run_shape
+from mainspring.shapes import Shape, endpoint_shape, health_shape, run_shape
 
 SUMMARY = (
     "id name job status url method cron interval_ms timezone next_run_at source running last_run_at last_status "
     "failure_count paused_until"
 ).split()
 
+WAIT_S_MAX = 60  # an assistant that waits longer should ask for the run later
+
 box = Toolbox()
+
+
+class RunEndpoint(ChangeEndpoint):
+    wait: Annotated[
+        Duration, Field(description="Wait so long for its end, at most 60s; 0: do not wait.", examples=["30s"])
+    ] = 0
 
 
 class ListEndpoints(Arguments):
@@ -70,8 +83,15 @@ async def list_endpoints(visit: Visit, wanted: ListEndpoints) -> Shape:
 
 @box.tool(Scope.READ, only_reads=True)
 async def get_endpoint(visit: Visit, wanted: OneEndpoint) -> Shape:
-    """Show one endpoint: what it calls, its schedule and limits, its hints, its state and its next run."""
-    return await shape_of(visit.desk, await find_endpoint(visit.desk, wanted.endpoint))
+    """Show one endpoint: what it calls, its schedule and limits, its hints, its state and its next run.
+
+    `health` says how its runs of the last hour, day, week and month went.
+    """
+    desk = visit.desk
+    endpoint = await find_endpoint(desk, wanted.endpoint)
+    now = await desk.stores.schedule.now()
+    results = await desk.stores.look.results(desk.tenant_id, endpoint.id, now - LONGEST)
+    return {**await shape_of(desk, endpoint), "health": [health_shape(each) for each in sum_up(results, now)]}
 
 
 @box.tool(Scope.WRITE)
@@ -136,12 +156,29 @@ async def resume_endpoint(visit: Visit, wanted: ChangeEndpoint) -> Shape:
 
 
 @box.tool(Scope.RUN, repeats=True, calls_out=True)
-async def run_endpoint(visit: Visit, wanted: ChangeEndpoint) -> Shape:
+async def run_endpoint(visit: Visit, wanted: RunEndpoint) -> Shape:
     """Ask the scheduler to run an endpoint now. The schedule keeps its cadence; list_runs shows the run once it began.
 
-    While the endpoint runs, one more run is queued; further requests join it.
+    While the endpoint runs, one more run is queued; further requests join it. With `wait`, `run` tells how it ended;
+    it is null where it has not ended by then.
     """
-    return await act(visit, wanted, lambda desk: operations.run_endpoint(desk, wanted.endpoint))
+    longest = min(read_duration(wanted.wait, "wait").total_seconds(), WAIT_S_MAX) if wanted.wait else 0
+    requested: list[Endpoint] = []
+
+    async def deed(desk: Desk) -> Change:
+        change = await operations.run_endpoint(desk, wanted.endpoint)
+        requested.append(change.endpoint)
+        return change
+
+    told = await act(visit, wanted, deed)
+    if wanted.dry_run or not longest:
+        return told
+    try:
+        async with asyncio.timeout(longest):
+            run = await wait_for_requested_run(visit.desk, requested[0])
+    except TimeoutError:
+        return {**told, "run": None}
+    return {**told, "run": run_shape(run, requested[0].name)}
 
 
 @box.tool(Scope.RUN, calls_out=True)

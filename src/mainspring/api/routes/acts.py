@@ -25,7 +25,7 @@ from mainspring.operations import endpoints
 from mainspring.operations.preview import preview
 from mainspring.operations.testing import test_endpoint as call_once
 from mainspring.operations.waiting import wait_for_requested_run
-from mainspring.shapes import Shape, decision_shape, instant, run_in_full, run_shape, state_of
+from mainspring.shapes import Shape, decision_shape, health_shape, instant, run_in_full, run_shape, state_of
 from mainspring.words import why_shape
 
 router = APIRouter(prefix="/endpoints", tags=["endpoints"])
@@ -141,16 +141,5 @@ async def read_health(desk: Reading, endpoint: EndpointRef) -> Shape:
         "failure_streak": found.failure_count,
         "last_status": found.last_status or None,
         "last_run_at": instant(found.last_run_at),
-        "windows": [
-            {
-                "window": each.window,
-                "since": instant(each.since),
-                "runs": each.runs,
-                "successes": each.successes,
-                "success_share": each.success_share,
-                "latency_p50_ms": each.latency_p50_ms,
-                "latency_p95_ms": each.latency_p95_ms,
-            }
-            for each in sum_up(results, now)
-        ],
+        "windows": [health_shape(each) for each in sum_up(results, now)],
     }
