@@ -49,7 +49,7 @@ export function FlowGraph({ graph, states, notes, onStep }: Props) {
 /** A step that leads somewhere, by mouse and by keyboard. */
 function asLink(step: string, open: (step: string) => void) {
   return {
-    role: "link", tabIndex: 0, "aria-label": `Executions at ${step}`, style: { cursor: "pointer" },
+    role: "link", tabIndex: 0, style: { cursor: "pointer" },
     onClick: () => open(step),
     onKeyDown: (event: KeyboardEvent) => { if (event.key === "Enter") open(step); },
   };
