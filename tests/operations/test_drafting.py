@@ -38,6 +38,7 @@ class Drafting:
         budget: Budget,
     ) -> Conversation:
         self.prompts.append(prompt)
+        assert await call("propose_interval", {}) == "refused: there is no other tool"
         return self._answers.pop(0)
 
 
@@ -51,7 +52,7 @@ async def queue(desk: Desk, clock: FixedClock, description: str = "faster while 
         desk,
         Definition(
             "queue", "https://example.com/", interval_ms=60_000, spread=False, description=description,
-            headers=(secret,),
+            headers=(secret, Header("Accept", "application/json")),
         ),
     )  # fmt: skip
     for depth in (1, 50, 50, 1):
@@ -93,6 +94,16 @@ async def test_rules_that_do_not_hold_go_back_once(desk: Desk, clock: FixedClock
     assert "no sibling 'nobody'" in mended.prompts[1]
     assert [each.status for each in await desk.stores.sessions.sessions("default")] == ["failed", "done"]
     assert (await desk.stores.sessions.token_usage("default")).tokens == 480
+
+
+async def test_siblings_are_told_with_what_they_answered(desk: Desk, clock: FixedClock) -> None:
+    await add_endpoint(desk, Definition("page", "https://example.com/", interval_ms=60_000, description="how slow"))
+    await queue(desk, clock)
+    model = Drafting(drafting(BUSY))
+
+    await draft_rules(desk, model, await find_owner(desk, "queue", None), Prices())
+
+    assert "Sibling 'page': <data>how slow</data>" in model.prompts[0]
 
 
 async def test_model_that_fails_says_so(desk: Desk, clock: FixedClock) -> None:

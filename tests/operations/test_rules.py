@@ -1,6 +1,7 @@
 """Rules at the desk: added, refused, removed, rehearsed; and the planner's mode."""
 
 import pytest
+from msgspec.structs import replace
 from tests.stores.world import FixedClock, an_outcome, run_slot
 
 from mainspring.domain.definition import Definition
@@ -9,9 +10,13 @@ from mainspring.domain.run import Body, RunStatus
 from mainspring.operations.endpoints import Desk, add_endpoint
 from mainspring.operations.rules import (
     add_rules,
+    check_loose_rules,
     check_rules,
+    edit_rule,
     find_owner,
+    find_rule,
     rehearse_rules,
+    rehearsed,
     remove_rules,
     rules_of,
     set_mode,
@@ -36,6 +41,70 @@ async def test_rules_are_named_added_and_removed(desk: Desk) -> None:
     assert await remove_rules(desk, whole, []) == ["rule-1"]
     with pytest.raises(NotFound):
         await remove_rules(desk, owner, ["mine"])
+
+
+async def test_rule_is_edited_in_place(desk: Desk) -> None:
+    await add_endpoint(desk, ONE)
+    owner = await find_owner(desk, "one", None)
+    first, second = await add_rules(desk, owner, [PAUSE, PAUSE])
+
+    edited = await edit_rule(desk, first.id, {"pause": "2h", "reason": "lunch", "for": 3})
+    back = await edit_rule(desk, first.id, {"reason": None, "for": None})
+
+    assert (edited.stored.id, edited.stored.rule.pause_ms, edited.stored.rule.for_runs) == (first.id, 7_200_000, 3)
+    assert (await find_rule(desk, first.id))[0].stored == back.stored
+    assert (back.stored.rule.reason, back.stored.rule.for_runs) == ("", 1)
+    with pytest.raises(Conflict, match="named 'rule-2' already"):
+        await edit_rule(desk, first.id, {"name": second.rule.name})
+    with pytest.raises(InvalidInput, match="does nothing"):
+        await edit_rule(desk, first.id, {"pause": None})
+    with pytest.raises(NotFound):
+        await edit_rule(desk, "rule_9", {"pause": "2h"})
+
+
+class Gone:
+    """A store in which a rule is removed between the look and the write."""
+
+    def __init__(self, real: object) -> None:
+        self._real = real
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._real, name)
+
+    async def put_rule(self, stored: object, event: object) -> bool:
+        return False
+
+
+async def test_rule_that_goes_away_meanwhile_is_not_found(desk: Desk) -> None:
+    await add_endpoint(desk, ONE)
+    (stored,) = await add_rules(desk, await find_owner(desk, "one", None), [PAUSE])
+    raced = replace(desk, stores=replace(desk.stores, planner=Gone(desk.stores.planner)))
+
+    with pytest.raises(NotFound):
+        await edit_rule(raced, stored.id, {"pause": "2h"})
+
+
+async def test_rehearsal_checks_as_usual_and_writes_nothing(desk: Desk) -> None:
+    await add_endpoint(desk, ONE)
+    there, owner = rehearsed(desk), await find_owner(desk, "one", None)
+    (kept,) = await add_rules(desk, owner, [PAUSE])
+
+    await add_rules(there, owner, [PAUSE])
+    await edit_rule(there, kept.id, {"pause": "2h"})
+    assert await remove_rules(there, owner, []) == ["rule-1"]
+    await set_mode(there, "tenant", "off")
+    with pytest.raises(Conflict):
+        await add_rules(there, owner, [{**PAUSE, "name": "rule-1"}])
+
+    assert await there.stores.planner.modes() == {"tenant:default": "off"}
+    assert await desk.stores.planner.modes() == {}
+    assert [known.stored for known in await rules_of(desk, owner)] == [kept]
+
+
+def test_rules_of_nobody_may_name_any_sibling() -> None:
+    rules = check_loose_rules([{"when": "siblings.any.ok", "target": "some", "pause": "1h"}, PAUSE])
+
+    assert [rule.name for rule in rules] == ["rule-1", "rule-2"]
 
 
 async def test_what_cannot_be_is_refused(desk: Desk) -> None:

@@ -1,0 +1,90 @@
+"""What the planner is asked at the desk: modes of one tenant, sessions, looks, and what shadow mode would have done."""
+
+import pytest
+from tests.stores.world import FixedClock, an_outcome, run_slot
+
+from mainspring.domain.definition import Definition
+from mainspring.domain.endpoint import Endpoint, Tenant
+from mainspring.domain.errors import Conflict, Misconfigured, NotFound
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.rulebook import decide as judge
+from mainspring.domain.rulebook import want
+from mainspring.domain.session import Session, SessionDetail
+from mainspring.operations.advising import (
+    Modes,
+    find_session,
+    look_at,
+    modes_of,
+    shadow_firings,
+    shadow_sessions,
+)
+from mainspring.operations.endpoints import Desk, add_endpoint
+from mainspring.operations.rules import add_rules, find_owner, set_mode
+
+ONE = Definition("one", "https://example.com/", interval_ms=60_000, spread=False)
+
+
+def a_session(endpoint: Endpoint, clock: FixedClock, number: int, mode: str) -> Session:
+    return Session(
+        f"ses_{number}", "default", endpoint.id, clock.now(), "done", mode, "m", 1, 1, 1, 1, clock.now(), 0,
+        SessionDetail(),
+    )  # fmt: skip
+
+
+async def test_modes_are_those_that_concern_one_tenant(desk: Desk) -> None:
+    assert await modes_of(desk) == Modes("live", "live", {})
+    endpoint = await add_endpoint(desk, ONE)
+    await desk.stores.endpoints.put_tenant(Tenant("other", "other"))
+    await set_mode(desk, "all", "shadow")
+    await set_mode(desk, "tenant", "off")
+    await set_mode(desk, "one", "off")
+
+    assert await modes_of(desk) == Modes("shadow", "off", {endpoint.id: ("one", "off")})
+
+
+async def test_sessions_are_found_and_those_of_shadow_mode_told(desk: Desk, clock: FixedClock) -> None:
+    endpoint = await add_endpoint(desk, ONE)
+    told = Event(EventType.PLANNER_ANALYSED, clock.now(), "default", endpoint.id)
+    for number, mode in enumerate(("live", "shadow", "shadow")):
+        await desk.stores.sessions.record_session(a_session(endpoint, clock, number, mode), "w", told)
+
+    assert (await find_session(desk, "ses_1")).mode == "shadow"
+    assert [each.id for each in await shadow_sessions(desk, endpoint.id, 1)] == ["ses_2"]
+    with pytest.raises(NotFound):
+        await find_session(desk, "ses_9")
+
+
+async def test_firings_of_shadow_mode_are_told_newest_first(desk: Desk, clock: FixedClock) -> None:
+    endpoint = await add_endpoint(desk, ONE)
+    await set_mode(desk, "one", "shadow")
+    await add_rules(desk, await find_owner(desk, "one", None), [{"when": "ok", "interval": "30s"}])
+    for _ in range(2):
+        await run_slot(desk.stores, clock, an_outcome(), took_ms=0)
+        clock.tick(seconds=60)
+        page = await desk.stores.planner.next_page(20)
+        assert page is not None
+        decisions = judge(page, await desk.stores.planner.facts(want(page)))
+        await desk.stores.planner.commit_page(page, decisions)
+
+    fired = await shadow_firings(desk, endpoint.id, 10)
+    assert [each.data["rule"] for each in fired] == ["rule-1", "rule-1"]
+    assert fired[0].at > fired[1].at
+    assert await shadow_firings(desk, "ep_other", 10) == []
+
+
+async def test_look_needs_a_model_that_can_be_used_and_is_free(desk: Desk, clock: FixedClock) -> None:
+    endpoint = await add_endpoint(desk, ONE)
+
+    async def seen(which: Endpoint) -> Session | None:
+        return a_session(which, clock, 1, "live")
+
+    async def busy(which: Endpoint) -> Session | None:
+        return None
+
+    async def broken(which: Endpoint) -> Session | None:
+        raise Misconfigured("needs a library that is not installed", setting="MAINSPRING_MODEL")
+
+    assert (await look_at(desk, "one", seen))[0] == endpoint
+    for look, words in ((None, "no model is configured"), (busy, "right now"), (broken, "needs a library")):
+        with pytest.raises(Conflict, match=words):
+            await look_at(desk, "one", look)
