@@ -91,6 +91,7 @@ def backtest_shape(tested: "BackTest") -> Shape:
         "begin": instant(tested.begin),
         "end": instant(tested.end),
         "is_cut": tested.present.is_cut or tested.changed.is_cut,
+        "faults": list(tested.changed.faults),
         "calls": _calls(tested),
         "endpoints": [
             {"endpoint": name, "endpoint_id": endpoint_id, **_calls(tested, endpoint_id)}

@@ -101,6 +101,26 @@ def test_health_is_that_of_the_replayed_runs() -> None:
     assert (fired.at - START) == timedelta(minutes=9)
 
 
+def test_endpoint_that_cannot_run_makes_no_calls() -> None:
+    history = {"ep_1": tuple(recorded(minute) for minute in range(5))}
+    stopped = replace(MINUTELY, job_active=False)
+
+    tested = back_test(history, Policy((MINUTELY,), ()), Policy((stopped,), ()), CRON)
+
+    assert (len(tested.present.runs), tested.changed.runs) == (5, ())
+
+
+def test_rule_that_cannot_be_judged_is_told_once() -> None:
+    history = {"ep_1": tuple(recorded(minute, body='{"depth": 900}') for minute in range(5))}
+    misspelt = a_rule(MINUTELY, when="body.dept > 200", interval="30s")
+
+    tested = back_test(history, Policy((MINUTELY,), ()), Policy((MINUTELY,), (misspelt,)), CRON)
+
+    (fault,) = tested.changed.faults
+    assert fault.startswith("rule 'one': ")
+    assert (tested.present.faults, tested.only_changed) == ((), ())
+
+
 def test_replay_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backtest, "RUNS_MAX", 100)
     history = {"ep_1": (recorded(0), recorded(6_000))}

@@ -4,6 +4,7 @@ import pytest
 from tests.stores.world import FixedClock, an_outcome, run_slot
 
 from mainspring.domain.definition import Definition
+from mainspring.domain.errors import Conflict
 from mainspring.domain.run import Body, RunStatus
 from mainspring.operations.backtesting import Wish, run_backtest
 from mainspring.operations.endpoints import Desk, add_endpoint
@@ -57,3 +58,13 @@ async def test_policy_that_cannot_be_is_refused(desk: Desk, clock: FixedClock, w
         await run_backtest(desk, await find_owner(desk, "queue", None), wish)
     with pytest.raises(Exception, match="one endpoint's"):
         await run_backtest(desk, await find_owner(desk, None, "default"), wish)
+
+
+async def test_limits_alone_may_change_and_nothing_recorded_is_told(desk: Desk, clock: FixedClock) -> None:
+    await add_endpoint(desk, Definition("idle", "https://example.com/", interval_ms=60_000, job="idle"))
+    with pytest.raises(Conflict, match="nothing to replay"):
+        await run_backtest(desk, await find_owner(desk, "idle", None), Wish())
+
+    await recorded(desk, clock)
+    wider = await run_backtest(desk, await find_owner(desk, "queue", None), Wish(max_interval_ms=600_000))
+    assert len(wider.changed.runs) == len(wider.present.runs)

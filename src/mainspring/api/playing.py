@@ -181,6 +181,7 @@ class Backtest(Answer):
     begin: At
     end: At
     is_cut: bool = Field(description="Whether a replay was ended at 20,000 runs.")
+    faults: list[str] = Field(description="Rules of the changed policy that could not be judged, and why.")
     calls: Calls
     endpoints: list[EndpointCalls]
     failures: list[RecordedFailure]

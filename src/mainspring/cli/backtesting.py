@@ -99,6 +99,8 @@ def show_backtest(tested: "BackTest") -> None:
     show_table(columns, rows, "No endpoint.")
     if tested.present.is_cut or tested.changed.is_cut:
         say("a replay was ended at 20,000 runs")
+    for fault in tested.changed.faults:
+        say(f"could not be judged: {fault}")
     differing = {"only by the present policy": tested.only_present, "only by the changed one": tested.only_changed}
     for words, fired in differing.items():
         if fired:

@@ -145,6 +145,7 @@ class Backtest(TypedDict):
     begin: str
     end: str
     is_cut: bool
+    faults: List[str]
     calls: Calls
     endpoints: List[EndpointCalls]
     failures: List[RecordedFailure]

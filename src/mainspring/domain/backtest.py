@@ -60,6 +60,7 @@ class Replay(Struct, frozen=True):
     runs: tuple[ReplayedRun, ...]
     fired: tuple[Fired, ...]
     is_cut: bool
+    faults: tuple[str, ...] = ()  # rules that could not be judged, each told once
 
 
 class Detection(Struct, frozen=True):
@@ -128,6 +129,7 @@ class _Player:
         self._queue: list[tuple[datetime, int, str]] = []
         self._runs: list[ReplayedRun] = []
         self._fired: list[Fired] = []
+        self._faults: dict[str, None] = {}
         for endpoint in policy.endpoints:
             self._put(self._first(endpoint, begin))
 
@@ -140,7 +142,7 @@ class _Player:
                 self._finish(endpoint_id, at)
             elif endpoint_id not in self._running and at == _due(self._endpoints[endpoint_id]):
                 self._start(endpoint_id, at)
-        return Replay(tuple(self._runs), tuple(self._fired), len(self._runs) >= RUNS_MAX)
+        return Replay(tuple(self._runs), tuple(self._fired), len(self._runs) >= RUNS_MAX, tuple(self._faults))
 
     def _first(self, endpoint: Endpoint, begin: datetime) -> Endpoint:
         """As it is now, without hints; who sleeps begins asleep, the others when they were first recorded."""
@@ -206,6 +208,7 @@ class _Player:
         page = Page("", "", now, (run,), self._rules, members, self._states, {})
         decisions = decide(page, self._facts(page, now))
         self._states.update(decisions.states)
+        self._faults |= {f"rule {each.data['rule']!r}: {each.data['fault']}": None for each in decisions.events}
         for firing in decisions.firings:
             change = fire(firing, self._endpoints[firing.target_id], now, self._cron)
             self._put(change.endpoint)

@@ -24,6 +24,7 @@ def comparison(tested: BackTest) -> str:
         f'<p class="verdict">{recorded} calls were recorded; the present policy makes {present}, the changed one '
         f"{changed}: {abs(present - changed)} {'saved' if changed <= present else 'more'}. "
         f"It sees {seen} of {len(tested.detections)} recorded failures.</p>",
+        *(f'<p class="bad">could not be judged: {escape(fault)}</p>' for fault in tested.changed.faults),
         '<h2>What is called when</h2><p class="key"><span><i style="background:var(--ok)"></i>succeeded</span>'
         '<span><i style="background:var(--bad)"></i>failed</span></p>',
         *(_picture(tested, endpoint_id) for endpoint_id in list(tested.names)[:ENDPOINTS_MAX]),
