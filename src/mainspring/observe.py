@@ -39,6 +39,7 @@ LOG_EVENTS = {
     "ticker stopped": "It ended, and let others lead.",
     "partition led": "This process writes a partition from now on, under this epoch.",
     "partition lost": "Another process writes the partition; what this one had in hand was not written.",
+    "lock away": "The Redis that tickers ask first does not answer; the database alone decides who leads.",
     "dispatcher started": "Effects of workflows are sent from now on.",
     "dispatcher stopped": "It ended; what was not answered is sent again, or closed as unknown, by another.",
     "effect failed inside": "Sending an effect raised where it should have returned; recorded as a failure.",

@@ -130,6 +130,11 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     ticker_lease: Duration = Field(
         default=timedelta(seconds=30), description="How long a ticker that was lost keeps its partitions."
     )
+    workflow_lock: str = Field(
+        default="database",
+        description="Which tickers try to lead: `database`, or `redis://host:6379/0` (a Redis or Valkey, which saves "
+        "attempts; the database decides all the same).",
+    )
     keep_executions: Duration = Field(
         default=timedelta(days=365), description="How long executions are kept after they ended."
     )

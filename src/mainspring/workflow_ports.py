@@ -238,6 +238,18 @@ class EffectStore(Protocol):
         """Whether any effect is ready or on its way."""
 
 
+class PartitionLock(Protocol):
+    """Who tries to lead a partition. It only saves attempts: the database decides who leads, with or without it."""
+
+    async def take(self, partition: int, worker: str, ttl_ms: int) -> bool:
+        """Take the lock, or hold it longer; True also where the lock cannot be asked."""
+
+    async def leave(self, partition: int, worker: str) -> None:
+        """Let others have it at once."""
+
+    async def aclose(self) -> None: ...
+
+
 class Signer(Protocol):
     def sign(self, partition: int, end: Anchor, tick: int, at: datetime) -> tuple[str, str]:
         """The public key and the signature over where a partition stands."""

@@ -21,6 +21,7 @@ from tests.faults.nursery import Nursery, Worker
 from tests.faults.stage import Stage
 from tests.faults.storm import Tail
 from tests.harness.postgres import Cluster
+from tests.harness.valkey import Valkey
 from tests.harness.waiting import until, until_true
 from tests.peers.journal import Entry, Journal
 from tests.stores.databases import query
@@ -176,6 +177,36 @@ async def test_partition_has_one_writer_through_stops_kills_and_crashes_of_the_d
     for number in range(EXECUTIONS):
         times = sorted(int(path.rpartition("/")[2]) for path in keys if path.startswith(f"/x{number}/"))
         assert times == list(range(1, len(times) + 1))
+
+
+async def test_lock_that_is_killed_and_wiped_stops_nobody_and_lets_nobody_write_twice(
+    postgres_stage: Stage, journal: Journal, long_run: bool, seed: int, figures: Figures
+) -> None:
+    rounds = 50 if long_run else 1
+    async with postgres_stage.stores() as stores:
+        await begin(stores, journal)
+        with Valkey() as valkey, postgres_stage.nursery(**SETTINGS, workflow_lock=valkey.url) as nursery:
+            weather = Weather(postgres_stage, nursery, journal, seed)
+            nursery.start()
+            nursery.start()
+            await weather.work_goes_on()
+            held = valkey.say("KEYS", "mainspring:*:partition:*")
+            for _ in range(rounds):
+                valkey.kill()
+                await weather.work_goes_on()
+                valkey.start()
+                await weather.kill_a_leader()
+                valkey.say("FLUSHALL")
+                await weather.work_goes_on()
+            failures = nursery.count("worker failed")
+        breach = await first_breach(stores)
+
+    keys = keys_by_effect(journal.entries())
+    figures(lock_kills=rounds, lock_wipes=rounds, kills=weather.kills, effects=len(keys))
+    assert held.startswith(b"*2\r\n")
+    assert breach is None
+    assert failures == 0
+    assert {len(found) for found in keys.values()} == {1}
 
 
 async def test_without_the_comparison_a_stopped_writer_is_not_held_back(

@@ -16,6 +16,7 @@ from mainspring.operations.workflows import Wish, start_executions
 from mainspring.outbound.checkpoints import is_signed
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.mail import Mailer
+from mainspring.outbound.partition_lock import RedisLock
 from mainspring.settings import Settings
 from mainspring.workers.channel import ChannelErrand
 from mainspring.workers.dispatcher import Dispatcher, DispatcherOptions
@@ -70,7 +71,7 @@ def open_channels(taken: tuple[str, ...]) -> dict[str, Errand]:
     return found
 
 
-def open_flows(
+async def open_flows(
     settings: Settings, desk: Desk, caller: HttpCaller, metrics: Metrics, worker: str
 ) -> tuple[Ticker, Dispatcher, Starter]:
     """The ticker, the dispatcher and the starter of one process."""
@@ -83,6 +84,14 @@ def open_flows(
         lease_ms=int(settings.lease_margin.total_seconds() * 1000),
         grace_s=settings.shutdown_grace.total_seconds(),
     )
-    ticker = Ticker(stores.flows, options_of(settings, worker), metrics, desk.signer)
+    lock = await _open_lock(settings, desk)
+    ticker = Ticker(stores.flows, options_of(settings, worker), metrics, desk.signer, lock)
     starter = Starter(stores, FlowClerk(desk), worker)
     return ticker, Dispatcher(stores.flows.effects, errands, sending, metrics), starter
+
+
+async def _open_lock(settings: Settings, desk: Desk) -> RedisLock | None:
+    if settings.workflow_lock == "database":
+        return None
+    new = desk.ids.new("inst", await desk.stores.flows.workflows.now())
+    return RedisLock(settings.workflow_lock, await desk.stores.upkeep.installation("installation_id", new))

@@ -86,7 +86,7 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
             settings.keep_runs_per_endpoint,
         )
         scheduler = Scheduler(stores.schedule, caller, options, metrics)
-        flows = open_flows(settings, desk, caller, metrics, worker_name())
+        flows = await open_flows(settings, desk, caller, metrics, worker_name())
         try:
             janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics)
             planner = Planner(stores.planner, metrics, options.worker)

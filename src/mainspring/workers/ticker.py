@@ -1,6 +1,6 @@
 """The ticker: the one writer of its partitions. It moves executions tick by tick, and never sends anything itself.
 
-    1 lead     become a partition's writer when its lease is over; raises the epoch
+    1 lead     become a partition's writer when its lease is over and the lock, if any, is free; raises the epoch
     2 load     the next tick with work that the database's clock has reached, its executions in order
     3 advance  each with the pure engine; seal what they did
     4 commit   states, log, effects and the clock in one transaction, where (epoch, tick) is still ours
@@ -10,6 +10,7 @@ nothing and steps down. The lease only decides who tries; the comparison decides
 """
 
 import asyncio
+import math
 import time
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -26,7 +27,7 @@ from mainspring.workers.ending import end_tasks
 from mainspring.workflow.audit import Anchor, TickHead, seal_tick
 from mainspring.workflow.model import LogicalClock, Phase, Workflow
 from mainspring.workflow.ticking import Moved, Ticked, run_tick
-from mainspring.workflow_ports import Checkpoint, FlowStores, Lead, Signer, TickLoad
+from mainspring.workflow_ports import Checkpoint, FlowStores, Lead, PartitionLock, Signer, TickLoad
 
 TICKS_PER_ROUND = 50  # then the other partitions have their turn
 RETRY_S = 1.0
@@ -64,12 +65,19 @@ def options_of(settings: Settings, worker: str) -> TickerOptions:
 
 class Ticker:
     def __init__(
-        self, stores: FlowStores, options: TickerOptions, metrics: Metrics, signer: Signer | None = None
+        self,
+        stores: FlowStores,
+        options: TickerOptions,
+        metrics: Metrics,
+        signer: Signer | None = None,
+        lock: PartitionLock | None = None,
     ) -> None:
         self._stores = stores
         self._options = options
         self._metrics = metrics
         self._signer = signer
+        self._lock = lock
+        self._locked_s: dict[int, float] = {}
         self._leads: dict[int, Lead] = {}
         self._renewed_s: dict[int, float] = {}
         self._signed: dict[int, tuple[float, int]] = {}  # when, and at which sequence, a checkpoint was signed
@@ -92,12 +100,15 @@ class Ticker:
         resigning = asyncio.create_task(self._resign(), name="resign")
         await asyncio.wait((resigning,), timeout=RESIGN_S)
         await end_tasks(resigning)
+        if self._lock is not None:
+            await self._lock.aclose()
         log.info("ticker stopped", worker=self._options.worker)
 
     async def _resign(self) -> None:
         with suppress(StoreUnavailable):  # then the leases run out by themselves
             for lead in list(self._leads.values()):
                 await self._stores.ticks.resign(lead)
+                await self._leave_lock(lead.partition)
 
     def stop(self) -> None:
         self._stopping.set()
@@ -146,14 +157,29 @@ class Ticker:
             await asyncio.sleep(max(0.0, self._options.interval_s - (time.monotonic() - began_s)))
 
     async def _try_to_lead(self, partition: int) -> Lead | None:
+        if not await self._take_lock(partition):
+            return None
         options = self._options
         await self._stores.workflows.clock(partition, options.resolution_ms)
         lead = await self._stores.ticks.lead(partition, options.worker, options.lock_ttl_ms)
-        if lead is not None:
-            log.info("partition led", partition=partition, epoch=lead.epoch, tick=lead.tick)
-            self._leads[partition] = lead
-            self._renewed_s[partition] = time.monotonic()
+        if lead is None:
+            await self._leave_lock(partition)  # who leads may have it
+            return None
+        log.info("partition led", partition=partition, epoch=lead.epoch, tick=lead.tick)
+        self._leads[partition] = lead
+        self._renewed_s[partition] = time.monotonic()
         return lead
+
+    async def _take_lock(self, partition: int) -> bool:
+        """Whether it may try to lead; where it leads already, the answer changes nothing."""
+        if self._lock is None:
+            return True
+        self._locked_s[partition] = time.monotonic()
+        return await self._lock.take(partition, self._options.worker, self._options.lock_ttl_ms)
+
+    async def _leave_lock(self, partition: int) -> None:
+        if self._lock is not None:
+            await self._lock.leave(partition, self._options.worker)
 
     async def _catch_up(self, lead: Lead) -> int:
         turns = 0
@@ -203,8 +229,11 @@ class Ticker:
         self._renewed_s[lead.partition] = time.monotonic()
 
     async def _renew(self, lead: Lead) -> None:
-        """At a third of the lease, where no tick has extended it."""
-        if time.monotonic() - self._renewed_s[lead.partition] < self._options.lock_ttl_ms / 3000:
+        """Lease and lock, at a third of their time; a tick has extended the lease already."""
+        third_s = self._options.lock_ttl_ms / 3000
+        if time.monotonic() - self._locked_s.get(lead.partition, math.inf) >= third_s:
+            await self._take_lock(lead.partition)
+        if time.monotonic() - self._renewed_s[lead.partition] < third_s:
             return
         held = await self._stores.ticks.renew(lead, self._options.lock_ttl_ms)
         self._lead_on(lead, lead if held else None)
