@@ -20,6 +20,8 @@ from tests.stores.databases import is_sqlite
 from tests.stores.flow_world import a_ticker, tick
 from tests.stores.world import FixedClock, run_slot
 
+REFERENCES = {"endpoint", "job", "workflow", "execution", "webhook", "alert"}  # what a query or a body may name
+OF_NOBODY = {"scenario"}  # in paths: what belongs to no tenant
 OPEN_TO_ANYBODY = {"log_in", "set_up"}  # who asks is what they find out
 NASTY = (
     "%00",
@@ -116,6 +118,43 @@ async def test_another_tenants_ids_are_answered_like_ids_that_never_were(
     assert differing == []
     assert seen == []
     assert await fingerprint(store_url, "default") == before
+
+
+async def test_another_tenants_ids_in_a_query_or_a_body_are_as_unknown_as_any(
+    app: FastAPI, api: AsyncClient, stores: Stores, store_url: str, ids: dict[str, str]
+) -> None:
+    await stores.endpoints.put_tenant(Tenant("other", "other"))
+    before = await fingerprint(store_url, "default")
+    differing, asked = [], 0
+    async with client_of(app, "other") as other:
+        for operation in every_operation(app):
+            for name in REFERENCES.intersection(operation.in_query):
+                seen = [await operation.send(other, RANDOM, f"?{name}={each[name]}") for each in (ids, RANDOM)]
+                asked += 1
+                if told(seen[0], ids) != told(seen[1], RANDOM):
+                    differing.append((operation.id, name))
+            body = BODIES.get(operation.id, {})
+            for name in REFERENCES.intersection(body):
+                path = operation.path.format(**{each: RANDOM.get(each, "none") for each in operation.in_path})
+                sent = [body | {name: each[name]} for each in (ids, RANDOM)]
+                seen = [await other.request(operation.method.upper(), path, json=each) for each in sent]
+                asked += 1
+                if told(seen[0], ids) != told(seen[1], RANDOM):
+                    differing.append((operation.id, name))
+
+    assert asked > 5
+    assert differing == []
+    assert await fingerprint(store_url, "default") == before
+
+
+def test_whatever_a_path_names_is_something_that_another_tenant_is_tried_with(
+    app: FastAPI, ids: dict[str, str], store_url: str
+) -> None:
+    """A route with a new kind of id is tried only once the fixture makes one."""
+    named = {name for operation in every_operation(app) for name in operation.in_path}
+
+    assert named - ids.keys() == OF_NOBODY
+    assert ids.keys() == RANDOM.keys()
 
 
 async def test_each_operation_wants_the_scope_that_it_declares(
