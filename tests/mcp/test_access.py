@@ -23,12 +23,10 @@ EXAMPLES: dict[str, dict[str, object]] = {  # arguments with which each tool cou
     "archive_endpoint": {"endpoint": "{id}", "confirm": "health"},
     "delete_endpoint": {"endpoint": "{id}", "confirm": "health"},
     "pause_endpoint": {"endpoint": "{id}"},
-    "resume_endpoint": {"endpoint": "{id}"},
     "run_endpoint": {"endpoint": "{id}"},
     "test_endpoint": {"endpoint": "{id}"},
     "check_endpoint": {"url": "http://127.0.0.1:9/"},
     "put_hint": {"endpoint": "{id}", "interval": "5s"},
-    "clear_hints": {"endpoint": "{id}"},
     "why": {"endpoint": "{id}"},
     "get_planner": {"endpoint": "{id}"},
     "change_rules": {"endpoint": "{id}", "add": [{"when": "ok", "clear_hints": True}]},
@@ -36,6 +34,8 @@ EXAMPLES: dict[str, dict[str, object]] = {  # arguments with which each tool cou
     "get_run": {"run": "{run}"},
     "list_events": {},
     "list_jobs": {},
+    "get_executions": {"execution": "{id}"},
+    "order_execution": {"verb": "pause", "execution": "{id}"},
 }
 NAMES_NOTHING = {"create_endpoint", "check_endpoint", "list_endpoints", "list_events", "list_jobs"}
 
@@ -92,15 +92,16 @@ async def test_lists_show_nothing_of_another_tenant(house: House, clock: FixedCl
     await told(house.stores)
 
     async with house.assistant("key-b") as stranger:
-        seen = [await stranger(name) for name in ("list_endpoints", "list_runs", "list_events")]
-        jobs = (await stranger("list_jobs"))["jobs"]
+        seen = [await stranger(name) for name in ("list_endpoints", "list_runs", "list_events", "get_executions")]
+        jobs = await stranger("list_jobs")
 
     assert seen == [
         {"endpoints": [], "next": None},
         {"runs": [], "next": None},
         {"events": [], "next": None},
+        {"workflows": [], "executions": [], "next": None},
     ]
-    assert jobs == []
+    assert jobs["jobs"] == []
 
 
 async def test_what_an_assistant_does_is_done_by_its_key(house: House, assistant: Assistant) -> None:

@@ -31,7 +31,11 @@ NONSENSE: dict[str, tuple[str, dict[str, object], str]] = {
         "until and duration say the same thing in two ways; give one of them",
     ),
     "the past": ("pause_endpoint", {"endpoint": "health", "until": "2020-01-01T00:00:00Z"}, "cannot pause until"),
-    "no hint": ("put_hint", {"endpoint": "health"}, "a hint is one of interval, at and after, and none was given"),
+    "no hint": (
+        "put_hint",
+        {"endpoint": "health"},
+        "one of interval, at, after and clear, and none was given",
+    ),
     "two hints": ("put_hint", {"endpoint": "health", "interval": "5s", "after": "5s"}, "and interval and after was"),
     "too quick a hint": ("put_hint", {"endpoint": "health", "interval": "1ms"}, "below the minimum 1s"),
     "too long a hint": ("put_hint", {"endpoint": "health", "interval": "5s", "ttl": "9d"}, "at most 24h"),

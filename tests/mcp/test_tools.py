@@ -105,10 +105,8 @@ CHANGES: dict[str, dict[str, object]] = {
     "archive_endpoint": {},
     "delete_endpoint": {},
     "pause_endpoint": {"duration": "1h", "reason": "lunch"},
-    "resume_endpoint": {},
     "run_endpoint": {},
     "put_hint": {"interval": "5s"},
-    "clear_hints": {},
 }
 
 
@@ -149,8 +147,8 @@ async def test_hints_pause_and_resume_move_the_next_run(assistant: Assistant, ho
     hinted = await assistant("put_hint", endpoint="health", interval="5s", ttl="10m", reason="a deploy")
     once = await assistant("put_hint", endpoint="health", at=rfc3339(START + timedelta(seconds=3)))
     paused = await assistant("pause_endpoint", endpoint="health", until="2025-01-02T00:00:00+01:00")
-    resumed = await assistant("resume_endpoint", endpoint="health")
-    cleared = await assistant("clear_hints", endpoint="health")
+    resumed = await assistant("pause_endpoint", endpoint="health", resume=True)
+    cleared = await assistant("put_hint", endpoint="health", clear=True)
 
     assert hinted["endpoint"]["interval_hint"]["author"] == "key:a"
     assert once["endpoint"]["next_run_at"] == rfc3339(START + timedelta(seconds=3))

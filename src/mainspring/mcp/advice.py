@@ -39,6 +39,7 @@ class PutHint(ChangeEndpoint):
     ] = None
     at: Annotated[Instant | None, Field(description="Run once at this instant; replaces a one-shot hint.")] = None
     after: Annotated[Duration | None, Field(description="Run once, this long from now; instead of at.")] = None
+    clear: Annotated[bool, Field(description="true: remove its hints instead; its schedule is back at once.")] = False
     ttl: Annotated[
         Duration | None, Field(description="How long the hint is good, at most 24h; 1h for an interval, else 30m.")
     ] = None
@@ -49,15 +50,18 @@ class PutHint(ChangeEndpoint):
 async def put_hint(visit: Visit, wanted: PutHint) -> Shape:
     """Change when an endpoint runs, for a while: at another interval, or once at an instant unless it runs earlier.
 
-    Give one of interval, at and after. A hint expires by itself, and the limits and pauses of the endpoint win over it.
+    Give one of interval, at, after and clear. A hint expires by itself; the limits and pauses of the endpoint win over
+    it.
     """
-    given = [name for name in ("interval", "at", "after") if getattr(wanted, name) is not None]
+    given = [name for name in ("interval", "at", "after", "clear") if getattr(wanted, name) not in (None, False)]
     if len(given) != 1:
         raise InvalidInput(
-            f"a hint is one of interval, at and after, and {' and '.join(given) or 'none'} was given; "
+            f"a hint is one of interval, at, after and clear, and {' and '.join(given) or 'none'} was given; "
             "give one, for example interval=30s",
             field="interval",
         )
+    if wanted.clear:
+        return await act(visit, wanted, lambda desk: operations.clear_hints(desk, wanted.endpoint))
     if wanted.interval is not None:
         ms = parse_duration_ms(wanted.interval, field="interval", min_ms=HINT_INTERVAL_MS_MIN)
         ttl = INTERVAL_TTL_DEFAULT if wanted.ttl is None else read_duration(wanted.ttl, "ttl")
@@ -74,12 +78,6 @@ async def put_hint(visit: Visit, wanted: PutHint) -> Shape:
             desk, wanted.endpoint, lambda now: instant or now + (span or timedelta(0)), ttl, wanted.reason
         ),
     )
-
-
-@box.tool(Scope.RUN, repeats=True)
-async def clear_hints(visit: Visit, wanted: ChangeEndpoint) -> Shape:
-    """Remove the hints of an endpoint; its schedule is back at once."""
-    return await act(visit, wanted, lambda desk: operations.clear_hints(desk, wanted.endpoint))
 
 
 class Why(OneEndpoint):

@@ -131,13 +131,19 @@ async def delete_endpoint(visit: Visit, wanted: RemoveEndpoint) -> Shape:
 class PauseEndpoint(ChangeEndpoint):
     until: Annotated[Instant | None, Field(description="Until this instant; else until it is resumed.")] = None
     duration: Annotated[Duration | None, Field(description="For this long, instead of until.")] = None
+    resume: Annotated[
+        bool, Field(description="true: end its pause instead, or take a parked endpoint back into the schedule.")
+    ] = False
     reason: Reason = ""
 
 
 @box.tool(Scope.RUN, repeats=True)
 async def pause_endpoint(visit: Visit, wanted: PauseEndpoint) -> Shape:
-    """Stop an endpoint for a while, or until it is resumed. A run in flight ends as usual."""
+    """Stop an endpoint for a while, or until it is resumed; with `resume`, let it run again. Runs in flight end."""
     refuse_both(wanted.until, wanted.duration, "until and duration", "until")
+    if wanted.resume:
+        refuse_both(True, wanted.until or wanted.duration, "resume and an end of the pause", "resume")
+        return await act(visit, wanted, lambda desk: operations.resume_endpoint(desk, wanted.endpoint))
     end = None if wanted.until is None else read_instant(wanted.until, "until")
     length = None if wanted.duration is None else read_duration(wanted.duration, "duration")
     return await act(
@@ -147,12 +153,6 @@ async def pause_endpoint(visit: Visit, wanted: PauseEndpoint) -> Shape:
             desk, wanted.endpoint, lambda now: now + length if length else end, wanted.reason
         ),
     )
-
-
-@box.tool(Scope.RUN, repeats=True)
-async def resume_endpoint(visit: Visit, wanted: ChangeEndpoint) -> Shape:
-    """End a pause, or take a parked endpoint back into the schedule."""
-    return await act(visit, wanted, lambda desk: operations.resume_endpoint(desk, wanted.endpoint))
 
 
 @box.tool(Scope.RUN, repeats=True, calls_out=True)
