@@ -279,9 +279,11 @@ def compared_shape(found: "Compared") -> Shape:
 
 
 def simulation_shape(played: "Simulation", clock: LogicalClock) -> Shape:
+    waits = played.state.ready_tick is not None and not played.state.is_over
     return {
         **state_shape(played.state, clock),
         "last_tick": played.frames[-1].tick,
+        "cut": waits,
         "effects": [plain(each) for each in played.effects],
         "timeline": [moment_shape(each, clock) for each in played.entries],
     }

@@ -219,10 +219,18 @@ async def test_workflow_that_never_ran_is_simulated(api: AsyncClient) -> None:
     unknown = await api.post("/api/v1/workflows/simulate", json={**wish, "answers": {"z": []}})
 
     assert (played["status"], played["outcome"], played["last_tick"]) == ("completed", "went", 345_600)
-    assert played["timeline"][-1]["text"] == "completed: went"
+    assert (played["timeline"][-1]["text"], played["cut"]) == ("completed: went", False)
     assert "neither document nor workflow was given" in fault(unnamed)[1]
     assert fault(unknown)[0] == "/answers"
     assert (await api.get("/api/v1/workflows")).json()["items"] == []
+
+
+async def test_simulation_that_goes_on_and_on_is_cut_and_says_so(api: AsyncClient) -> None:
+    document = "name: on\nsteps: [{id: a, visits: 10000, wait: 1d, next: a}]\n"
+
+    played = (await api.post("/api/v1/workflows/simulate", json={"document": document})).json()
+
+    assert (played["cut"], played["status"]) == (True, "waiting")
 
 
 async def test_list_goes_on_page_by_page_and_by_filter(api: AsyncClient) -> None:

@@ -1,5 +1,6 @@
 """What a user may ask for about workflows and executions, and how nonsense is refused."""
 
+import asyncio
 from datetime import timedelta
 from pathlib import Path
 
@@ -23,14 +24,17 @@ from mainspring.operations.executions import (
     verify_execution,
 )
 from mainspring.operations.workflows import (
+    Wish,
     check_data,
     compare_versions,
     find_workflow,
     publish_workflow,
     start_execution,
+    start_executions,
 )
 from mainspring.outbound.checkpoints import CheckpointSigner
 from mainspring.outbound.vault import KeyRing
+from mainspring.ports import Stores
 from mainspring.workflow.audit import Anchor
 from mainspring.workflow.model import Status
 
@@ -254,3 +258,28 @@ async def test_erased_execution_still_verifies_and_says_that_it_cannot_be_replay
         await replay_execution(desk, execution.id)
     for table in ("execution", "execution_entry", "execution_arrival", "execution_effect"):
         assert "ann@example.com" not in str(await query(store_url, f"SELECT * FROM {table}"))
+
+
+async def test_two_who_start_the_same_at_once_in_other_orders_both_get_answers(
+    desk: Desk, other_stores: Stores
+) -> None:
+    await publish_workflow(desk, WAITS)
+    other = replace(desk, stores=other_stores)
+    for turn in range(3):
+        wishes = [Wish({}, f"{turn}-{number}", f"{turn}-{number}") for number in range(20)]
+        found = await asyncio.gather(
+            start_executions(desk, "waits", wishes), start_executions(other, "waits", wishes[::-1])
+        )
+
+        ids = [{each.execution.correlation: each.execution.id for each in half} for half in found]
+        assert ids[0] == ids[1]
+        assert sum(each.is_new for half in found for each in half) == 20
+
+
+async def test_one_of_many_who_want_to_be_alone_is(desk: Desk, other_stores: Stores) -> None:
+    await publish_workflow(desk, WAITS)
+    desks = [desk, replace(desk, stores=other_stores)] * 4
+    found = await asyncio.gather(*[start_executions(each, "waits", [Wish({}, "order-7")]) for each in desks])
+
+    assert sum(started.is_new for (started,) in found) == 1
+    assert sum(started.is_refused for (started,) in found) == 7

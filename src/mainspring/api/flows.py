@@ -416,6 +416,7 @@ class Simulated(_Inside):
     entries: int
     head: str
     last_tick: int
+    cut: bool = Field(description="It went on beyond 2,000 turns, and was not followed further.")
     effects: list[dict[str, JsonValue]] = Field(description="What would have been sent.")
     timeline: list[Moment]
 

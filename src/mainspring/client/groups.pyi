@@ -1291,6 +1291,7 @@ class Simulated(TypedDict):
     entries: int
     head: str
     last_tick: int
+    cut: bool
     effects: List[Dict[str, JsonValue]]
     timeline: List[Moment]
 

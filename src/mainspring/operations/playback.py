@@ -20,7 +20,7 @@ from mainspring.workflow.reader import is_event_type
 from mainspring.workflow.replay import Answer, Happening, Replay, Simulation, replay, simulate
 from mainspring.workflow_ports import Execution, ExecutionFilter
 
-TURNS_MAX = 10_000
+TURNS_MAX = 2_000  # five years of days; a simulation that is longer is cut there, and says so
 COMPARED_MAX = 200
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)  # of simulations: any would do, and the same one gives the same trace
 

@@ -1,5 +1,6 @@
 """Workflows: check, publish, compare, draw and simulate documents; start executions of them."""
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
@@ -119,7 +120,8 @@ async def simulate_workflow(desk: Reading, wish: SimulationWish) -> Shape:
         step: [Answer(each.outcome, each.result, each.code, each.error, each.after_ms) for each in given]
         for step, given in wish.answers.items()
     }
-    played = playback.play(workflow, wish.input, events, answers)
+    # In a thread: a long one must not keep the other requests waiting.
+    played = await asyncio.to_thread(playback.play, workflow, wish.input, events, answers)
     return simulation_shape(played, LogicalClock(0, playback.EPOCH))
 
 

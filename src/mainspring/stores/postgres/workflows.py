@@ -75,6 +75,8 @@ class PostgresWorkflows:
 
     async def start(self, starts: Sequence[Start]) -> list[Execution]:
         async with self._db.transaction(starts[0].execution.tenant_id) as session:
+            for names in _locks(starts):
+                await session.value("lock_start", *names)
             return [await _add(session, start) for start in starts]
 
     async def execution(self, tenant_id: str, execution_id: str) -> Execution | None:
@@ -102,11 +104,17 @@ class PostgresWorkflows:
         return new
 
 
+def _locks(starts: Sequence[Start]) -> list[tuple[str, str, str]]:
+    """What to lock before anything is added, always in one order: two who start many must not wait in a ring."""
+    wanted = {(s.execution.tenant_id, s.execution.state.workflow, s.execution.correlation) for s in starts if s.alone}
+    if len(starts) > 1:
+        wanted |= {(start.execution.tenant_id, start.execution.state.workflow, "") for start in starts}
+    return sorted(wanted)
+
+
 async def _add(session: Session, start: Start) -> Execution:
     new = start.execution
     key = (new.tenant_id, new.state.workflow, new.idempotency_key)
-    if start.alone:
-        await session.value("lock_start", new.tenant_id, new.state.workflow, new.correlation)
     there = await session.rows("execution_by_key", *key)
     if start.alone and not there:
         there = await session.rows("running_alone", new.tenant_id, new.correlation, new.state.workflow)
