@@ -69,7 +69,7 @@ export function Simulation() {
 }
 
 function Watch({ played }: { played: Played }) {
-  const still = useReducedMotion();
+  const still = useReducedMotion(false, { getInitialValueInEffect: false }); // asked at once: a film must not begin first
   const [now, setNow] = useState(still ? played.minutes : 0);
   const [going, setGoing] = useState(!still);
   useEffect(() => {
