@@ -274,7 +274,8 @@ async def test_requested_run_is_waited_for(assistant: Assistant, house: House) -
 
     assert (ended["run"]["trigger"], ended["run"]["status"]) == ("manual", "success")
     assert [each["successes"] for each in shown["health"]] == [1, 1, 1, 1]
-    assert (await assistant("run_endpoint", endpoint="h", wait=1))["run"] is None
+    await assistant("create_endpoint", name="nobody runs it", url="https://example.com/", interval="1h")
+    assert (await assistant("run_endpoint", endpoint="nobody runs it", wait=1))["run"] is None
 
 
 async def test_documentation_can_be_read(assistant: Assistant) -> None:
