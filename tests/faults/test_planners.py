@@ -5,12 +5,14 @@ from collections import Counter
 from datetime import timedelta
 from itertools import pairwise
 
+from mainspring import failpoints
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import FOREVER
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.rules import add_rules, find_owner, set_mode
 from mainspring.ports import Stores
 from tests.faults.conftest import Figures
+from tests.faults.ledger import all_runs
 from tests.faults.nursery import Nursery
 from tests.faults.stage import JOB, Stage, calling, fill
 from tests.faults.storm import drain, start_workers
@@ -21,6 +23,7 @@ PLANNERS = 3  # each in a scheduler's process
 WATCHES = 8
 COOLDOWN_S = 2
 PAGE = 10_000
+DYING = {failpoints.VARIABLE: "before_plan=kill:0.25,after_plan=kill:0.25"}
 
 
 async def load(stage: Stage, journal: Journal) -> None:
@@ -79,25 +82,25 @@ def woken(events: list[Event]) -> list[Event]:
 
 async def replace_the_dead(nursery: Nursery, kills: int) -> None:
     """Keep three alive until so many have killed themselves."""
-    await start_workers(nursery, PLANNERS)
 
     async def enough() -> bool:
         for _ in range(PLANNERS - len(nursery.running)):
-            nursery.start()
+            nursery.start(DYING)
         return list(nursery.exit_codes.values()).count(-9) >= kills
 
     await until_true(enough, f"{kills} planners die at their page", 60 + 3 * kills)
+    for worker in nursery.running:
+        worker.kill()
 
 
 async def test_killed_planners_judge_every_finished_run_exactly_once(
     postgres_stage: Stage, journal: Journal, long_run: bool, figures: Figures
 ) -> None:
-    kills = 100 if long_run else 6
+    kills = 100 if long_run else 3
     await load(postgres_stage, journal)
-    with postgres_stage.nursery("before_plan=kill:0.1,after_plan=kill:0.1") as nursery:
+    with postgres_stage.nursery() as nursery:
         await replace_the_dead(nursery, kills)
-    with postgres_stage.nursery() as healthy:
-        await start_workers(healthy, PLANNERS)
+        await start_workers(nursery, PLANNERS)
         async with postgres_stage.stores() as stores:
             before = finished(await events_of(stores))
 
@@ -105,7 +108,7 @@ async def test_killed_planners_judge_every_finished_run_exactly_once(
                 return before - judged(await events_of(stores)).keys() <= asleep_runs(await events_of(stores))
 
             await until_true(caught_up, "what the dead left is judged", 60)
-            await drain(healthy, stores)
+            await drain(nursery, stores)
             events = await events_of(stores)
 
     counts = judged(events)
@@ -135,6 +138,29 @@ async def test_without_the_cursors_guard_runs_are_judged_twice(
     assert found
 
 
+async def test_planner_that_fails_at_every_page_leaves_the_baseline(
+    postgres_stage: Stage, journal: Journal, long_run: bool, figures: Figures
+) -> None:
+    """It shares a process with the scheduler, and takes nothing from it: every run is the baseline's."""
+    wanted = 2_000 if long_run else 60
+    await load(postgres_stage, journal)
+    with postgres_stage.nursery("before_plan=raise") as nursery:
+        await start_workers(nursery, 1)
+        async with postgres_stage.stores() as stores:
+
+            async def enough() -> bool:
+                return len(finished(await events_of(stores))) >= wanted and nursery.count("worker failed") >= 2
+
+            await until_true(enough, f"{wanted} runs beside a planner that fails", 60 + wanted / 10)
+            await drain(nursery, stores)
+            events = await events_of(stores)
+            sources = {run.source for run in await all_runs(stores)}
+
+    figures(finished=len(finished(events)), planner_failures=nursery.count("worker failed"))
+    assert sources == {"baseline-interval"}
+    assert [each for each in events if each.type in (EventType.RULE_FIRED, EventType.HINT_WRITTEN)] == []
+
+
 def asleep_runs(events: list[Event]) -> set[str]:
     """Runs of the sleeper, which the rule of every run leaves out."""
     return {
@@ -157,19 +183,18 @@ async def test_killed_planner_leaves_hints_whole_or_not_at_all(
         whole = await find_owner(desk, None, JOB)
         await add_rules(desk, whole, [{"name": "quick", "when": "ok", "interval": "1s", "ttl": "1h", "cooldown": "1h"}])
     kills = 20 if long_run else 3
-    with sqlite_stage.nursery("before_plan=kill:0.3") as nursery:
+    with sqlite_stage.nursery() as nursery:
         for _ in range(kills):
-            worker = nursery.start()
+            worker = nursery.start(DYING)
             await asyncio.to_thread(worker.wait, 60)
-    with sqlite_stage.nursery() as healthy:
-        healthy.start()
+        nursery.start()
         async with sqlite_stage.stores() as stores:
 
             async def all_hinted() -> bool:
                 return len(told(await events_of(stores))) == WATCHES
 
             await until_true(all_hinted, "every endpoint got its hint", 60)
-            await drain(healthy, stores)
+            await drain(nursery, stores)
             known = await stores.planner.rules("default")
             endpoints = {each.id: await stores.endpoints.endpoint("default", each.id) for each in watches}
             fired = told(await events_of(stores))
