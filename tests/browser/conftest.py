@@ -52,7 +52,7 @@ def shown(site_and_cookies: tuple[Site, list[Json]]) -> dict[str, str]:
     site.call("PUT", f"/endpoints/{endpoint}/hints/interval", {"interval_ms": "30m", "reason": "sale"})
     site.run(failing)
     run = site.run(endpoint)["id"]
-    session = site.call("POST", f"/endpoints/{endpoint}/look")["id"]
+    session = site.call("POST", f"/endpoints/{failing}/look")["id"]  # without a description only we look at it
     return {"endpoint": endpoint, "run": run, "session": session}
 
 

@@ -44,7 +44,7 @@ def test_planner_is_stopped_for_one_endpoint_and_for_all(page: Page, site: Site)
 
 
 def test_session_is_read_step_by_step(page: Page, site: Site) -> None:
-    endpoint = site.add("looked at", description="Is there stock?")["id"]
+    endpoint = site.add("looked at")["id"]
     site.run(endpoint)
     page.goto(f"/endpoints/{endpoint}")
     page.get_by_role("button", name="Look now").click()

@@ -80,7 +80,7 @@ export const neighboursQuery = (run: Run & { endpoint_id: string }) =>
     queryKey: ["runs", "neighbours", run.id],
     queryFn: async (): Promise<Neighbours> => {
       const list = (query: object) => data(api.GET("/api/v1/endpoints/{endpoint}/runs", { params: { path: { endpoint: run.endpoint_id }, query: query as never } }));
-      const earlier = (await list({ until: run.started_at, limit: 10 })).items;
+      const earlier = (await list({ until: run.started_at, limit: 10 })).items.filter((each) => each.id < run.id); // ids follow time
       let later: Run[] = [];
       for (const span of AROUND_MS) {
         const found = (await list({ since: run.started_at, until: new Date(Date.parse(run.started_at) + span).toISOString(), limit: 200 })).items;

@@ -150,7 +150,7 @@ function WhyCard({ endpoint }: { endpoint: Endpoint }) {
       {decision.error ? <Failed fault={decision.error} retry={() => void decision.refetch()} /> : null}
       <Text fz={22} fw={650} component="div"><When at={endpoint.status === "active" ? endpoint.next_run_at : null} none="not planned" /></Text>
       <Stack gap={2} mb="md" mt={4}>{sentences.map((each) => <Text key={each} size="sm" c="dimmed" className="breaks">{each}</Text>)}</Stack>
-      {decision.data && <Trail steps={decision.data.trail} fromMs={Math.min(nowMs, Date.parse(endpoint.last_run_at ?? endpoint.created_at))} />}
+      {decision.data && decision.data.trail.length > 0 && <Trail steps={decision.data.trail} fromMs={Math.min(nowMs, Date.parse(endpoint.last_run_at ?? endpoint.created_at))} />}
     </Card>
   );
 }

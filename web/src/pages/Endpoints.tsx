@@ -43,12 +43,12 @@ export function Endpoints() {
           No endpoint has these words and this state.
         </Empty>
       ) : (
-        <Empty
+        <Card><Empty
           icon={IconApi} title="No endpoints yet" command="mainspring endpoint add hello --url https://example.com/ --every 30s"
           action={mayWrite && <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />}>Add the first endpoint</Button>}
         >
           An endpoint is one URL and when to call it.
-        </Empty>
+        </Empty></Card>
       ))}
       {found.length > 0 && <List key={JSON.stringify(filters)} endpoints={found} filters={filters} hasMore={list.hasNextPage} />}
       {list.hasNextPage && (

@@ -9,12 +9,14 @@ type Hour = { at: string; runs: Record<string, number> };
 const STACK: Tone[] = ["good", "calm", "idle", "warn", "bad"];
 const NAMES: Record<Tone, string> = { good: "success", calm: "running", idle: "missed", warn: "blocked or lost", bad: "failed" };
 
+const LEFT = 40; // for the numbers, which bars would cover
+
 export function HourChart({ hours, height = 150 }: { hours: Hour[]; height?: number }) {
   const { ref, width } = useElementSize();
   const { mode } = useTimeMode();
   const counted = hours.map((hour) => ({ at: hour.at, tones: byTone(hour.runs) }));
   const most = Math.max(1, ...counted.map(({ tones }) => sum(tones)));
-  const step = width / Math.max(1, hours.length);
+  const step = Math.max(0, width - LEFT) / Math.max(1, hours.length);
   const label = (at: string) => (mode === "utc" ? utc(at).slice(11, 16) : local(at).slice(11, 16));
   const total = counted.reduce((all, hour) => all + sum(hour.tones), 0);
   const inner = height - 18;
@@ -24,8 +26,8 @@ export function HourChart({ hours, height = 150 }: { hours: Hour[]; height?: num
         <svg width={width} height={height} role="img" aria-label={`${total} runs in the last ${hours.length} hours`} style={{ display: "block" }}>
           {[0, 0.5, 1].map((share) => (
             <g key={share}>
-              <line x1={0} x2={width} y1={inner * (1 - share) + 0.5} y2={inner * (1 - share) + 0.5} stroke="var(--grid)" />
-              {share > 0 && <text x={0} y={inner * (1 - share) + 11} fontSize={10} fill="var(--quiet)">{Math.round(most * share).toLocaleString()}</text>}
+              <line x1={LEFT} x2={width} y1={inner * (1 - share) + 0.5} y2={inner * (1 - share) + 0.5} stroke="var(--grid)" />
+              {share > 0 && <text x={LEFT - 6} y={Math.max(9, inner * (1 - share) + 3)} fontSize={10} fill="var(--quiet)" textAnchor="end">{Math.round(most * share).toLocaleString()}</text>}
             </g>
           ))}
           {counted.map((hour, place) => {
@@ -35,13 +37,13 @@ export function HourChart({ hours, height = 150 }: { hours: Hour[]; height?: num
                 {STACK.map((tone) => {
                   const size = (hour.tones[tone] / most) * (inner - 4);
                   top -= size;
-                  return size > 0 && <rect key={tone} x={place * step + 1} y={top} width={Math.max(1, step - 2)} height={size} fill={INK[tone]} rx={1} />;
+                  return size > 0 && <rect key={tone} x={LEFT + place * step + 1} y={top} width={Math.max(1, step - 2)} height={size} fill={INK[tone]} rx={1} />;
                 })}
-                <rect x={place * step} y={0} width={step} height={inner} fill="transparent">
+                <rect x={LEFT + place * step} y={0} width={step} height={inner} fill="transparent">
                   <title>{`${label(hour.at)}: ${STACK.filter((tone) => hour.tones[tone]).map((tone) => `${hour.tones[tone]} ${NAMES[tone]}`).join(", ") || "no runs"}`}</title>
                 </rect>
                 {place % Math.ceil(hours.length / Math.max(2, Math.floor(width / 70))) === 0 && (
-                  <text x={place * step + 1} y={height - 4} fontSize={10} fill="var(--quiet)">{label(hour.at)}</text>
+                  <text x={LEFT + place * step + 1} y={height - 4} fontSize={10} fill="var(--quiet)">{label(hour.at)}</text>
                 )}
               </g>
             );

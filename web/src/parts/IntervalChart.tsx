@@ -42,7 +42,9 @@ export function IntervalChart({ endpoint, runs, planned }: Props) {
   const high = Math.log(Math.max(...sizes) * 1.4);
   const x = (at: number) => LEFT + ((at - first) / (nowMs + reach - first)) * Math.max(0, width - LEFT - 6);
   const y = (ms: number) => 4 + (1 - (Math.log(ms) - low) / (high - low)) * (HEIGHT - BOTTOM - 4);
-  const label = (at: number) => { const text = new Date(at).toISOString(); return (mode === "utc" ? utc(text) : local(text)).slice(11, 16); };
+  const isLong = nowMs - first > 20 * 3_600_000;
+  const written = (at: number) => { const text = new Date(at).toISOString(); return mode === "utc" ? utc(text) : local(text); };
+  const label = (at: number) => (isLong ? written(at).slice(5, 16) : written(at).slice(11, 16));
   const bands = hinted(points);
   const hint = endpoint.interval_hint;
   const until = hint ? Math.min(Date.parse(hint.expires_at), nowMs + reach) : 0;

@@ -23,10 +23,10 @@ export function Failed({ fault, retry }: { fault: unknown; retry?: () => void })
   return (
     <Alert color={problem.status === 404 ? "gray" : "red"} icon={<Icon />} title={problem.title} role="alert">
       <Text size="sm" className="breaks">{problem.message}</Text>
-      {problem.requestId && (
+      {problem.requestId && problem.status !== 404 && (
         <Text size="xs" c="dimmed" mt={4}>Request <span className="mono">{problem.requestId}</span>: the server's log has more under it.</Text>
       )}
-      {retry && <Button mt="sm" size="xs" variant="default" onClick={retry}>Try again</Button>}
+      {retry && problem.status !== 404 && <Button mt="sm" size="xs" variant="default" onClick={retry}>Try again</Button>}
     </Alert>
   );
 }
@@ -48,21 +48,21 @@ export function Broken({ error, reset }: ErrorComponentProps) {
 
 export function Missing() {
   return (
-    <Empty icon={IconMapPinOff} title="There is no such page" action={<Button component={Link} to="/">To the overview</Button>}>
+    <Empty isPage icon={IconMapPinOff} title="There is no such page" action={<Button component={Link} to="/">To the overview</Button>}>
       The address may be mistyped, or the thing it names was deleted.
     </Empty>
   );
 }
 
-type EmptyProps = { icon: ComponentType<{ size?: number }>; title: string; children: ReactNode; action?: ReactNode; command?: string };
+type EmptyProps = { icon: ComponentType<{ size?: number }>; title: string; children: ReactNode; action?: ReactNode; command?: string; isPage?: true };
 
 /** Nothing yet: one sentence, one button, one command to copy. */
-export function Empty({ icon: Icon, title, children, action, command }: EmptyProps) {
+export function Empty({ icon: Icon, title, children, action, command, isPage }: EmptyProps) {
   return (
     <Center py={48} px="md">
-      <Stack align="center" gap="sm" maw={560} ta="center">
+      <Stack align="center" gap="sm" maw={640} ta="center">
         <ThemeIcon size={52} radius="xl" variant="light" color="cyan"><Icon size={28} /></ThemeIcon>
-        <Title order={2}>{title}</Title>
+        <Title order={isPage ? 1 : 2}>{title}</Title>
         <Text c="dimmed">{children}</Text>
         {action}
         {command && <Command text={command} />}
@@ -74,9 +74,9 @@ export function Empty({ icon: Icon, title, children, action, command }: EmptyPro
 export function Command({ text }: { text: string }) {
   return (
     <Group gap="xs" wrap="nowrap" maw="100%" justify="center">
-      <Code block style={{ overflowX: "auto", textAlign: "left" }} tabIndex={0} aria-label="Command">{text}</Code>
+      <Code block style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere", textAlign: "left", minWidth: 0 }} aria-label="Command">{text}</Code>
       <CopyButton value={text}>
-        {({ copied, copy }) => <Button size="xs" variant="default" onClick={copy}>{copied ? "Copied" : "Copy"}</Button>}
+        {({ copied, copy }) => <Button size="xs" variant="default" onClick={copy} style={{ flexShrink: 0 }}>{copied ? "Copied" : "Copy"}</Button>}
       </CopyButton>
     </Group>
   );
