@@ -193,6 +193,24 @@ async def test_execution_is_verified_replayed_and_stepped_through(desk: Desk, cl
     ]
 
 
+async def test_verification_raises_no_alarm_while_the_ticker_writes(desk: Desk, clock: FixedClock) -> None:
+    steps = "[{id: a, wait: 1s, visits: 9999}, {id: b, wait: 1s, next: a, visits: 9999}]"
+    await publish_workflow(desk, f"name: loop\nsteps: {steps}\n")
+    execution = await start_execution(desk, "loop", {})
+    ticker = a_ticker(desk.stores)
+
+    async def write() -> None:
+        for _ in range(40):
+            await tick(ticker, clock)
+
+    async def look() -> list[bool]:
+        return [(await verify_execution(desk, execution.id)).valid for _ in range(10)]
+
+    _, first, second = await asyncio.gather(write(), look(), look())
+
+    assert {*first, *second} == {True}
+
+
 async def test_changed_log_is_found_by_verification(desk: Desk, clock: FixedClock, store_url: str) -> None:
     await publish_workflow(desk, WAITS)
     execution = await start_execution(desk, "waits", {})

@@ -15,12 +15,12 @@ from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import shown
 from mainspring.operations.endpoints import REASON_MAX, Desk
 from mainspring.operations.workflows import KEY_LENGTH_MAX, check_data, find_workflow
-from mainspring.workflow.audit import Anchor, Breach, TickHead, Verdict, verify, verify_ticks
+from mainspring.workflow.audit import GENESIS, Anchor, Breach, TickWalk, Verdict, verify
 from mainspring.workflow.engine import ALLOWED
 from mainspring.workflow.model import RESOLUTION_MS, Arrival, Entry, Kind, LogicalClock
 from mainspring.workflow.reader import is_event_type
 from mainspring.workflow.replay import Frame, Replay, frames, replay
-from mainspring.workflow_ports import Execution, ExecutionFilter, Sending
+from mainspring.workflow_ports import Checkpoint, Execution, ExecutionFilter, Sending
 
 PAGE = 1_000
 NEED_REASON = ("skip", "cancel")
@@ -140,36 +140,54 @@ class Verified(Struct, frozen=True):
 
 
 async def verify_execution(desk: Desk, execution_id: str) -> Verified:
-    """Walk the execution's log, the chain of ticks it is anchored in, and the signed checkpoints of that chain."""
+    """Walk the execution's log, the chain of ticks it is anchored in, and the signed checkpoints of that chain.
+
+    Others write meanwhile: what is read first is never judged by what was written before it, and ticks are walked in
+    pages up to where the partition stood.
+    """
     execution = await find_execution(desk, execution_id)
     logs = desk.stores.flows.logs
-    ticks: list[TickHead] = []
-    while page := await logs.ticks(execution.partition, len(ticks), PAGE):
-        ticks.extend(page)
-    chain, _ = verify_ticks(execution.partition, ticks, await logs.partition_end(execution.partition))
-    held = 0
-    for checkpoint in await logs.checkpoints(execution.partition):
-        at = checkpoint.sequence - 1
-        found = ticks[at].hash if at < len(ticks) else "cut off"
-        is_genuine = desk.signer is None or desk.signer.is_genuine(checkpoint)
-        if found != checkpoint.head or not is_genuine:
-            what = "checkpoint" if is_genuine else "signature of the checkpoint"
-            place = f"partition {execution.partition}"
-            chain = chain or Breach(place, checkpoint.sequence, what, checkpoint.head, found)
+    entries = await read_log(desk, execution)
+    checkpoints = await logs.checkpoints(execution.partition)
+    end = await logs.partition_end(execution.partition) or Anchor(0, GENESIS)
+    walk, anchors, found = TickWalk(execution.partition), list[Anchor](), dict[int, str]()
+    chain, signed = None, {each.sequence for each in checkpoints}
+    while walk.sequence < end.number and chain is None:
+        page = await logs.ticks(execution.partition, walk.sequence, min(PAGE, end.number - walk.sequence))
+        if not page:
             break
-        held += 1
-    anchors = [
-        Anchor(number, head)
-        for tick in ticks
-        for each, number, head in tick.heads
-        if each == execution_id and number >= 0
-    ]
+        for tick in page:
+            chain = chain or walk.take(tick)
+            anchors += [
+                Anchor(number, head) for each, number, head in tick.heads if each == execution_id and number >= 0
+            ]
+            if tick.sequence in signed:
+                found[tick.sequence] = tick.hash
+    chain = chain or walk.close(end)
+    unfit, held = _first_unfit(desk, checkpoints, found)
     own = Anchor(execution.state.number, execution.state.head)
     if own.number and own not in anchors:
         anchors.append(own)
-    entries = await read_log(desk, execution)
-    verdict = verify(execution_id, execution.state.salt, entries, sorted(anchors, key=lambda each: each.number))
-    return Verified(verdict, chain, len(ticks), held)
+    anchors.sort(key=lambda each: each.number)
+    while anchors and len(entries) < anchors[-1].number:  # it moved on after its log was read
+        page_of_log = await logs.entries(execution.id, len(entries), min(PAGE, anchors[-1].number - len(entries)))
+        if not page_of_log:
+            break
+        entries.extend(page_of_log)
+    verdict = verify(execution_id, execution.state.salt, entries, anchors)
+    return Verified(verdict, chain or unfit, walk.sequence, held)
+
+
+def _first_unfit(desk: Desk, checkpoints: Sequence[Checkpoint], found: Mapping[int, str]) -> tuple[Breach | None, int]:
+    """The first checkpoint that the chain does not fit, and how many held before it."""
+    for held, checkpoint in enumerate(checkpoints):
+        hash_ = found.get(checkpoint.sequence, "cut off")
+        is_genuine = desk.signer is None or desk.signer.is_genuine(checkpoint)
+        if hash_ != checkpoint.head or not is_genuine:
+            what = "checkpoint" if is_genuine else "signature of the checkpoint"
+            place = f"partition {checkpoint.partition}"
+            return Breach(place, checkpoint.sequence, what, checkpoint.head, hash_), held
+    return None, len(checkpoints)
 
 
 async def replay_execution(desk: Desk, execution_id: str, version: int | None = None) -> Replay:

@@ -182,6 +182,39 @@ def seal_tick(
     )
 
 
+class TickWalk:
+    """A walk along a partition's chain of ticks, page by page: it remembers where it stands and nothing behind it."""
+
+    def __init__(self, partition: int) -> None:
+        self._partition = partition
+        self._tick, self._epoch = -1, 0
+        self.sequence, self.head = 0, GENESIS
+
+    def take(self, head: TickHead) -> Breach | None:
+        """The next tick; what is wrong with it, if anything is."""
+        self.sequence += 1
+        expected = _tick_hash(self._partition, self.sequence, head.tick, head.heads, self.head)
+        for field, wanted, found in (
+            ("sequence", self.sequence, head.sequence),
+            ("previous", self.head, head.previous),
+            ("hash", expected, head.hash),
+        ):
+            if wanted != found:
+                return Breach(self._name, self.sequence, field, str(wanted), str(found))
+        if head.tick <= self._tick or head.epoch < self._epoch:
+            return Breach(self._name, self.sequence, "tick", f"after {self._tick}", str(head.tick))
+        self.head, self._tick, self._epoch = head.hash, head.tick, head.epoch
+        return None
+
+    def close(self, anchor: Anchor | None) -> Breach | None:
+        """Whether the chain ends where something outside of it says."""
+        return _cut(self._name, self.sequence, self.head, anchor)
+
+    @property
+    def _name(self) -> str:
+        return f"partition {self._partition}"
+
+
 def verify_ticks(
     partition: int, ticks: Iterable[TickHead], anchor: Anchor | None = None
 ) -> tuple[Breach | None, dict[str, Anchor]]:
@@ -189,28 +222,18 @@ def verify_ticks(
 
     A removed execution is left out of the answer; one that the answer names and the store has not, was deleted.
     """
-    sequence, previous, tick, epoch = 0, GENESIS, -1, 0
+    walk = TickWalk(partition)
     ends: dict[str, Anchor] = {}
-    name = f"partition {partition}"
     for head in ticks:
-        sequence += 1
-        expected = _tick_hash(partition, sequence, head.tick, head.heads, previous)
-        for field, wanted, found in (
-            ("sequence", sequence, head.sequence),
-            ("previous", previous, head.previous),
-            ("hash", expected, head.hash),
-        ):
-            if wanted != found:
-                return Breach(name, sequence, field, str(wanted), str(found)), ends
-        if head.tick <= tick or head.epoch < epoch:
-            return Breach(name, sequence, "tick", f"after {tick}", str(head.tick)), ends
-        previous, tick, epoch = head.hash, head.tick, head.epoch
+        breach = walk.take(head)
+        if breach is not None:
+            return breach, ends
         for execution_id, number, last in head.heads:
             if number < 0:
                 ends.pop(execution_id, None)
             else:
                 ends[execution_id] = Anchor(number, last)
-    return _cut(name, sequence, previous, anchor), ends
+    return walk.close(anchor), ends
 
 
 def _hash(
