@@ -13,6 +13,7 @@ from tests.stores.flow_world import SALT, a_ticker, a_workflow, get, log_of, ord
 from tests.stores.world import FixedClock
 
 from mainspring.ports import Stores
+from mainspring.workers.ticker import RETRY_S, TickerOptions
 from mainspring.workflow.audit import verify, verify_ticks
 from mainspring.workflow.model import LogicalClock, Status
 from mainspring.workflow.ticking import partition_of, run_tick
@@ -343,3 +344,34 @@ async def test_deleted_execution_and_cut_log_are_noticed(stores: Stores, store_u
     assert verdict.breach is not None
     assert verdict.breach.number == 3
     assert set(ends) - set(await stores.flows.logs.log_ids(0)) == {"x2"}
+
+
+async def test_readers_enqueue_while_the_writer_runs(stores: Stores, other_stores: Stores, clock: FixedClock) -> None:
+    """Starts and events of other processes wait for no tick, and no tick waits for them; all of them are taken."""
+    workflow = await publish(stores, a_workflow({"wait_for": {"event": "go", "timeout": "1h"}}, {"end": "done"}))
+    ticker = a_ticker(stores)
+    names = [f"x{number}" for number in range(20)]
+
+    async def write() -> None:
+        for _ in range(20):
+            await tick(ticker, clock)
+
+    async def enqueue() -> None:
+        for name in names:
+            await start(other_stores, workflow, name)
+            await send(other_stores, name, "go")
+
+    await asyncio.gather(write(), enqueue())
+    await tick(ticker, clock, 3)
+
+    assert {(await get(stores, name)).status for name in names} == {Status.COMPLETED}
+    await assert_sound(stores)
+
+
+def test_defaults_are_500_a_tick_a_lock_of_30_s_renewed_in_time_and_a_try_every_second() -> None:
+    options = TickerOptions("t1")
+
+    assert (options.executions_per_tick, options.lock_ttl_ms, options.interval_s, options.resolution_ms) == (
+        500, 30_000, 1.0, 1_000,
+    )  # fmt: skip
+    assert RETRY_S == 1.0
