@@ -30,6 +30,7 @@ FOR_ALL = {
     "worker": "workers serve every tenant",
     "outbox_position": "one reader for all events",
     "planner_cursor": "one reader for all events",
+    "trigger_position": "one reader for all events",
     "planner_mode": "read by workers for every scope at once",
     "workflow_partition": "a partition holds executions of every tenant",
     "execution_ready": "the queue of a partition: ids alone",
