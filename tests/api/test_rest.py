@@ -128,6 +128,21 @@ async def test_events_are_read_on_without_gap_or_repetition(api: AsyncClient, st
     assert only["data"]["name"] == "a"
 
 
+async def test_filtered_events_are_found_beyond_the_page(api: AsyncClient, stores: Stores) -> None:
+    for name in "abcdef":
+        await make(api, name)
+    await told(stores)
+
+    newest = (await api.get("/api/v1/events?endpoint=b&limit=2")).json()
+    oldest = (await api.get("/api/v1/events?endpoint=e&limit=2&start=oldest")).json()
+    none = (await api.get("/api/v1/events?type=run.finished&limit=2&start=oldest")).json()
+    after = (await api.get(f"/api/v1/events?limit=2&cursor={none['next_cursor']}")).json()
+
+    assert [each["endpoint"] for each in newest["items"]] == ["b"]
+    assert [each["endpoint"] for each in oldest["items"]] == ["e"]
+    assert none["items"] == after["items"] == []  # and nothing that was looked through is looked through again
+
+
 async def test_overview_counts_endpoints_and_runs(api: AsyncClient, stores: Stores, clock: FixedClock) -> None:
     await make(api, "a")
     await make(api, "b")

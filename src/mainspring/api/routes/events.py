@@ -1,5 +1,6 @@
 """Events: what changed, in order. Whoever asks again with `next_cursor` misses nothing and sees nothing twice."""
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -8,12 +9,15 @@ from mainspring.api.access import Known, Reading
 from mainspring.api.answers import Event, Page
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.fields import Cursor, Limit
-from mainspring.domain.event import EventType
+from mainspring.domain.event import EventType, StoredEvent
 from mainspring.domain.selection import may_see
-from mainspring.operations.endpoints import find_endpoint
+from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.shapes import Shape, event_shape
 
 router = APIRouter(prefix="/events", tags=["events"])
+
+PAGE = 250
+LOOKED_THROUGH_MAX = 5_000  # events, for one page that is filtered
 
 
 @router.get("", response_model=Page[Event])
@@ -30,26 +34,55 @@ async def list_events(
 ) -> Shape:
     """In their order, oldest first. `next_cursor` is always there: ask again with it for what has happened since.
 
-    A filter picks from the page, so a page may be short, or empty, and still not be the last.
+    A filter looks through thousands of events for one page, not through all: a page may be short and not be the last.
     Who came in and with which keys is shown to the scope `admin` alone.
     """
     endpoint_id = None if endpoint is None else (await find_endpoint(desk, endpoint)).id
     place = open_cursor(desk, "events", cursor)
+
+    def wants(stored: StoredEvent) -> bool:
+        event = stored.event
+        return (
+            (type is None or event.type is type)
+            and (endpoint_id is None or event.endpoint_id == endpoint_id)
+            and may_see(event.type, principal.scopes)
+        )
+
     if place is None and start == "newest":
-        stored = await desk.stores.runs.latest_events(desk.tenant_id, limit)
+        wanted, last = await _newest(desk, wants, limit)
     else:
-        stored = await desk.stores.runs.events_after(place[0] if place else "", desk.tenant_id, limit)
-    last = stored[-1].cursor if stored else (place[0] if place else "")
-    wanted = [
-        each
-        for each in stored
-        if (type is None or each.event.type is type)
-        and (endpoint_id is None or each.event.endpoint_id == endpoint_id)
-        and may_see(each.event.type, principal.scopes)
-    ]
+        wanted, last = await _following(desk, place[0] if place else "", wants, limit)
     ids = {each.event.endpoint_id for each in wanted if each.event.endpoint_id}
     names = await desk.stores.look.names(desk.tenant_id, sorted(ids)) if ids else {}
     return {
         "items": [event_shape(each, names.get(each.event.endpoint_id)) for each in wanted],
         "next_cursor": seal_cursor(desk, "events", last),
     }
+
+
+async def _newest(desk: Desk, wants: Callable[[StoredEvent], bool], limit: int) -> tuple[list[StoredEvent], str]:
+    """The newest that are wanted, and where the newest of all stands."""
+    for reach in (limit, LOOKED_THROUGH_MAX):
+        stored = await desk.stores.runs.latest_events(desk.tenant_id, reach)
+        found = [each for each in stored if wants(each)][-limit:]
+        if len(found) == limit or len(stored) < reach:
+            break
+    return found, stored[-1].cursor if stored else ""
+
+
+async def _following(
+    desk: Desk, place: str, wants: Callable[[StoredEvent], bool], limit: int
+) -> tuple[list[StoredEvent], str]:
+    """What is wanted after a place, and up to where that was looked for."""
+    found: list[StoredEvent] = []
+    for _ in range(LOOKED_THROUGH_MAX // PAGE):
+        stored = await desk.stores.runs.events_after(place, desk.tenant_id, PAGE)
+        for each in stored:
+            place = each.cursor
+            if wants(each):
+                found.append(each)
+            if len(found) == limit:
+                return found, place
+        if len(stored) < PAGE:
+            break
+    return found, place
