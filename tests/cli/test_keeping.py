@@ -51,6 +51,33 @@ def test_nothing_is_overwritten_unasked(shell: Shell, tmp_path: Path) -> None:
     assert "stop what runs on it and overwrite it with --force" in shell.refused("restore", str(file), code=4)
 
 
+def test_database_in_use_is_not_replaced_even_by_force(shell: Shell, tmp_path: Path) -> None:
+    shell.add("health")
+    file = tmp_path / "backup.db"
+    shell.ok("backup", str(file))
+    running = apsw.Connection(str(tmp_path / "data" / "mainspring.db"))
+    running.execute("UPDATE endpoint SET description = 'newer'")
+
+    refused = shell.refused("restore", str(file), "--force", code=4)
+    kept = shell.json("endpoint", "show", "health")["description"]
+    running.close()
+
+    assert "is in use by another process; stop it" in refused
+    assert kept == "newer"
+    shell.ok("restore", str(file), "--force")
+
+
+def test_damaged_database_is_replaced_by_force(shell: Shell, tmp_path: Path) -> None:
+    shell.add("health")
+    file = tmp_path / "backup.db"
+    shell.ok("backup", str(file))
+    (tmp_path / "data" / "mainspring.db").write_bytes(b"nonsense" * 1_000)
+
+    shell.ok("restore", str(file), "--force")
+
+    assert [endpoint["name"] for endpoint in shell.json("endpoint", "list")] == ["health"]
+
+
 @pytest.mark.parametrize("content", [b"nonsense", b"", b"SQLite format 3\x00" + bytes(200)])
 def test_what_is_no_backup_is_refused_and_changes_nothing(shell: Shell, tmp_path: Path, content: bytes) -> None:
     shell.add("health")

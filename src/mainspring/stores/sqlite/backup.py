@@ -1,12 +1,13 @@
 """Copy an SQLite database into one file while others write it, and make a database of such a file again."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
 
-from mainspring.domain.errors import InvalidInput
-from mainspring.stores.sqlite.database import Connection
+from mainspring.domain.errors import Conflict, InvalidInput
+from mainspring.stores.sqlite.database import UNUSABLE, Connection
 
 
 def back_up(database: Path, target: Path) -> None:
@@ -48,6 +49,8 @@ def verify(file: Path) -> int:
 def restore(file: Path, database: Path, installation_id: str) -> None:
     """Put the backup in the database's place, as another installation, behind whose epochs nobody else can write."""
     verify(file)
+    if database.exists():
+        _refuse_while_in_use(database)
     database.parent.mkdir(parents=True, exist_ok=True)
     fresh = database.with_name(f".{database.name}.restoring")
     fresh.unlink(missing_ok=True)
@@ -72,6 +75,24 @@ def restore(file: Path, database: Path, installation_id: str) -> None:
     finally:
         for ending in ("", "-wal", "-shm"):
             Path(f"{fresh}{ending}").unlink(missing_ok=True)
+
+
+def _refuse_while_in_use(database: Path) -> None:
+    """A process that has the file open would go on with the old one, unseen, and lose all it writes there."""
+    connection = apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        # In WAL mode every open connection holds a shared lock; this one gets its lock only where there is no other.
+        with suppress(*UNUSABLE):  # a damaged database is what backups are for
+            connection.pragma("locking_mode", "exclusive")
+            connection.execute("BEGIN EXCLUSIVE")
+    except (apsw.BusyError, apsw.LockedError):
+        raise Conflict(
+            f"{database} is in use by another process; stop it (`mainspring serve` or `scheduler`), then restore again",
+            kind="database",
+            name=str(database),
+        ) from None
+    finally:
+        connection.close()
 
 
 def _private(path: Path) -> int:
