@@ -54,8 +54,11 @@ def workflow_shape(published: "Published") -> Shape:
 
 
 def workflow_in_full(published: "Published") -> Shape:
-    about = workflow_shape(published)
-    return about | model_shape(published.workflow) | {"document": published.document}
+    return model_shape(published.workflow) | {
+        "actor": published.actor,
+        "created_at": rfc3339(published.created_at),
+        "document": published.document,
+    }
 
 
 def graph_shape(workflow: "Workflow") -> Shape:

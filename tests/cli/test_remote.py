@@ -2,80 +2,21 @@
 
 import asyncio
 import json
-import logging
 import re
-from base64 import b64encode
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import structlog
 
-from mainspring.api.access import recognise
 from mainspring.cli.remote import endpoint_of, run_of
-from mainspring.domain.endpoint import Tenant
-from mainspring.outbound.vault import KeyRing
-from mainspring.ports import Stores
 from mainspring.shapes import endpoint_shape, run_shape
 from mainspring.wiring.clock import SystemClock
-from mainspring.wiring.stores import open_stores
-from tests.api.door import open_app
+from tests.cli.pair import Pair, timeless
 from tests.cli.shell import Shell
-from tests.client.conftest import by_key, served
 from tests.peers.hostile import HostilePeer
 from tests.stores.world import an_outcome, claim, finished
 
 JSON = ("-o", "json")
 ON_SQLITE = pytest.mark.parametrize("pair", ["sqlite"], indirect=True)  # what is long, and the same on both
-
-
-class Pair:
-    """The same installation from beside its database and from afar."""
-
-    def __init__(self, near: Shell, server: str, stores: Stores) -> None:
-        self.near = near
-        self.far = Shell({"MAINSPRING_SERVER": server, "MAINSPRING_API_KEY": "all", "MAINSPRING_DATA_DIR": "/nowhere"})
-        self.server = server
-        self.stores = stores
-
-    async def both(self, *arguments: str) -> tuple[str, str]:
-        """What each says, numbers aside: time goes on between the two."""
-        near = await asyncio.to_thread(self.near, *arguments)
-        far = await asyncio.to_thread(self.far, *arguments)
-        assert near.exit_code == far.exit_code, far.output
-        return _timeless(near.output), _timeless(far.output)
-
-    async def json(self, *arguments: str) -> Any:
-        return await asyncio.to_thread(self.far.json, *arguments)
-
-
-def _timeless(text: str) -> str:
-    """Without what differs from one moment, or one caller, to the next."""
-    text = re.sub(r"\b[0-9a-f]{8,}\b|([0-9.]+(ms|s|m|h|d))+\b|[0-9]+[0-9a-f]*", "#", text).replace("key:all", "cli")
-    return re.sub(r" +|-{2,}|─+", " ", re.sub(r"#+|in #|# ago|now", "#", text))
-
-
-@pytest.fixture(autouse=True)
-def silence() -> Iterator[None]:
-    """The server shares a process with the commands here, and its log must not stand among their output."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    yield
-    structlog.reset_defaults()
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Pair]:
-    settings = {"MAINSPRING_DATA_DIR": str(tmp_path), "MAINSPRING_SECRET_KEY": b64encode(bytes(32)).decode()}
-    url = f"sqlite://{tmp_path}/mainspring.db"
-    if request.param == "postgres":
-        settings["MAINSPRING_DATABASE_URL"] = url = request.getfixturevalue("postgres_url")
-    async with open_stores(url, audit_keys=KeyRing(bytes(32)).audit_keys) as stores:
-        await stores.endpoints.put_tenant(Tenant("default", "default"))
-        async with open_app(stores, SystemClock()) as app:
-            app.dependency_overrides[recognise] = by_key
-            async with served(app) as server:
-                yield Pair(Shell(settings), server, stores)
 
 
 async def test_what_is_shown_is_the_same(pair: Pair) -> None:
@@ -151,7 +92,7 @@ async def test_what_is_done_is_done_and_told_the_same(pair: Pair) -> None:
             ("endpoint", "show", name),
         ):
             result = await asyncio.to_thread(shell, *command)
-            said.append(_timeless(result.output).replace(name, "NAME"))
+            said.append(timeless(result.output).replace(name, "NAME"))
         if name == "near":
             expected = said
     assert said == expected
@@ -272,7 +213,7 @@ async def test_people_keys_and_messages_are_changed_the_same(pair: Pair) -> None
             result = await asyncio.to_thread(shell, *command, stdin="long enough 2\n")
             said = re.sub(r"(token=|whsec_|msk?_)\S+", r"\1#", result.output.replace(pair.server, "SERVER"))
             said = said.replace("http://127.0.0.1:8080", "SERVER").replace(name, "NAME")
-            told.append(f"{command} {result.exit_code} {_timeless(said)}".replace(name, "NAME"))
+            told.append(f"{command} {result.exit_code} {timeless(said)}".replace(name, "NAME"))
 
     assert heard["far"] == heard["near"]
 

@@ -156,6 +156,15 @@ def ask(work: Callable[["Desk"], Awaitable[T]], remotely: Callable[["Client"], T
     return complete(at_the_desk())
 
 
+def decide(here: Callable[[], T], remotely: Callable[["Client"], T]) -> T:
+    """What needs no database: answered here, or by the server that is in use, whose settings then hold."""
+    if server := _server.get():
+        from mainspring.cli.remote import ask_server
+
+        return ask_server(server, remotely)
+    return here()
+
+
 def complete(work: Coroutine[object, object, T]) -> T:
     """Run one command's work on an event loop of its own."""
     import asyncio  # 40 ms that no --help should pay

@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mainspring.cli import flow_afar
+from mainspring.cli.afar import at, now
 from mainspring.cli.arguments import Reason
 from mainspring.cli.door import Door, OutputOption, ask, fail_unless
 from mainspring.cli.flow_arguments import STATUSES, read_data, read_status
-from mainspring.cli.flow_sights import entry_lines, show_breach, tell_execution, verify_file
+from mainspring.cli.flow_sights import moment_lines, show_breach, tell_execution, verify_file
+from mainspring.cli.remote import Shape
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.words import when
@@ -16,13 +19,12 @@ from mainspring.words import when
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from mainspring.client import Client
     from mainspring.operations.endpoints import Desk
-    from mainspring.shapes import Shape
-    from mainspring.workflow.model import Entry, LogicalClock
-    from mainspring.workflow_ports import Execution
 
 app = Door("Executions: single runs through a workflow, with their logs.")
 
+LOG_PAGE = 1_000  # the longest that a server gives
 Id = Annotated[str, typer.Argument(metavar="EXECUTION", help="Id of the execution.")]
 
 
@@ -40,11 +42,11 @@ def list_executions(
 
     wanted = ExecutionFilter(workflow, read_status(status), correlation, None, count, in_need=attention)
 
-    async def work(desk: "Desk") -> list["Shape"]:
+    async def work(desk: "Desk") -> list[Shape]:
         found = await desk.stores.flows.workflows.executions(desk.tenant_id, wanted)
         return [await tell_execution(desk, each) for each in found]
 
-    found = ask(work)
+    found = ask(work, lambda client: flow_afar.executions(client, wanted, in_full=output is Output.JSON))
     if output is Output.JSON:
         show_json(found)
         return
@@ -66,29 +68,30 @@ def list_executions(
 def show(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
     """Show where an execution stands, and what may be done about it."""
     from mainspring.operations.executions import find_execution
-    from mainspring.workflow.engine import ALLOWED
 
-    async def work(desk: "Desk") -> tuple["Execution", "Shape", "datetime"]:
+    async def work(desk: "Desk") -> tuple[Shape, "datetime"]:
         found = await find_execution(desk, execution_id)
-        return found, await tell_execution(desk, found), await desk.stores.flows.workflows.now()
+        return await tell_execution(desk, found), await desk.stores.flows.workflows.now()
 
-    execution, shape, now = ask(work)
+    def remotely(client: "Client") -> tuple[Shape, "datetime"]:
+        return client.executions.read(execution_id), now()
+
+    shape, moment = ask(work, remotely)
     if output is Output.JSON:
         show_json(shape)
         return
-    state = execution.state
     fields = [
-        ("id", state.id),
-        ("workflow", f"{state.workflow} version {state.version}"),
-        ("status", state.status.value),
-        ("step", state.step or "-"),
-        ("outcome", state.outcome or "-"),
-        ("error", state.error or "-"),
-        ("correlation", execution.correlation or "-"),
-        ("started", f"{when(now, execution.created_at)} by {execution.actor}"),
-        ("last moved", when(now, execution.moved_at)),
-        ("log", f"{state.number} entries, head {state.head[:16] or '-'}"),
-        ("allows", ", ".join(ALLOWED[state.status]) or "nothing more"),
+        ("id", shape["id"]),
+        ("workflow", f"{shape['workflow']} version {shape['version']}"),
+        ("status", shape["status"]),
+        ("step", shape["step"] or "-"),
+        ("outcome", shape["outcome"] or "-"),
+        ("error", shape["error"] or "-"),
+        ("correlation", shape["correlation"] or "-"),
+        ("started", f"{when(moment, at(shape['created_at']))} by {shape['actor']}"),
+        ("last moved", when(moment, at(shape["moved_at"]))),
+        ("log", f"{shape['entries']} entries, head {shape['head'][:16] or '-'}"),
+        ("allows", ", ".join(shape["allows"]) or "nothing more"),
     ]
     show_fields(fields)
 
@@ -96,19 +99,26 @@ def show(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
 @app.command("log")
 def log(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
     """Show everything that happened to an execution, in order."""
-    from mainspring.flow_shapes import entry_shape
+    from mainspring.flow_shapes import entry_shape, moment_shape
     from mainspring.operations.executions import clock_of, find_execution, read_log
 
-    async def work(desk: "Desk") -> tuple[list["Entry"], "LogicalClock"]:
-        found = await find_execution(desk, execution_id)
-        return await read_log(desk, found), await clock_of(desk, found)
+    in_full = output is Output.JSON
 
-    entries, clock = ask(work)
-    if output is Output.JSON:
-        show_json([entry_shape(each, clock) for each in entries])
+    async def work(desk: "Desk") -> list[Shape]:
+        found = await find_execution(desk, execution_id)
+        clock = await clock_of(desk, found)
+        return [(entry_shape if in_full else moment_shape)(each, clock) for each in await read_log(desk, found)]
+
+    def remotely(client: "Client") -> list[Shape]:
+        group = client.executions
+        return list((group.iterate_log if in_full else group.iterate_timeline)(execution_id, limit=LOG_PAGE))
+
+    entries = ask(work, remotely)
+    if in_full:
+        show_json(entries)
         return
     columns = (Column("TICK"), Column("STEP"), Column("ACTION"), Column("WHAT", tail=True))
-    show_table(columns, entry_lines(entries), "Nothing happened yet; a ticker (serve or scheduler) moves executions.")
+    show_table(columns, moment_lines(entries), "Nothing happened yet; a ticker (serve or scheduler) moves executions.")
 
 
 @app.command("verify")
@@ -118,7 +128,7 @@ def verify(
 ) -> None:
     """Prove that a log is what was written; ends with 1 where it is not, and names the entry.
 
-    A file is checked without any database, and run again from its log.
+    A file is checked without any database or server, and run again from its log.
     """
     from mainspring.flow_shapes import verified_shape
     from mainspring.operations.executions import verify_execution
@@ -126,16 +136,20 @@ def verify(
     if execution_id.endswith(".json") or "/" in execution_id:
         verify_file(Path(execution_id), output)
         return
-    found = ask(lambda desk: verify_execution(desk, execution_id))
-    verdict, breach = found.verdict, found.verdict.breach or found.chain
+
+    async def work(desk: "Desk") -> Shape:
+        return verified_shape(await verify_execution(desk, execution_id))
+
+    found: Shape = ask(work, lambda client: client.executions.verify(execution_id))
     if output is Output.JSON:
-        show_json(verified_shape(found))
-    elif breach is None:
-        span = f"ticks {verdict.first_tick} to {verdict.last_tick}" if verdict.entries else "no tick yet"
-        say(f"valid: {verdict.entries} entries, {span}; {found.ticks} ticks, {found.checkpoints} signed checkpoints")
+        show_json(found)
+    elif found["breach"] is None:
+        span = f"ticks {found['first_tick']} to {found['last_tick']}" if found["entries"] else "no tick yet"
+        proof = f"{found['ticks']} ticks, {found['checkpoints']} signed checkpoints"
+        say(f"valid: {found['entries']} entries, {span}; {proof}")
     else:
-        show_breach(breach)
-    fail_unless(found.valid)
+        show_breach(found["breach"])
+    fail_unless(found["valid"])
 
 
 @app.command("export")
@@ -148,7 +162,10 @@ def export(
 
     from mainspring.operations.exporting import export_execution
 
-    bundle = ask(lambda desk: export_execution(desk, execution_id, as_operator=True))
+    bundle = ask(
+        lambda desk: export_execution(desk, execution_id, as_operator=True),
+        lambda client: flow_afar.export(client, execution_id),
+    )
     text = msgspec.json.format(msgspec.json.encode(bundle), indent=1) + b"\n"
     if file is None:
         print(text.decode(), end="")
@@ -173,19 +190,27 @@ def replay(
     from mainspring.operations.executions import replay_execution, step_through
 
     if turns:
-        for frame in ask(lambda desk: step_through(desk, execution_id)):
+        found_turns = ask(
+            lambda desk: step_through(desk, execution_id),
+            lambda client: flow_afar.step_through(client, execution_id),
+        )
+        for frame in found_turns:
             state = frame.after
             arrived = ", ".join(f"{each.kind.value} {each.type}" for each in frame.arrivals) or "nothing arrived"
             say(f"tick {frame.tick}: {arrived}; then {state.status.value} at {state.step!r}, vars {state.vars}")
         return
-    found = ask(lambda desk: replay_execution(desk, execution_id, version))
+
+    async def work(desk: "Desk") -> Shape:
+        return replay_shape(await replay_execution(desk, execution_id, version))
+
+    found: Shape = ask(work, lambda client: client.executions.replay(execution_id, version=version))
     if output is Output.JSON:
-        show_json(replay_shape(found))
-    elif found.identical:
-        say(f"identical: {len(found.steps)} entries")
+        show_json(found)
+    elif found["identical"]:
+        say(f"identical: {len(found['steps'])} entries")
     else:
-        say(f"{len(found.differences)} differences")
-        rows = [(str(d.number), d.step, d.field, d.expected, d.actual) for d in found.differences]
+        say(f"{len(found['diffs'])} differences")
+        rows = [(str(d["number"]), d["step"], d["field"], d["expected"], d["actual"]) for d in found["diffs"]]
         columns = (
             Column("ENTRY"),
             Column("STEP"),
@@ -194,7 +219,7 @@ def replay(
             Column("REPLAY", tail=True),
         )
         show_table(columns, rows, "None.")
-    fail_unless(found.identical)
+    fail_unless(found["identical"])
 
 
 @app.command("pause")
@@ -242,27 +267,38 @@ def order(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Order many executions about at once, after showing how many they are."""
-    from mainspring.operations.orders import order_executions, preview_orders
+    from mainspring.operations.orders import allowing, order_executions, preview_orders
     from mainspring.workflow_ports import ExecutionFilter
 
     wanted = ExecutionFilter(workflow, read_status(status), correlation, None, count, version, step)
-    preview = ask(lambda desk: preview_orders(desk, verb, wanted))
+    allowing(verb, wanted)
+
+    async def foresee(desk: "Desk") -> Shape:
+        preview = await preview_orders(desk, verb, wanted)
+        return {"count": preview.count, "sample": [await tell_execution(desk, each) for each in preview.sample]}
+
+    async def do(desk: "Desk") -> Shape:
+        return {"ordered": len(await order_executions(desk, verb, wanted, reason))}
+
+    preview = ask(foresee, lambda client: flow_afar.order_many(client, verb, wanted, reason, dry_run=True))
+    found = int(preview["count"])
     if output is Output.TABLE:
-        rows = [(each.id, each.state.workflow, each.status.value, each.state.step) for each in preview.sample]
+        rows = [(each["id"], each["workflow"], each["status"], each["step"]) for each in preview["sample"]]
         columns = (Column("ID"), Column("WORKFLOW", can_cut=True), Column("STATUS"), Column("STEP"))
         show_table(columns, rows, f"No execution that this names allows {verb}.")
-        note(f"{preview.count} in all" + (f", the newest {count} of them now" if preview.count > count else ""))
-    if dry_run or not preview.count:
+        note(f"{found} in all" + (f", the newest {count} of them now" if found > count else ""))
+    if dry_run or not found:
         if output is Output.JSON:
-            show_json({"dry_run": dry_run, "verb": verb, "count": preview.count})
+            show_json({"dry_run": dry_run, "verb": verb, "count": found})
         return
     if not yes:
-        typer.confirm(f"Order {verb} of {min(preview.count, count)} executions?", abort=True, err=True)
-    ordered = ask(lambda desk: order_executions(desk, verb, wanted, reason))
+        typer.confirm(f"Order {verb} of {min(found, count)} executions?", abort=True, err=True)
+    done = ask(do, lambda client: flow_afar.order_many(client, verb, wanted, reason, dry_run=False))
+    ordered = int(done["ordered"])
     if output is Output.JSON:
-        show_json({"verb": verb, "ordered": len(ordered), "more": preview.count > len(ordered) == count})
+        show_json({"verb": verb, "ordered": ordered, "more": found > ordered == count})
     else:
-        say(f"ordered {verb} of {len(ordered)} executions; it happens in the next ticks")
+        say(f"ordered {verb} of {ordered} executions; it happens in the next ticks")
 
 
 @app.command("send")
@@ -276,7 +312,11 @@ def send(
     """Send an event; it is taken in the next tick."""
     from mainspring.operations.executions import send_event
 
-    ids, new = ask(lambda desk: send_event(desk, to, type_, read_data(data, "data"), event_id=event_id))
+    given = read_data(data, "data")
+    ids, new = ask(
+        lambda desk: send_event(desk, to, type_, given, event_id=event_id),
+        lambda client: flow_afar.send(client, to, type_, given, event_id),
+    )
     if output is Output.JSON:
         show_json({"executions": ids, "new": new})
     elif new:
@@ -290,7 +330,10 @@ def erase(execution_id: Id, reason: Reason = "", output: OutputOption = Output.T
     """Erase the data of an execution that is over; its log still verifies, but cannot be replayed."""
     from mainspring.operations.executions import erase_execution
 
-    entries = ask(lambda desk: erase_execution(desk, execution_id, reason))
+    entries = ask(
+        lambda desk: erase_execution(desk, execution_id, reason),
+        lambda client: client.executions.erase(execution_id, reason=reason)["entries"],
+    )
     if output is Output.JSON:
         show_json({"id": execution_id, "entries": entries})
     else:
@@ -300,10 +343,10 @@ def erase(execution_id: Id, reason: Reason = "", output: OutputOption = Output.T
 def _order(execution_id: str, verb: str, reason: str, output: Output) -> None:
     from mainspring.operations.executions import order_execution
 
-    async def work(desk: "Desk") -> "Shape":
+    async def work(desk: "Desk") -> Shape:
         return await tell_execution(desk, await order_execution(desk, execution_id, verb, reason))
 
-    execution = ask(work)
+    execution = ask(work, lambda client: flow_afar.order(client, execution_id, verb, reason))
     if output is Output.JSON:
         show_json({"execution": execution, "ordered": verb, "reason": reason})
         return

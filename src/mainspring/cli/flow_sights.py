@@ -5,33 +5,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mainspring.cli.door import fail_unless
+from mainspring.cli.remote import Shape
 from mainspring.cli.screen import Output, say, show_json
 
 if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
-    from mainspring.shapes import Shape
-    from mainspring.workflow.audit import Breach
-    from mainspring.workflow.model import Entry
     from mainspring.workflow_ports import Execution
 
 
-async def tell_execution(desk: "Desk", execution: "Execution") -> "Shape":
+async def tell_execution(desk: "Desk", execution: "Execution") -> Shape:
     from mainspring.flow_shapes import execution_in_full
     from mainspring.operations.executions import clock_of
 
     return execution_in_full(execution, await clock_of(desk, execution))
 
 
-def entry_lines(entries: Iterable["Entry"]) -> list[tuple[str, str, str, str]]:
-    from mainspring.flow_shapes import sentence
-
-    return [(str(entry.tick), entry.step, entry.action, sentence(entry)) for entry in entries]
+def moment_lines(moments: Iterable[Shape]) -> list[tuple[str, str, str, str]]:
+    return [(str(each["tick"]), each["step"], each["action"], each["text"]) for each in moments]
 
 
-def show_breach(breach: "Breach") -> None:
-    say(f"NOT VALID: {breach.execution_id}, entry {breach.number}, {breach.field}:")
-    say(f"  expected {breach.expected}")
-    say(f"  found    {breach.found}")
+def show_breach(breach: Shape) -> None:
+    say(f"NOT VALID: {breach['execution_id']}, entry {breach['number']}, {breach['field']}:")
+    say(f"  expected {breach['expected']}")
+    say(f"  found    {breach['found']}")
 
 
 def verify_file(file: Path, output: Output) -> None:
@@ -42,11 +38,11 @@ def verify_file(file: Path, output: Output) -> None:
 
     bundle = read_bundle(file.read_bytes())
     found = check_bundle(bundle, is_signed)
-    breach = found.verdict.breach or found.chain
+    shape: Shape = checked_shape(bundle, found)
     if output is Output.JSON:
-        show_json(checked_shape(bundle, found))
-    elif breach is not None:
-        show_breach(breach)
+        show_json(shape)
+    elif shape["breach"] is not None:
+        show_breach(shape["breach"])
     elif found.replay is not None and not found.replay.identical:
         first = found.replay.differences[0]
         say(f"NOT VALID: run again, entry {first.number} differs in {first.field}:")

@@ -78,6 +78,7 @@ BY_API: dict[str, tuple[str, ...]] = {
     "execution list": ("list_executions",),
     "execution show": ("read_execution",),
     "execution log": ("list_log",),
+    # A file of `execution export` is checked where it is, by no server.
     "execution verify": ("verify_execution",),
     "execution replay": ("replay_execution", "list_timeline"),
     "execution pause": ("pause_execution",),

@@ -52,7 +52,8 @@ def ask_server(server: str, work: Callable[["Client"], T]) -> T:
 def error_of(refusal: "ApiError") -> MainspringError:
     """The error that the server met, with its words, so that the exit code is the same too."""
     named = re.match(r"no ([a-z ]+) '", refusal.detail)
-    field = next((str(each.get("pointer", each.get("parameter", ""))).strip("/") for each in refusal.errors), "")
+    places = (each.get("path") or each.get("pointer") or each.get("parameter") or "" for each in refusal.errors)
+    field = str(next(places, "")).strip("/")
     by_kind: dict[str, MainspringError] = {
         "not-found": NotFound(named[1] if named else "", ""),
         "conflict": Conflict("", kind="", name=""),

@@ -5,16 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli.door import Door, OutputOption, ask
+from mainspring.cli import flow_afar
+from mainspring.cli.afar import at
+from mainspring.cli.door import Door, OutputOption, ask, decide
 from mainspring.cli.flow_arguments import read_answers, read_data, read_document, read_happenings
-from mainspring.cli.flow_sights import entry_lines, tell_execution
+from mainspring.cli.flow_sights import moment_lines, tell_execution
+from mainspring.cli.remote import Shape
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.table import Column, show_fields, show_table
 
 if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
-    from mainspring.shapes import Shape
-    from mainspring.workflow_ports import Published
 
 app = Door("Workflows: steps over days, proven by their log.")
 
@@ -33,11 +34,15 @@ def check(file: File, output: OutputOption = Output.TABLE) -> None:
     from mainspring.settings import load_settings
     from mainspring.workflow.document import parse_text
 
-    workflow = parse_text(read_document(file), load_settings().allow_ports)
+    text = read_document(file)
+    workflow: Shape = decide(
+        lambda: model_shape(parse_text(text, load_settings().allow_ports)),
+        lambda client: flow_afar.check(client, text),
+    )
     if output is Output.JSON:
-        show_json(model_shape(workflow))
+        show_json(workflow)
     else:
-        say(f"{workflow.name!r} is sound: {len(workflow.steps)} steps, starts with {workflow.start!r}")
+        say(f"{workflow['name']!r} is sound: {workflow['step_count']} steps, starts with {workflow['start']!r}")
 
 
 @app.command("publish")
@@ -47,29 +52,29 @@ def publish(file: File, output: OutputOption = Output.TABLE) -> None:
     from mainspring.operations.workflows import publish_workflow
 
     text = read_document(file)
-    published, is_new = ask(lambda desk: publish_workflow(desk, text))
-    workflow = published.workflow
+
+    async def work(desk: "Desk") -> Shape:
+        published, is_new = await publish_workflow(desk, text)
+        return workflow_in_full(published) | {"new": is_new}
+
+    published: Shape = ask(work, lambda client: client.workflows.publish(document=text))
+    what = f"{published['name']!r} version {published['version']}"
     if output is Output.JSON:
-        show_json(workflow_in_full(published) | {"new": is_new})
-    elif is_new:
-        say(f"published {workflow.name!r} version {workflow.version}")
+        show_json(published)
+    elif published["new"]:
+        say(f"published {what}")
     else:
-        say(f"{workflow.name!r} version {workflow.version} does the same already; nothing published")
+        say(f"{what} does the same already; nothing published")
 
 
 @app.command("list")
 def list_workflows(output: OutputOption = Output.TABLE) -> None:
     """List workflows by name, with their newest version."""
-    from mainspring.flow_shapes import workflow_shape
-
-    found = ask(lambda desk: _versions(desk, None))
+    found = ask(lambda desk: _versions(desk, None), lambda client: list[Shape](client.workflows.list()["items"]))
     if output is Output.JSON:
-        show_json([workflow_shape(each) for each in found])
+        show_json(found)
         return
-    rows = [
-        (each.workflow.name, str(each.workflow.version), str(len(each.workflow.steps)), each.workflow.description)
-        for each in found
-    ]
+    rows = [(each["name"], str(each["version"]), str(each["step_count"]), each["description"]) for each in found]
     columns = (Column("NAME", can_cut=True), Column("VERSION"), Column("STEPS"), Column("DESCRIPTION", tail=True))
     show_table(columns, rows, "No workflow yet. Publish one: mainspring workflow publish FILE")
 
@@ -80,37 +85,39 @@ def show(name: Name, version: Version = None, output: OutputOption = Output.TABL
     from mainspring.flow_shapes import workflow_in_full
     from mainspring.operations.workflows import find_workflow
 
-    found = ask(lambda desk: find_workflow(desk, name, version))
+    async def work(desk: "Desk") -> Shape:
+        return workflow_in_full(await find_workflow(desk, name, version))
+
+    found: Shape = ask(work, lambda client: flow_afar.read_workflow(client, name, version))
     if output is Output.JSON:
-        show_json(workflow_in_full(found))
+        show_json(found)
         return
     show_fields(
         [
-            ("name", found.workflow.name),
-            ("version", str(found.workflow.version)),
-            ("published", f"{found.created_at:%Y-%m-%d %H:%M:%S} UTC by {found.actor}"),
+            ("name", found["name"]),
+            ("version", str(found["version"])),
+            ("published", f"{_published(found)} by {found['actor']}"),
         ]
     )
     print()
-    for line in found.document.splitlines():
+    for line in found["document"].splitlines():
         say(line)
 
 
 @app.command("versions")
 def versions(name: Name, output: OutputOption = Output.TABLE) -> None:
     """List the versions of a workflow, newest first."""
-    from mainspring.flow_shapes import workflow_shape
     from mainspring.operations.workflows import find_workflow
 
-    async def work(desk: "Desk") -> list["Published"]:
+    async def work(desk: "Desk") -> list[Shape]:
         await find_workflow(desk, name)
         return await _versions(desk, name)
 
-    found = ask(work)
+    found = ask(work, lambda client: list[Shape](client.workflows.list_versions(name)["items"]))
     if output is Output.JSON:
-        show_json([workflow_shape(each) for each in found])
+        show_json(found)
         return
-    rows = [(str(each.workflow.version), f"{each.created_at:%Y-%m-%d %H:%M:%S} UTC", each.actor) for each in found]
+    rows = [(str(each["version"]), _published(each), each["actor"]) for each in found]
     show_table((Column("VERSION"), Column("PUBLISHED"), Column("BY")), rows, "None.")
 
 
@@ -126,11 +133,15 @@ def diff(
     """Say in words what changed between two versions."""
     from mainspring.operations.workflows import compare_versions
 
-    before, after, said = ask(lambda desk: compare_versions(desk, name, old, new))
+    async def work(desk: "Desk") -> Shape:
+        before, after, said = await compare_versions(desk, name, old, new)
+        return {"old": before, "new": after, "differences": said}
+
+    found: Shape = ask(work, lambda client: client.workflows.diff(name, old=old, new=new))
     if output is Output.JSON:
-        show_json({"old": before, "new": after, "differences": said})
+        show_json(found)
         return
-    for sentence in said or [f"versions {before} and {after} of {name!r} do the same"]:
+    for sentence in found["differences"] or [f"versions {found['old']} and {found['new']} of {name!r} do the same"]:
         say(sentence)
 
 
@@ -155,15 +166,15 @@ def start(
     when = read_instant(at, "at") if at is not None else None
     wish = Wish(read_data(given, "input"), correlation, key, when)
 
-    async def work(desk: "Desk") -> tuple["Shape", bool]:
+    async def work(desk: "Desk") -> Shape:
         (started,) = await start_executions(desk, name, [wish], version=version)
         refuse_reentry(started)
-        return await tell_execution(desk, started.execution), started.is_new
+        return {**await tell_execution(desk, started.execution), "new": started.is_new}
 
-    execution, is_new = ask(work)
+    execution: Shape = ask(work, lambda client: flow_afar.start(client, name, wish, version))
     if output is Output.JSON:
-        show_json(execution | {"new": is_new})
-    elif is_new:
+        show_json(execution)
+    elif execution["new"]:
         say(f"started {execution['id']} of {name!r} version {execution['version']}")
     else:
         say(f"{execution['id']} of {name!r} was started under this key before; nothing changed")
@@ -194,21 +205,31 @@ def simulate(
     from mainspring.workflow.document import parse_text
     from mainspring.workflow.model import LogicalClock
 
-    workflow = parse_text(read_document(file), load_settings().allow_ports)
-    happenings, answers = read_happenings(event or []), read_answers(answer or [], tuple(workflow.steps))
-    played = play(workflow, read_data(given, "input"), happenings, answers)
-    state = played.state
+    text, happenings, start = read_document(file), read_happenings(event or []), read_data(given, "input")
+
+    def here() -> Shape:
+        workflow = parse_text(text, load_settings().allow_ports)
+        answers = read_answers(answer or [], tuple(workflow.steps))
+        return simulation_shape(play(workflow, start, happenings, answers), LogicalClock(0, EPOCH))
+
+    played: Shape = decide(here, lambda client: flow_afar.simulate(client, text, start, happenings, answer or []))
     if output is Output.JSON:
-        show_json(simulation_shape(played, LogicalClock(0, EPOCH)))
+        show_json(played)
         return
     show_table(
         (Column("TICK"), Column("STEP"), Column("ACTION"), Column("WHAT", tail=True)),
-        entry_lines(played.entries),
+        moment_lines(played["timeline"]),
         "Nothing happened.",
     )
-    how = state.outcome or state.error or f"waits at {state.step!r}"
-    note(f"{state.status} ({how}) at tick {played.frames[-1].tick}, with {len(played.effects)} effects")
+    how = played["outcome"] or played["error"] or f"waits at {played['step']!r}"
+    note(f"{played['status']} ({how}) at tick {played['last_tick']}, with {len(played['effects'])} effects")
 
 
-async def _versions(desk: "Desk", name: str | None) -> list["Published"]:
-    return await desk.stores.flows.workflows.versions(desk.tenant_id, name)
+async def _versions(desk: "Desk", name: str | None) -> list[Shape]:
+    from mainspring.flow_shapes import workflow_shape
+
+    return [workflow_shape(each) for each in await desk.stores.flows.workflows.versions(desk.tenant_id, name)]
+
+
+def _published(shape: Shape) -> str:
+    return f"{at(shape['created_at']):%Y-%m-%d %H:%M:%S} UTC"

@@ -26,7 +26,7 @@ class Preview(Struct, frozen=True):
 
 async def preview_orders(desk: Desk, verb: str, wanted: ExecutionFilter) -> Preview:
     count, sample = 0, []
-    for each in _allowing(verb, wanted):
+    for each in allowing(verb, wanted):
         count += await desk.stores.flows.workflows.count(desk.tenant_id, each)
         sample += await desk.stores.flows.workflows.executions(desk.tenant_id, replace(each, limit=SAMPLE))
     sample.sort(key=lambda execution: execution.id, reverse=True)
@@ -39,7 +39,7 @@ async def order_executions(desk: Desk, verb: str, wanted: ExecutionFilter, reaso
     if not 1 <= wanted.limit <= LIMIT_MAX:
         raise InvalidInput(f"limit {wanted.limit} is out of bounds; give 1 to {LIMIT_MAX}", field="limit")
     ordered: list[str] = []
-    for each in _allowing(verb, wanted):
+    for each in allowing(verb, wanted):
         before = each.before_id
         while left := wanted.limit - len(ordered):
             page = await desk.stores.flows.workflows.executions(
@@ -53,8 +53,8 @@ async def order_executions(desk: Desk, verb: str, wanted: ExecutionFilter, reaso
     return ordered
 
 
-def _allowing(verb: str, wanted: ExecutionFilter) -> list[ExecutionFilter]:
-    """The filter once for every status that allows the verb."""
+def allowing(verb: str, wanted: ExecutionFilter) -> list[ExecutionFilter]:
+    """The filter once for every status that allows the verb; InvalidInput where that cannot be ordered."""
     if verb not in VERBS:
         near = did_you_mean(verb, VERBS) or ";"
         raise InvalidInput(f"unknown order '{shown(verb)}'{near} choose one of {', '.join(VERBS)}", field="verb")

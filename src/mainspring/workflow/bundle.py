@@ -14,7 +14,7 @@ from msgspec import Struct
 from mainspring.domain.errors import InvalidInput
 from mainspring.workflow.audit import Anchor, Breach, TickHead, Verdict, seal_tick, verify
 from mainspring.workflow.document import parse_text
-from mainspring.workflow.model import Entry
+from mainspring.workflow.model import Entry, Workflow
 from mainspring.workflow.replay import Replay, replay
 
 FORMAT: Final = "mainspring.execution.v1"
@@ -93,6 +93,20 @@ def lines_of(entries: Sequence[Entry]) -> tuple[Line, ...]:
     )  # fmt: skip
 
 
+def entries_of(bundle: Bundle) -> list[Entry]:
+    return [
+        Entry(
+            bundle.execution, each.number, each.tick, each.step, each.action, each.input_hash, each.output_hash,
+            each.context, each.previous, each.hash, _bytes(each.input), _bytes(each.output),
+        )
+        for each in bundle.log
+    ]  # fmt: skip
+
+
+def workflow_of(bundle: Bundle) -> Workflow:
+    return msgspec.structs.replace(parse_text(bundle.document, ANY_PORT), version=bundle.version)
+
+
 def read_bundle(text: bytes) -> Bundle:
     """The bundle in a file; InvalidInput with the path of what is wrong."""
     try:
@@ -111,13 +125,7 @@ def read_bundle(text: bytes) -> Bundle:
 
 def check_bundle(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> Checked:
     """Walk the log, the ticks that hold it and the checkpoint that vouches for them; then run it again."""
-    entries = [
-        Entry(
-            bundle.execution, each.number, each.tick, each.step, each.action, each.input_hash, each.output_hash,
-            each.context, each.previous, each.hash, _bytes(each.input), _bytes(each.output),
-        )
-        for each in bundle.log
-    ]  # fmt: skip
+    entries = entries_of(bundle)
     anchors = [
         Anchor(number, head)
         for tick in bundle.ticks
@@ -129,8 +137,7 @@ def check_bundle(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> Checked
     is_whole = bool(entries) and all(each.input is not None for each in entries)
     again = None
     if verdict.valid and is_whole:
-        workflow = msgspec.structs.replace(parse_text(bundle.document, ANY_PORT), version=bundle.version)
-        again = replay(workflow, entries, bundle.salt, bundle.zero, bundle.resolution_ms)
+        again = replay(workflow_of(bundle), entries, bundle.salt, bundle.zero, bundle.resolution_ms)
     signed_by = bundle.checkpoint.public_key if bundle.checkpoint and chain is None else ""
     return Checked(verdict, chain, len(bundle.ticks), signed_by, again)
 
