@@ -17,6 +17,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 BUILT = HERE.parent / "src" / "mainspring" / "web"
 STAMP = ".built-from"
+# npm would try a registry that is not there for more than a minute, and `make run` waits for it.
+PATIENCE = ("--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000", "--fetch-timeout=60000")
 NOT_SOURCES = {"node_modules", "README.md", "build.py", "__pycache__", "dist"}
 
 
@@ -49,7 +51,7 @@ def install_packages() -> None:
     if _read(done) == lock:
         return
     npm = node_home() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    run_node(str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error")
+    run_node(str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error", *PATIENCE)
     done.write_text(lock)
 
 
