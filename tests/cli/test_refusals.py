@@ -17,6 +17,10 @@ def url(text: str) -> tuple[str, ...]:
 REFUSED = {
     "no schedule": (ADD, "neither a cron expression nor an interval"),
     "both schedules": ((*EVERY, "--cron", "@daily"), "both a cron expression and an interval"),
+    "interval without a unit": (
+        (*ADD, "--every", "30"),
+        "interval '30' is below the minimum 100ms; give 100ms or more; a number alone is milliseconds, seconds are 30s",
+    ),
     "interval 0": ((*ADD, "--every", "0"), "interval '0' is below the minimum 100ms; give 100ms or more"),
     "interval -1": ((*ADD, "--every", "-1"), "interval '-1' is negative"),
     "interval NaN": ((*ADD, "--every", "NaN"), "interval 'NaN' is not a duration; units are"),

@@ -67,8 +67,16 @@ def test_a_condition_is_true_false_or_an_error_in_words(condition: str, answer: 
     [
         ("", "the condition does not compile at line 1, column 1: Syntax error: mismatched input '<EOF>'"),
         ("body.x ==", "the condition does not compile at line 1, column 10: Syntax error: mismatched input '<EOF>'"),
-        ("status == 200", "the condition does not compile at line 1, column 1: undeclared reference to 'status'"),
-        ("true &&\n  foo", "the condition does not compile at line 2, column 3: undeclared reference to 'foo'"),
+        (
+            "status == 200",
+            "the condition does not compile at line 1, column 1: "
+            "undeclared reference to 'status', did you mean 'status_code'?",
+        ),
+        (
+            "true &&\n  foo",
+            "the condition does not compile at line 2, column 3: "
+            "undeclared reference to 'foo'; there are status_code, headers, body, duration_ms",
+        ),
         (
             "status_code + 'a' == 'b'",
             "the condition does not compile at line 1, column 13: "

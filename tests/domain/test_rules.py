@@ -57,7 +57,7 @@ def test_document_is_refused(case: str) -> None:
 
 UNCHECKED: dict[str, tuple[dict[str, object], str]] = {
     "syntax": ({"when": "body.a >"}, "does not compile: line 1, column"),
-    "an unknown variable": ({"when": "bodi.a > 1"}, "undeclared reference to 'bodi"),
+    "an unknown variable": ({"when": "bodi.a > 1"}, "undeclared reference to 'bodi.a', did you mean 'body'?"),
     "a wrong type": ({"when": "status_code == 'ok'"}, "no matching overload"),
     "a number for a condition": ({"when": "status_code + 1"}, "gives int"),
     "an unknown sibling": ({"when": "ok &&\n siblings.trafic.ok"}, "line 2, column 11: no sibling 'trafic', did you"),

@@ -102,3 +102,16 @@ def test_what_is_not_found_suggests_the_nearest_name() -> None:
     assert (missing.kind, missing.name) == ("endpoint", "biling")
     assert str(NotFound("endpoint", "xyz", ("billing",))) == "no endpoint 'xyz'"
     assert did_you_mean("anything", ()) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "meant"),
+    [
+        ("every", ("interval_ms", "cron"), "interval_ms"),
+        ("every", ("interval", "cron"), "interval"),
+        ("interval", ("every", "min_interval"), "every"),
+        ("tz", ("timezone", "cron"), "timezone"),
+    ],
+)
+def test_name_that_another_door_uses_is_understood(name: str, known: tuple[str, ...], meant: str) -> None:
+    assert did_you_mean(name, known) == f", did you mean {meant!r}?"

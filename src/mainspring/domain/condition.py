@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mainspring.domain.errors import InvalidInput
+from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.ordering import LOOPS, NO_RANGE, in_order, ordered, tokens_of
 from mainspring.domain.text import clean_text
 
@@ -31,6 +31,7 @@ WORK_MAX = 20_000_000  # bytes touched; about 0.2 s where CEL is slowest (6-20 n
 GROWTH_MAX = 10_000  # beyond it even a body of 2 kB could not be judged
 CACHE_MAX = 1_024
 
+VARIABLES = ("status_code", "headers", "body", "duration_ms")
 SCALARS = frozenset({"status_code", "duration_ms", "ok", "failures", "endpoint", "now"})  # never large
 WORDS = frozenset({"true", "false", "null", "in"})
 
@@ -62,7 +63,8 @@ def check_condition(text: str) -> None:
         expression = _environment().compile(text)
     except RuntimeError as fault:
         words = fault_text(str(fault))
-        raise _refused(f"does not compile{' at ' if words.startswith('line ') else ': '}{words}") from None
+        place = " at " if words.startswith("line ") else ": "
+        raise _refused(f"does not compile{place}{words}{nearest_name(words, VARIABLES)}") from None
     returns = expression.return_type().name()
     if returns not in ("BOOL", "DYN"):
         raise _refused(f"gives {returns.lower()}; it must be true or false; compare it with something")
@@ -191,6 +193,12 @@ def fault_text(message: str) -> str:
     if "in_order_" in message:
         return NO_RANGE
     return clean_text(_STATUS.sub("", message.split("\n", 1)[0]), 300)
+
+
+def nearest_name(words: str, known: tuple[str, ...]) -> str:
+    """The tail of a fault's text about a name that is not there; empty where the fault is another one."""
+    name = words.partition("undeclared reference to '")[2].partition("'")[0].partition(".")[0]
+    return (did_you_mean(name, known) or f"; there are {', '.join(known)}") if name else ""
 
 
 def _refused(what: str) -> InvalidInput:

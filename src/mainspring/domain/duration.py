@@ -30,6 +30,8 @@ def parse_duration_ms(value: object, *, field: str, min_ms: int = 1, max_ms: int
         raise _refused(value, field, "is not a duration", f"it is text or a whole number: give {_EXAMPLES}")
     if ms < min_ms:
         way_out = f"give {format_duration(min_ms)} or more"
+        if ms > 0 and isinstance(value, str) and _BARE_NUMBER.fullmatch(value):
+            way_out += f"; a number alone is milliseconds, seconds are {value}s"
         raise _refused(value, field, f"is below the minimum {format_duration(min_ms)}", way_out)
     if ms > max_ms:
         way_out = f"give {format_duration(max_ms)} or less"

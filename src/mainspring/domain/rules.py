@@ -24,6 +24,7 @@ from mainspring.domain.condition import (
     GROWTH_MAX,
     WORK_MAX,
     fault_text,
+    nearest_name,
     shape_of,
     worst_work,
 )
@@ -171,7 +172,9 @@ def check_rule(rule: Rule, owner: str | None, members: tuple[str, ...]) -> None:
     try:
         expression = _environment().compile(text)
     except RuntimeError as fault:
-        raise _refused(rule.name, "when", f"does not compile: {fault_text(str(fault))}") from None
+        words = fault_text(str(fault))
+        known = nearest_name(words, tuple(sorted(VARIABLES)))
+        raise _refused(rule.name, "when", f"does not compile: {words}{known}") from None
     returns = expression.return_type().name()
     if returns not in ("BOOL", "DYN"):
         raise _refused(
