@@ -194,7 +194,7 @@ def test_reset_answers_with_the_endpoint(any_shell: Shell) -> None:
 def test_newcomer_is_told_what_is_missing(shell: Shell) -> None:
     said = shell("endpoint", "add", "local", "--url", "http://127.0.0.1:8000/", "--every", "30s").stderr
 
-    assert "127.0.0.1 is loopback (127.0.0.0/8), so every call will be blocked" in said
+    assert "127.0.0.1 is loopback (127.0.0.0/8), so every call is blocked unless `mainspring serve` was started" in said
     assert "MAINSPRING_ALLOW_CIDRS" in said
     assert "no scheduler is alive, so nothing runs; start one with `mainspring serve`" in said
 

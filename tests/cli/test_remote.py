@@ -159,6 +159,13 @@ async def test_unknown_key_is_refused(pair: Pair) -> None:
     assert "this key is not known" in result.stderr
 
 
+async def test_missing_key_is_told_with_the_way_to_one(pair: Pair) -> None:
+    result = await asyncio.to_thread(pair.far, "job", "list", MAINSPRING_API_KEY="")
+
+    assert (result.exit_code, result.stdout) == (6, "")
+    assert "MAINSPRING_API_KEY is not set; make a key where the server runs" in result.stderr
+
+
 ALERT = ("alert", "add", "ops", "--to", "ops@example.com", "--to", "https://chat.example.com/s3cret", "--on", "late")
 HOOK = "https://hook.example.com/x"
 

@@ -161,7 +161,10 @@ async def test_keys_decide_what_is_allowed(server: str) -> None:
 def test_server_that_is_not_there_is_unreachable() -> None:
     with (
         Client("http://127.0.0.1:9", "all", tries=1) as client,
-        pytest.raises(Unreachable, match=r"no answer from the server: .*; is it running, and its address right?"),
+        pytest.raises(
+            Unreachable,
+            match=r"no answer from the server: .* \(http://127.0.0.1:9\); is it running, and its address right?",
+        ),
     ):
         client.jobs.list()
 

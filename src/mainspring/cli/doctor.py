@@ -315,7 +315,7 @@ async def _blocked(stores: "Stores", settings: "Settings") -> list[Finding]:
     refused = [run for run in runs if run.error_code == "blocked_address"]
     allowed = ",".join(map(str, settings.allow_cidrs)) or "no private network"
     if not refused:
-        return [Finding("networks", OK, f"endpoints may call public addresses and {allowed}")]
+        return [Finding("networks", OK, f"with the settings here, endpoints may call public addresses and {allowed}")]
     endpoint = await stores.endpoints.endpoint(settings.tenant, refused[0].endpoint_id)
     name = endpoint.name if endpoint is not None else refused[0].endpoint_id
     return [

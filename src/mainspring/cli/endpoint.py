@@ -423,9 +423,8 @@ def _note_what_is_missing(sight: Sight) -> None:
     verdict = judge_host(current_settings(), sight.endpoint.host.rpartition(":")[0])
     if verdict is not None:
         note(
-            f"{verdict}, so every call will be blocked; "
-            "start `mainspring serve` with MAINSPRING_ALLOW_CIDRS set to networks that may be called, "
-            "such as 127.0.0.0/8"
+            f"{verdict}, so every call is blocked unless `mainspring serve` was started "
+            "with MAINSPRING_ALLOW_CIDRS set to networks that may be called, such as 127.0.0.0/8"
         )
     if not sight.has_scheduler:
         note("no scheduler is alive, so nothing runs; start one with `mainspring serve`")

@@ -4,6 +4,7 @@ The API gives out the objects of `shapes`; here they are read back, so that a co
 JSON wherever its answer came from. Refusals of the server become the errors they were.
 """
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Shape = Mapping[str, Any]  # as a server sent it
 PAGE = 200
+NO_KEY = (
+    "the server wants an API key and MAINSPRING_API_KEY is not set; make a key where the server runs, with "
+    "`mainspring apikey create NAME --scope read --scope run --scope write`, and set MAINSPRING_API_KEY to it"
+)
 
 
 def ask_server(server: str, work: Callable[["Client"], T]) -> T:
@@ -46,7 +51,10 @@ def ask_server(server: str, work: Callable[["Client"], T]) -> T:
         with Client(server) as client:
             return work(client)
     except ApiError as refusal:
-        raise error_of(refusal) from None
+        error = error_of(refusal)
+        if isinstance(error, NotAuthenticated) and not os.environ.get("MAINSPRING_API_KEY"):
+            error.args = (NO_KEY,)
+        raise error from None
 
 
 def error_of(refusal: "ApiError") -> MainspringError:

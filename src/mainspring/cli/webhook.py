@@ -61,7 +61,7 @@ def add(
     note("the secret is not shown again; give it to whoever verifies the webhook-signature header")
     host = str(webhook_shape(webhook)["url"]).split("/")[2].rpartition(":")[0] or str(webhook_shape(webhook)["url"])
     if not server_in_use() and (why := judge_host(current_settings(), host)):
-        note(f"it will not be called: {why}; allow its network with MAINSPRING_ALLOW_CIDRS")
+        note(f"{why}, so it is not called unless `mainspring serve` was started with MAINSPRING_ALLOW_CIDRS for it")
 
 
 @app.command("list")

@@ -186,4 +186,5 @@ def _reply(response: httpx2.Response) -> Reply:
 
 def _silence(fault: httpx2.TransportError) -> Silence:
     was_sent = not isinstance(fault, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
-    return Silence(str(fault) or type(fault).__name__, was_sent)
+    url = fault.request.url
+    return Silence(f"{str(fault) or type(fault).__name__} ({url.scheme}://{url.netloc.decode()})", was_sent)

@@ -45,7 +45,7 @@ ERROR_CHARS_MAX = 500
 REDACTED = b"[redacted]"
 REDACTED_CHARS_MIN = 6  # shorter than this, a secret is found in every text
 
-GUARD_RULE = "only public addresses are called, and networks the operator allows"
+GUARD_RULE = "only public addresses are called, and networks the operator allows (MAINSPRING_ALLOW_CIDRS)"
 LATE = Route(Answer(()))  # no answer within the deadline
 PHRASES = {status.value: status.phrase for status in HTTPStatus}
 CURL_TOO_LARGE = 100
