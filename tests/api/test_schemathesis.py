@@ -22,7 +22,7 @@ from schemathesis.core.result import Ok
 from tests.api.door import ALL
 from tests.api.server import Server
 
-EXAMPLES = 8
+EXAMPLES = 3
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 

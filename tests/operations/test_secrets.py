@@ -102,8 +102,8 @@ async def test_signing_keys_are_told_by_id_and_by_whom(desk: Desk) -> None:
     told = [stored.event for stored in await desk.stores.runs.latest_events("default", 2)]
 
     assert [(event.type, event.actor, event.data) for event in told] == [
-        (EventType.SIGNING_KEY_CREATED, "ada", {"key": key}),
-        (EventType.SIGNING_KEY_REVOKED, "ada", {"key": key}),
+        (EventType.SIGNING_KEY_CREATED, "ada", {"subject": key, "key": key}),
+        (EventType.SIGNING_KEY_REVOKED, "ada", {"subject": key, "key": key}),
     ]
 
 

@@ -144,10 +144,16 @@ def draft_of(alert: Subscription) -> AlertDraft:
 
 async def _subject(desk: Desk, draft: AlertDraft) -> tuple[str, str]:
     """The ids of the endpoint and the job that it is about."""
+    _check_subject(draft)
     return (
         (await find_endpoint(desk, draft.endpoint)).id if draft.endpoint else "",
         (await find_job(desk, draft.job)).id if draft.job else "",
     )
+
+
+def _check_subject(draft: AlertDraft) -> None:
+    if draft.endpoint and draft.job:
+        raise InvalidInput("both endpoint and job were given; an alert is about one of them, or all", field="endpoint")
 
 
 def alert_config(
@@ -159,8 +165,7 @@ def alert_config(
     subject: tuple[str, str],
 ) -> Alert:
     """What a draft becomes, checked and sealed; `subject` has the ids of its endpoint and its job."""
-    if draft.endpoint and draft.job:
-        raise InvalidInput("both endpoint and job were given; an alert is about one of them, or all", field="endpoint")
+    _check_subject(draft)
     if not 1 <= draft.failures <= FAILURES_MAX:
         raise InvalidInput(
             f"failures {draft.failures} is out of bounds; give 1 to {FAILURES_MAX}",
