@@ -1,6 +1,7 @@
 """One installation from two sides: commands beside its database, and the same commands through its server."""
 
 import asyncio
+import json
 import logging
 import re
 from base64 import b64encode
@@ -42,6 +43,19 @@ class Pair:
 
     async def json(self, *arguments: str) -> Any:
         return await asyncio.to_thread(self.far.json, *arguments)
+
+
+async def same(pair: Pair, *command: str) -> None:
+    """It says the same on both sides, as a table and as JSON, whatever the order of its keys."""
+    near, far = await pair.both(*command)
+    assert far == near, command
+    sides = [await asyncio.to_thread(shell, *command, "-o", "json") for shell in (pair.near, pair.far)]
+    near, far = (timeless(_sorted(side.stdout) + side.stderr) for side in sides)
+    assert far == near, command
+
+
+def _sorted(text: str) -> str:
+    return json.dumps(json.loads(text), sort_keys=True) if text else ""
 
 
 def timeless(text: str) -> str:

@@ -1,7 +1,6 @@
 """Workflows and executions through a server: what commands print there is what they print beside the database."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 
 from mainspring.wiring.clock import SystemClock
 from mainspring.wiring.stores import open_stores
-from tests.cli.pair import Pair, timeless
+from tests.cli.pair import Pair, same
 from tests.stores.flow_world import a_ticker, tick
 from tests.stores.world import FixedClock
 
@@ -27,18 +26,6 @@ async def move(pair: Pair) -> AsyncIterator[Move]:
     async with open_stores(pair.url, clock=clock) as stores:
         ticker = a_ticker(stores)
         yield lambda: tick(ticker, clock)
-
-
-async def same(pair: Pair, *command: str) -> None:
-    near, far = await pair.both(*command)
-    assert far == near, command
-    sides = [await asyncio.to_thread(shell, *command, "-o", "json") for shell in (pair.near, pair.far)]
-    near, far = (timeless(_sorted(side.stdout) + side.stderr) for side in sides)
-    assert far == near, command
-
-
-def _sorted(text: str) -> str:
-    return json.dumps(json.loads(text), sort_keys=True) if text else ""
 
 
 @ON_SQLITE

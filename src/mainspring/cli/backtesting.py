@@ -1,18 +1,21 @@
 """`mainspring backtest`: recorded runs through changed rules, limits or another baseline."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli.door import OutputOption, ask
+from mainspring.cli import plan_afar
+from mainspring.cli.afar import at
+from mainspring.cli.door import OutputOption, ask, server_in_use
+from mainspring.cli.remote import Shape
 from mainspring.cli.rules import MaybeEndpoint, OfJob, one_owner, read_documents
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from mainspring.domain.backtest import BackTest, Fired
     from mainspring.operations.endpoints import Desk
 
 FIRINGS_SHOWN = 20
@@ -62,52 +65,63 @@ def backtest(
         count,
     )
 
-    async def work(desk: "Desk") -> "BackTest":
-        return await run_backtest(desk, await find_owner(desk, endpoint, job), wish)
+    if report is not None and (server := server_in_use()):
+        raise InvalidInput(
+            f"--report is written beside the database, and not through the server {server!r}; "
+            "leave it out, or take -o json",
+            field="report",
+        )
 
-    tested = ask(work)
-    if report is not None:
-        from mainspring.simulation.comparison import comparison
+    async def work(desk: "Desk") -> Shape:
+        tested = await run_backtest(desk, await find_owner(desk, endpoint, job), wish)
+        if report is not None:
+            from mainspring.simulation.comparison import comparison
 
-        report.write_text(comparison(tested), encoding="utf-8")
+            report.write_text(comparison(tested), encoding="utf-8")
+        return backtest_shape(tested)
+
+    tested = ask(work, lambda client: plan_afar.backtest(client, endpoint, job, wish))
     if output is Output.JSON:
-        show_json(backtest_shape(tested))
+        show_json(tested)
     else:
         show_backtest(tested)
 
 
-def show_backtest(tested: "BackTest") -> None:
+def show_backtest(tested: Shape) -> None:
     from mainspring.words import clock
 
-    def count(runs: object, endpoint_id: str) -> int:
-        return sum(run.endpoint_id == endpoint_id for run in runs)  # type: ignore[attr-defined]  # replayed runs
-
     rows = []
-    for endpoint_id, name in sorted(tested.names.items(), key=lambda pair: pair[1]):
-        recorded = len(tested.recorded.get(endpoint_id, ()))
-        present, changed = count(tested.present.runs, endpoint_id), count(tested.changed.runs, endpoint_id)
-        seen = [each for each in tested.detections if each.endpoint_id == endpoint_id]
-        failures = f"{sum(each.changed_s is not None for each in seen)} of {len(seen)}" if seen else "-"
-        delays = [each.changed_s for each in seen if each.changed_s is not None]
+    for each in tested["endpoints"]:
+        seen = [one["seen_after_s"]["changed"] for one in tested["failures"] if one["endpoint"] == each["endpoint"]]
+        delays = [after for after in seen if after is not None]
+        failures = f"{len(delays)} of {_counted(seen)}" if seen else "-"
         slowest = f"{max(delays):.0f} s" if delays else "-"
-        rows.append((name, str(recorded), str(present), str(changed), f"{present - changed:+d}", failures, slowest))
+        calls = (str(each["recorded"]), str(each["present"]), str(each["changed"]), f"{each['saved']:+d}")
+        rows.append((each["endpoint"], *calls, failures, slowest))
     columns = (
         Column("ENDPOINT", can_cut=True), Column("RECORDED"), Column("PRESENT"), Column("CHANGED"), Column("SAVED"),
         Column("FAILURES SEEN"), Column("AT THE LATEST AFTER"),
     )  # fmt: skip
-    say(f"from {clock(tested.begin)} to {clock(tested.end)}")
+    say(f"from {clock(at(tested['begin']))} to {clock(at(tested['end']))}")
     show_table(columns, rows, "No endpoint.")
-    if tested.present.is_cut or tested.changed.is_cut:
+    if tested["is_cut"]:
         say("a replay was ended at 20,000 runs")
-    for fault in tested.changed.faults:
+    for fault in tested["faults"]:
         say(f"could not be judged: {fault}")
-    differing = {"only by the present policy": tested.only_present, "only by the changed one": tested.only_changed}
+    differs = tested["differs"]
+    differing = {
+        "only by the present policy": differs["only_present"],
+        "only by the changed one": differs["only_changed"],
+    }
     for words, fired in differing.items():
         if fired:
-            say(f"{words}: {len(fired)} {'decision' if len(fired) == 1 else 'decisions'}")
-            for each in fired[:FIRINGS_SHOWN]:
-                say(f"  {clock(each.at)} {tested.names[each.endpoint_id]}: {_words(each)}")
+            say(f"{words}: {_counted(fired)} {'decision' if len(fired) == 1 else 'decisions'}")
+            for one in fired[:FIRINGS_SHOWN]:
+                say(f"  {clock(at(one['at']))} {one['endpoint']}: rule {one['rule']!r}: {one['does']}")
 
 
-def _words(fired: "Fired") -> str:
-    return f"rule {fired.rule!r}: {fired.does}"
+def _counted(found: Sequence[object]) -> str:
+    """How many; lists that long are cut."""
+    from mainspring.planner_shapes import BACKTEST_MAX
+
+    return f"{BACKTEST_MAX} or more" if len(found) == BACKTEST_MAX else str(len(found))

@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring import __version__
+from mainspring.cli import plan_afar
 from mainspring.cli.arguments import EndpointName
 from mainspring.cli.configuration import masked
-from mainspring.cli.door import Door, OutputOption, ask, complete, current_settings
+from mainspring.cli.door import Door, OutputOption, ask, complete, current_settings, server_in_use
+from mainspring.cli.remote import Shape
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.sessions import show_session
 from mainspring.domain.errors import Conflict
 from mainspring.planner_shapes import session_shape
 
 if TYPE_CHECKING:
-    from mainspring.domain.session import Session
     from mainspring.operations.endpoints import Desk
     from mainspring.settings import Settings
 
@@ -45,23 +46,23 @@ def look(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     from mainspring.operations.endpoints import find_endpoint
     from mainspring.wiring.planner import open_analyst, refuse_without_model
 
-    settings = current_settings()
-    refuse_without_model(settings)
+    async def work(desk: "Desk") -> Shape:
+        session = await open_analyst(current_settings(), desk).look(await find_endpoint(desk, name))
+        if session is None:
+            raise Conflict(
+                f"endpoint {name!r} is being looked at right now, or its job is not active; try again in a moment",
+                kind="endpoint",
+                name=name,
+            )
+        return session_shape(session, name)
 
-    async def work(desk: "Desk") -> "Session | None":
-        return await open_analyst(settings, desk).look(await find_endpoint(desk, name))
-
-    session = ask(work)
-    if session is None:
-        raise Conflict(
-            f"endpoint {name!r} is being looked at right now, or its job is not active; try again in a moment",
-            kind="endpoint",
-            name=name,
-        )
+    if not server_in_use():
+        refuse_without_model(current_settings())
+    session = ask(work, lambda client: plan_afar.look(client, name))
     if output is Output.JSON:
-        show_json(session_shape(session, name))
+        show_json(session)
     else:
-        show_session(session, name)
+        show_session(session)
 
 
 @app.command("mode")
@@ -83,9 +84,9 @@ def mode(
     async def work(desk: "Desk") -> dict[str, str]:
         if scope is not None and wanted is not None:
             await set_mode(desk, scope, wanted)
-        return await desk.stores.planner.modes()
+        return {where: what for where, what in (await desk.stores.planner.modes()).items() if what != "live"}
 
-    modes = ask(work)
+    modes = ask(work, lambda client: plan_afar.modes(client, scope, wanted))
     if output is Output.JSON:
         show_json(modes)
     elif not modes:

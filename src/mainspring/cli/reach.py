@@ -19,6 +19,7 @@ HERE: dict[str, str] = {
 # What needs no database at all, and so does the same with and without a server.
 ANYWHERE: dict[str, str] = {
     "explain": "it answers from what it is given",
+    "simulate": "it plays on this machine, with the same result; a server plays it too, at /api/v1/simulations",
     "settings": "it shows the settings of this environment",
     "config show": "it shows the settings of this environment",
 }
@@ -29,7 +30,6 @@ BY_API: dict[str, tuple[str, ...]] = {
     "export": ("export_config",),
     "schema": ("read_config_schema",),
     "import crontab": ("apply_config",),
-    "simulate": ("run_simulation", "list_simulations"),
     "backtest": ("run_backtest",),
     "runs": ("list_runs",),
     "run show": ("read_run", "read_body"),

@@ -5,23 +5,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mainspring.cli import plan_afar
+from mainspring.cli.afar import maybe_at, now
 from mainspring.cli.arguments import Reason
-from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
+from mainspring.cli.door import Door, OutputOption, ask, current_settings, decide, fail_unless, server_in_use
 from mainspring.cli.flow_arguments import read_document
+from mainspring.cli.remote import Shape
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.errors import InvalidInput
-from mainspring.planner_shapes import rule_shape, tested_shape
+from mainspring.planner_shapes import draft_shape, rule_shape, tested_shape
 from mainspring.words import clock, relative
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from mainspring.domain.rulebook import Tested
-    from mainspring.operations.drafting import Draft
+    from mainspring.client import Client
     from mainspring.operations.endpoints import Desk
-    from mainspring.operations.rules import Owner
-    from mainspring.planner_ports import KnownRule
 
 app = Door("Rules: what happens when responses say something.")
 
@@ -50,16 +50,20 @@ def check(
     from mainspring.operations.rules import check_loose_rules, check_rules, find_owner
 
     documents = read_documents(file)
+
+    async def work(desk: "Desk") -> list[Shape]:
+        return [rule_document(rule) for rule in check_rules(documents, await find_owner(desk, endpoint, job))]
+
+    def remotely(client: "Client") -> list[Shape]:
+        return plan_afar.check_rules(client, endpoint, job, documents)
+
+    rules: list[Shape]
     if endpoint is None and job is None:
-        rules = check_loose_rules(documents)
+        rules = decide(lambda: [rule_document(rule) for rule in check_loose_rules(documents)], remotely)
     else:
-
-        async def work(desk: "Desk") -> "Owner":
-            return await find_owner(desk, endpoint, job)
-
-        rules = check_rules(documents, ask(work))
+        rules = ask(work, remotely)
     if output is Output.JSON:
-        show_json([rule_document(rule) for rule in rules])
+        show_json(rules)
     else:
         say(f"{len(rules)} {'rule is' if len(rules) == 1 else 'rules are'} good")
 
@@ -92,7 +96,6 @@ def add(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Add a rule, or all rules of a file."""
-    from mainspring.domain.firing import action_in_words
     from mainspring.operations.rules import add_rules, find_owner
 
     options: dict[str, object] = {
@@ -102,46 +105,47 @@ def add(
     documents = _documents(file, options)
     one_owner(endpoint, job)
 
-    async def work(desk: "Desk") -> list["KnownRule"]:
+    async def work(desk: "Desk") -> list[Shape]:
         from mainspring.planner_ports import KnownRule
 
         owner = await find_owner(desk, endpoint, job)
-        return [KnownRule(each, owner.name or "", {}) for each in await add_rules(desk, owner, documents)]
+        return [rule_shape(KnownRule(each, owner.name or "", {})) for each in await add_rules(desk, owner, documents)]
 
-    added = ask(work)
+    added = ask(work, lambda client: plan_afar.add_rules(client, endpoint, job, documents))
     if output is Output.JSON:
-        show_json([rule_shape(known) for known in added])
+        show_json(added)
         return
     for known in added:
-        rule = known.stored.rule
-        say(f"added rule {rule.name!r}: when {rule.when}, {action_in_words(rule)}")
+        say(f"added rule {known['rule']['name']!r}: when {known['rule']['when']}, {known['does']}")
 
 
 @app.command("list")
 def list_rules(endpoint: MaybeEndpoint = None, job: OfJob = None, output: OutputOption = Output.TABLE) -> None:
     """List rules, what they do, when they last fired, and what is wrong with them."""
-    from mainspring.domain.firing import action_in_words
     from mainspring.operations.rules import find_owner, rules_of
 
-    async def work(desk: "Desk") -> tuple[list["KnownRule"], "datetime"]:
-        now = await desk.stores.schedule.now()
+    async def work(desk: "Desk") -> tuple[list[Shape], "datetime"]:
         if endpoint is None and job is None:
-            return await desk.stores.planner.rules(desk.tenant_id), now
-        return await rules_of(desk, await find_owner(desk, endpoint, job)), now
+            found = await desk.stores.planner.rules(desk.tenant_id)
+        else:
+            found = await rules_of(desk, await find_owner(desk, endpoint, job))
+        return [rule_shape(known) for known in found], await desk.stores.schedule.now()
 
-    found, now = ask(work)
+    def remotely(client: "Client") -> tuple[list[Shape], "datetime"]:
+        return plan_afar.rules(client, endpoint, job), now()
+
+    found, moment = ask(work, remotely)
     if output is Output.JSON:
-        show_json([rule_shape(known) for known in found])
+        show_json(found)
         return
     rows = [
         (
-            known.owner or "(job)",
-            known.stored.rule.name,
-            known.stored.rule.when,
-            action_in_words(known.stored.rule)
-            + (f" -> {known.stored.rule.target}" if known.stored.rule.target else ""),
-            relative(now, _fired_at(known), "never"),
-            _fault(known),
+            known["endpoint"] or "(job)",
+            known["rule"]["name"],
+            known["rule"]["when"],
+            known["does"] + (f" -> {known['rule']['target']}" if known["rule"].get("target") else ""),
+            relative(moment, maybe_at(known["fired_at"]), "never"),
+            known["fault"] or "",
         )
         for known in found
     ]
@@ -176,7 +180,7 @@ def remove(
     async def work(desk: "Desk") -> list[str]:
         return await remove_rules(desk, await find_owner(desk, endpoint, job), names or [])
 
-    removed = ask(work)
+    removed = ask(work, lambda client: plan_afar.remove_rules(client, endpoint, job, names or []))
     if output is Output.JSON:
         show_json(removed)
     else:
@@ -199,23 +203,27 @@ def replay(
     from mainspring.operations.rules import check_rules, find_owner, rehearse_rules, rules_of
 
     one_owner(endpoint, job)
+    given = None if file is None and when is None else _documents(file, {"when": when, "clear_hints": True})
 
-    async def work(desk: "Desk") -> list["Tested"]:
+    async def work(desk: "Desk") -> list[Shape]:
         owner = await find_owner(desk, endpoint, job)
-        if file is None and when is None:
+        if given is None:
             rules = [known.stored.rule for known in await rules_of(desk, owner)]
         else:
-            rules = check_rules(_documents(file, {"when": when, "clear_hints": True}), owner)
-        return await rehearse_rules(desk, owner, rules, count)
+            rules = check_rules(given, owner)
+        return [tested_shape(each) for each in await rehearse_rules(desk, owner, rules, count)]
 
-    tested = ask(work)
+    tested = ask(work, lambda client: plan_afar.test_rules(client, endpoint, job, given, count))
     if output is Output.JSON:
-        show_json([tested_shape(each) for each in tested])
+        show_json(tested)
     else:
-        rows = [(clock(each.at), each.run_id, ", ".join(each.fired) or "-", "; ".join(each.faults)) for each in tested]
+        rows = [
+            (clock(maybe_at(each["at"])), each["run_id"], ", ".join(each["fired"]) or "-", "; ".join(each["faults"]))
+            for each in tested
+        ]
         columns = (Column("FINISHED"), Column("RUN", spare=True), Column("FIRES"), Column("FAULT", tail=True))
         show_table(columns, rows, "No recorded run to test with yet.")
-    fail_unless(not any(each.faults for each in tested))
+    fail_unless(not any(each["faults"] for each in tested))
 
 
 def read_documents(file: Path) -> list[object]:
@@ -257,14 +265,6 @@ def one_owner(endpoint: str | None, job: str | None) -> None:
         raise InvalidInput("whose rules? name one endpoint, or give --job", field="endpoint")
 
 
-def _fired_at(known: "KnownRule") -> "datetime | None":
-    return max((state.fired_at for state in known.states.values() if state.fired_at), default=None)
-
-
-def _fault(known: "KnownRule") -> str:
-    return next((state.fault for state in known.states.values() if state.fault), "")
-
-
 @app.command("draft")
 def draft(
     endpoint: Annotated[str, typer.Argument(metavar="ENDPOINT", help="Name or id of an endpoint with a description.")],
@@ -278,41 +278,38 @@ def draft(
     import sys
 
     from mainspring.cli.backtesting import show_backtest
-    from mainspring.domain.rules import rule_document
     from mainspring.operations.drafting import draft_rules
     from mainspring.operations.rules import add_rules, find_owner
-    from mainspring.planner_shapes import draft_shape
     from mainspring.wiring.planner import configured_model, drafting_prices, refuse_without_model
 
-    settings = current_settings()
-    refuse_without_model(settings)
-
-    async def work(desk: "Desk") -> "Draft":
+    async def work(desk: "Desk") -> Shape:
+        settings = current_settings()
         owner = await find_owner(desk, endpoint, None)
-        return await draft_rules(desk, configured_model(settings), owner, drafting_prices(settings))
+        made = await draft_rules(desk, configured_model(settings), owner, drafting_prices(settings))
+        return draft_shape(made.rules, made.explanation, made.session, endpoint, made.backtest)
 
-    drafted = ask(work)
-    documents = [rule_document(rule) for rule in drafted.rules]
+    if not server_in_use():
+        refuse_without_model(current_settings())
+    drafted = ask(work, lambda client: plan_afar.draft_rules(client, endpoint))
+    documents = drafted["rules"]
     if output is Output.TABLE:
         say(_as_yaml(documents).rstrip())
-        say(drafted.explanation)
-        if drafted.backtest is not None:
-            show_backtest(drafted.backtest)
+        say(drafted["explanation"])
+        if drafted["backtest"] is not None:
+            show_backtest(drafted["backtest"])
         if not accept and sys.stdin.isatty():
             accept = typer.confirm("Add these rules?")
 
     async def add(desk: "Desk") -> None:
         await add_rules(desk, await find_owner(desk, endpoint, None), documents)
 
+    def add_there(client: "Client") -> None:
+        plan_afar.add_rules(client, endpoint, None, documents)
+
     if accept:
-        ask(add)
+        ask(add, add_there)
     if output is Output.JSON:
-        show_json(
-            {
-                **draft_shape(drafted.rules, drafted.explanation, drafted.session, endpoint, drafted.backtest),
-                "added": accept,
-            }
-        )
+        show_json({**drafted, "added": accept})
     else:
         say(f"added {len(documents)}" if accept else "nothing was added; --accept adds what is drafted")
 

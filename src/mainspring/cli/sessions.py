@@ -4,16 +4,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mainspring.cli import plan_afar
+from mainspring.cli.afar import maybe_at
 from mainspring.cli.door import Door, OutputOption, ask
+from mainspring.cli.remote import Shape
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.sights import names_of
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.domain.errors import NotFound
-from mainspring.planner_shapes import session_shape
+from mainspring.planner_shapes import session_shape, usage_shape
 from mainspring.words import clock, took
 
 if TYPE_CHECKING:
-    from mainspring.domain.session import Session, TokenUsage
     from mainspring.operations.endpoints import Desk
 
 app = Door("Sessions: what a language model saw, said and did.")
@@ -28,28 +30,26 @@ def list_sessions(
     """List sessions, newest first, and what was spent this month."""
     from mainspring.operations.endpoints import find_endpoint
 
-    async def work(desk: "Desk") -> tuple[list["Session"], dict[str, str], "TokenUsage"]:
+    async def work(desk: "Desk") -> tuple[list[Shape], Shape]:
         only = None if endpoint is None else (await find_endpoint(desk, endpoint)).id
         found = await desk.stores.sessions.sessions(desk.tenant_id, only, None, count)
         names = await names_of(desk, {session.endpoint_id for session in found})
-        return found, names, await desk.stores.sessions.token_usage(desk.tenant_id)
+        told: list[Shape] = [session_shape(session, names.get(session.endpoint_id, "")) for session in found]
+        return told, usage_shape(await desk.stores.sessions.token_usage(desk.tenant_id), None)
 
-    found, names, usage = ask(work)
+    found, usage = ask(work, lambda client: plan_afar.sessions(client, endpoint, count))
     if output is Output.JSON:
-        sessions = [session_shape(session, names.get(session.endpoint_id, "")) for session in found]
-        show_json(
-            {"sessions": sessions, "month": usage.month, "tokens": usage.tokens, "cost_usd": usage.cost_micros / 1e6}
-        )
+        show_json({"sessions": found, **{name: usage[name] for name in ("month", "tokens", "cost_usd")}})
         return
     rows = [
         (
-            clock(session.started_at),
-            session.id,
-            names.get(session.endpoint_id, "-"),
-            session.status if session.mode == "live" else f"{session.status} (shadow)",
-            str(session.tokens_in + session.tokens_out),
-            ", ".join(call.tool for call in session.detail.tool_calls) or "-",
-            session.detail.reasoning or session.detail.note,
+            clock(maybe_at(session["at"])),
+            session["id"],
+            session["endpoint"] or "-",
+            session["status"] if session["mode"] == "live" else f"{session['status']} (shadow)",
+            str(session["tokens_in"] + session["tokens_out"]),
+            ", ".join(call["tool"] for call in session["tool_calls"]) or "-",
+            session["reasoning"] or session["note"],
         )
         for session in found
     ]
@@ -58,8 +58,9 @@ def list_sessions(
         Column("TOOLS", can_cut=True, spare=True), Column("REASONING", tail=True),
     )  # fmt: skip
     show_table(columns, rows, "No session yet.")
-    if usage.sessions:
-        say(f"{usage.month}: {usage.sessions} sessions, {usage.tokens} tokens, about ${usage.cost_micros / 1e6:.4f}")
+    if usage["sessions"]:
+        spent = f"{usage['sessions']} sessions, {usage['tokens']} tokens, about ${usage['cost_usd']:.4f}"
+        say(f"{usage['month']}: {spent}")
 
 
 @app.command("show")
@@ -69,43 +70,42 @@ def show(
 ) -> None:
     """Show one session: every tool call, the reasoning, the cost."""
 
-    async def work(desk: "Desk") -> tuple["Session", str]:
+    async def work(desk: "Desk") -> Shape:
         session = await desk.stores.sessions.session(desk.tenant_id, session_id)
         if session is None:
             raise NotFound("session", session_id)
         names = await names_of(desk, {session.endpoint_id})
-        return session, names.get(session.endpoint_id, "")
+        return session_shape(session, names.get(session.endpoint_id, ""))
 
-    session, name = ask(work)
+    session: Shape = ask(work, lambda client: client.sessions.read_planner(session_id))
     if output is Output.JSON:
-        show_json(session_shape(session, name))
+        show_json(session)
     else:
-        show_session(session, name)
+        show_session(session)
 
 
-def show_session(session: "Session", endpoint: str) -> None:
-    detail = session.detail
-    spent = f"{session.tokens_in} in, {session.tokens_out} out, about ${session.cost_micros / 1e6:.4f}"
+def show_session(session: Shape) -> None:
+    spent = f"{session['tokens_in']} in, {session['tokens_out']} out, about ${session['cost_usd']:.4f}"
     fields = [
-        ("session", session.id),
-        ("endpoint", endpoint),
-        ("at", clock(session.started_at)),
-        ("status", session.status),
-        ("mode", session.mode),
-        ("model", session.model),
-        ("took", took(session.duration_ms)),
+        ("session", session["id"]),
+        ("endpoint", session["endpoint"]),
+        ("at", clock(maybe_at(session["at"]))),
+        ("status", session["status"]),
+        ("mode", session["mode"]),
+        ("model", session["model"]),
+        ("took", took(session["duration_ms"])),
         ("tokens", spent),
-        ("next analysis", clock(session.next_analysis_at)),
+        ("next analysis", clock(maybe_at(session["next_analysis_at"]))),
     ]
     optional = [
-        ("confidence", detail.confidence),
-        ("reasoning", detail.reasoning),
-        ("actions", detail.actions_taken),
-        ("note", detail.note),
-        ("warnings", ", ".join(detail.warnings)),
+        ("confidence", session["confidence"]),
+        ("reasoning", session["reasoning"]),
+        ("actions", session["actions_taken"]),
+        ("note", session["note"]),
+        ("warnings", ", ".join(session["warnings"])),
     ]
     show_fields([*fields, *((name, value) for name, value in optional if value)])
-    for call in detail.tool_calls:
-        arguments = ", ".join(f"{name}={value}" for name, value in call.arguments.items())
-        say(f"  {call.tool}({arguments})")
-        say(f"    {call.result[:500]}")
+    for call in session["tool_calls"]:
+        arguments = ", ".join(f"{name}={value}" for name, value in call["arguments"].items())
+        say(f"  {call['tool']}({arguments})")
+        say(f"    {call['result'][:500]}")

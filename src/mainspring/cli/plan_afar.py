@@ -1,0 +1,97 @@
+"""Rules, sessions and back-tests through a server: where one call of its API does not give what a command shows."""
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from mainspring.cli.remote import PAGE, Shape
+from mainspring.domain.errors import InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mainspring.client import Client
+    from mainspring.operations.backtesting import Wish
+
+PATIENCE_S = 300.0  # a model thinks longer than the 30 s that other answers take
+
+
+def rules(client: "Client", endpoint: str | None, job: str | None) -> list[Shape]:
+    return list(client.rules.iterate(endpoint=endpoint, job=job, limit=PAGE))
+
+
+def check_rules(client: "Client", endpoint: str | None, job: str | None, documents: "Sequence[object]") -> list[Shape]:
+    return list(client.rules.check(endpoint=endpoint, job=job, rules=_plain(documents))["rules"])
+
+
+def add_rules(client: "Client", endpoint: str | None, job: str | None, documents: "Sequence[object]") -> list[Shape]:
+    """All are checked before the first is added."""
+    check_rules(client, endpoint, job, documents)
+    return [client.rules.create(endpoint=endpoint, job=job, rule=_plain(each)) for each in documents]
+
+
+def remove_rules(client: "Client", endpoint: str | None, job: str | None, names: "Sequence[str]") -> list[str]:
+    """By name or id; without names, all of the owner's."""
+    known = rules(client, endpoint, job)
+    chosen = [each for each in known if not names or {each["rule"]["name"], each["id"]} & set(names)]
+    found = {name for each in chosen for name in (each["rule"]["name"], each["id"])}
+    for name in names:
+        if name not in found:
+            raise NotFound("rule", name, tuple(each["rule"]["name"] for each in known))
+    return [client.rules.delete(each["id"])["name"] for each in chosen]
+
+
+def test_rules(
+    client: "Client", endpoint: str | None, job: str | None, documents: "Sequence[object] | None", count: int
+) -> list[Shape]:
+    given = None if documents is None else _plain(documents)
+    return list(client.rules.test(endpoint=endpoint, job=job, rules=given, limit=count)["runs"])
+
+
+def draft_rules(client: "Client", endpoint: str) -> Shape:
+    with _patient(client) as patient:
+        return patient.rules.draft(endpoint=endpoint)
+
+
+def look(client: "Client", endpoint: str) -> Shape:
+    with _patient(client) as patient:
+        return patient.planner.look_at_endpoint(endpoint)
+
+
+def modes(client: "Client", scope: str | None, wanted: str | None) -> dict[str, str]:
+    """What is set for everything, for the tenant and for its endpoints; live is what is not set."""
+    planner: Any = client.planner  # its types allow known modes alone; here it is the server who refuses others
+    if scope is not None and wanted is not None:
+        if wanted not in ("live", "shadow", "off"):
+            raise InvalidInput(f"mode '{wanted}' is not known; give live, shadow or off", field="mode", value=wanted)
+        if scope == "all":
+            planner.set_mode_for_all(mode=wanted)
+        elif scope == "tenant":
+            planner.set_tenant_mode(mode=wanted)
+        else:
+            planner.set_endpoint_mode(scope, mode=wanted)
+    found = client.planner.read()["modes"]
+    said = {"all": found["all"], f"tenant:{client.tenant.read_usage()['tenant']}": found["tenant"]}
+    said |= {f"endpoint:{each['endpoint_id']}": each["mode"] for each in found["endpoints"]}
+    return {name: mode for name, mode in said.items() if mode != "live"}
+
+
+def sessions(client: "Client", endpoint: str | None, count: int) -> tuple[list[Shape], Shape]:
+    found = client.sessions.iterate_planner(endpoint=endpoint, limit=min(count, PAGE))
+    return list(islice(found, count)), client.planner.read()["spend"]
+
+
+def backtest(client: "Client", endpoint: str | None, job: str | None, wish: "Wish") -> Shape:
+    with _patient(client) as patient:
+        return patient.simulations.run_backtest(endpoint=endpoint, job=job, **_plain(wish))
+
+
+def _patient(client: "Client") -> "Client":
+    from mainspring.client import Client
+
+    return Client(client.server, timeout_s=PATIENCE_S)
+
+
+def _plain(value: object) -> Any:
+    from mainspring.flow_shapes import plain
+
+    return plain(value)

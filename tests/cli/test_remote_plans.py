@@ -1,0 +1,108 @@
+"""Rules, sessions, the planner and back-tests through a server: what they print is what they print beside it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.run import Body
+from mainspring.domain.session import Session, SessionDetail, ToolCall
+from mainspring.wiring.clock import SystemClock
+from tests.cli.pair import Pair, open_pair, same
+from tests.stores.world import an_outcome, claim, finished
+
+RULES = (
+    "- {name: busy, when: body.depth > 10, interval: 30s, ttl: 2m}\n- {when: failures > 2, run: now, target: other}\n"
+)
+
+
+def a_session(endpoint_id: str) -> Session:
+    now = SystemClock().now()
+    detail = SessionDetail((ToolCall("propose_interval", {"interval_ms": 30_000}, "done"),), "it is busy", "", "high")
+    return Session("ses_1", "default", endpoint_id, now, "done", "live", "m", 100, 20, 2_500, 40, now, 0, detail)
+
+
+async def look(endpoint: Endpoint) -> Session:
+    return a_session(endpoint.id)
+
+
+@pytest.fixture
+async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
+    async with open_pair(tmp_path, look=look) as opened:
+        yield opened
+
+
+async def test_rules_sessions_and_backtests_are_shown_the_same(pair: Pair, tmp_path: Path) -> None:
+    rules, wrong = tmp_path / "rules.yaml", tmp_path / "wrong.yaml"
+    rules.write_text(RULES)
+    wrong.write_text("- {when: body.depth >, interval: 30s}\n")
+    for name in ("queue", "other"):
+        await pair.json("endpoint", "add", name, "--url", "https://example.com/", "--every", "1h", "--no-spread")
+    batch = await claim(pair.stores)
+    body = Body(b'{"depth": 20}', "application/json", False, 13)
+    await pair.stores.schedule.finish([finished(each, an_outcome(body=body)) for each in batch.claims])
+    seen = await pair.json("planner", "look", "queue")
+    session = a_session(seen["endpoint_id"])
+    event = Event(EventType.PLANNER_ANALYSED, session.started_at, "default")
+    await pair.stores.sessions.record_session(session, "w", event)
+    added = await pair.json("rules", "add", "queue", "--file", str(rules))
+
+    assert [each["rule"]["name"] for each in added] == ["busy", "rule-1"]
+    assert (seen["endpoint"], seen["reasoning"]) == ("queue", "it is busy")
+    shown: list[tuple[str, ...]] = [
+        ("rules", "check", str(rules)),
+        ("rules", "check", str(rules), "--endpoint", "queue"),
+        ("rules", "list"),
+        ("rules", "list", "queue"),
+        ("rules", "test", "queue"),
+        ("rules", "test", "queue", "--when", "body.depth > 30"),
+        ("backtest", "queue"),
+        ("backtest", "queue", "--no-rules", "--every", "10m"),
+        ("sessions", "list"),
+        ("sessions", "list", "other"),
+        ("sessions", "show", "ses_1"),
+        ("planner", "mode"),
+        ("planner", "mode", "tenant", "shadow"),
+        ("planner", "mode", "queue", "off"),
+    ]
+    for command in shown:
+        await same(pair, *command)
+    for command in (
+        ("rules", "check", str(wrong)),
+        ("rules", "add", "queue", "--when", "body.depth > 1", "--interval", "soon"),
+        ("rules", "add", "nope", "--when", "true", "--run", "now"),
+        ("rules", "remove", "queue", "bussy"),
+        ("backtest", "nope"),
+        ("sessions", "show", "ses_2"),
+        ("sessions", "list", "nope"),
+        ("planner", "mode", "queue", "loud"),
+        ("simulate",),
+    ):
+        near, far = await pair.both(*command)
+        assert far == near, command
+
+
+async def test_rules_are_removed_through_a_server(pair: Pair, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(RULES)
+    for name in ("queue", "other"):
+        await pair.json("endpoint", "add", name, "--url", "https://example.com/", "--every", "1h")
+    await pair.json("rules", "add", "queue", "--file", str(rules))
+
+    assert await pair.json("rules", "remove", "queue", "busy") == ["busy"]
+    assert await pair.json("rules", "remove", "queue", "--all") == ["rule-1"]
+    assert await pair.json("rules", "list") == []
+
+
+async def test_what_a_server_cannot_do_is_refused(pair: Pair) -> None:
+    await pair.json("endpoint", "add", "queue", "--url", "https://example.com/", "--every", "1h")
+
+    report = await asyncio.to_thread(pair.far, "backtest", "queue", "--report", "page.html")
+    draft = await asyncio.to_thread(pair.far, "rules", "draft", "queue")
+
+    assert (report.exit_code, draft.exit_code) == (1, 4)
+    assert "--report is written beside the database" in report.output
+    assert "no model is configured" in draft.output
