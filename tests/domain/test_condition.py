@@ -73,6 +73,11 @@ def test_a_condition_is_true_false_or_an_error_in_words(condition: str, answer: 
             "undeclared reference to 'status', did you mean 'status_code'?",
         ),
         (
+            "body.x = 1",
+            "the condition does not compile at line 1, column 8: "
+            "Syntax error: token recognition error at: '= '; equal is written ==",
+        ),
+        (
             "true &&\n  foo",
             "the condition does not compile at line 2, column 3: "
             "undeclared reference to 'foo'; there are status_code, headers, body, duration_ms",

@@ -64,7 +64,7 @@ def check_condition(text: str) -> None:
     except RuntimeError as fault:
         words = fault_text(str(fault))
         place = " at " if words.startswith("line ") else ": "
-        raise _refused(f"does not compile{place}{words}{nearest_name(words, VARIABLES)}") from None
+        raise _refused(f"does not compile{place}{words}{way_out_of(words, VARIABLES)}") from None
     returns = expression.return_type().name()
     if returns not in ("BOOL", "DYN"):
         raise _refused(f"gives {returns.lower()}; it must be true or false; compare it with something")
@@ -195,8 +195,10 @@ def fault_text(message: str) -> str:
     return clean_text(_STATUS.sub("", message.split("\n", 1)[0]), 300)
 
 
-def nearest_name(words: str, known: tuple[str, ...]) -> str:
-    """The tail of a fault's text about a name that is not there; empty where the fault is another one."""
+def way_out_of(words: str, known: tuple[str, ...]) -> str:
+    """The way out of a fault that people make often, an unknown name or `=` for `==`; else empty."""
+    if "token recognition error at: '=" in words:
+        return "; equal is written =="
     name = words.partition("undeclared reference to '")[2].partition("'")[0].partition(".")[0]
     return (did_you_mean(name, known) or f"; there are {', '.join(known)}") if name else ""
 

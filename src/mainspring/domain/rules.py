@@ -24,8 +24,8 @@ from mainspring.domain.condition import (
     GROWTH_MAX,
     WORK_MAX,
     fault_text,
-    nearest_name,
     shape_of,
+    way_out_of,
     worst_work,
 )
 from mainspring.domain.duration import parse_duration_ms
@@ -173,8 +173,8 @@ def check_rule(rule: Rule, owner: str | None, members: tuple[str, ...]) -> None:
         expression = _environment().compile(text)
     except RuntimeError as fault:
         words = fault_text(str(fault))
-        known = nearest_name(words, tuple(sorted(VARIABLES)))
-        raise _refused(rule.name, "when", f"does not compile: {words}{known}") from None
+        way_out = way_out_of(words, tuple(sorted(VARIABLES)))
+        raise _refused(rule.name, "when", f"does not compile: {words}{way_out}") from None
     returns = expression.return_type().name()
     if returns not in ("BOOL", "DYN"):
         raise _refused(
