@@ -38,6 +38,7 @@ def test_link_for_the_first_owner_is_made_only_while_there_is_none(shell: Shell)
 
     assert "#token=" in link
     assert "this installation has users already" in shell.refused("user", "link", code=4)
+    assert "set MAINSPRING_PUBLIC_URL" in shell("user", "link", "ann@example.com").stderr
     assert "#token=" in shell.json("user", "link", "ann@example.com")["link"]
 
 

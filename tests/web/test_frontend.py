@@ -31,6 +31,13 @@ def fill(built: Path) -> None:
     (built / "assets" / "main-1a2b.js").write_text("let a = 1;" * 100)
 
 
+def test_frontend_without_its_page_is_not_built(built: Path) -> None:
+    before = frontend.is_built(built)
+    fill(built)
+
+    assert (before, frontend.is_built(built)) == (False, True)
+
+
 async def test_page_is_asked_for_again_and_its_scripts_never(built: Path, client: AsyncClient) -> None:
     fill(built)
 

@@ -53,6 +53,10 @@ def routes(built: Path = BUILT) -> list[Route]:
     ]
 
 
+def is_built(built: Path = BUILT) -> bool:
+    return (built / "index.html").is_file()
+
+
 async def _asset(built: Path, request: Request) -> Response:
     name = request.path_params["name"]
     found = _load(built / "assets" / name) if "/" not in name and not name.startswith(".") else None

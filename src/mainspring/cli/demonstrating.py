@@ -107,6 +107,7 @@ def _settings(folder: Path, port: int, shop: "Shop") -> "Settings":
 
 def _greeter(shop: "Shop") -> Callable[[str], None]:
     from mainspring.domain.duration import format_duration
+    from mainspring.wiring.web import has_pages
 
     minutes = shop.scenario.minutes
     lasts = format_duration(round(minutes * 60 / shop.speed) * 1000)
@@ -117,6 +118,8 @@ def _greeter(shop: "Shop") -> Callable[[str], None]:
         say("")
         say(f"  Open {url}/demo")
         say("")
+        if not has_pages():
+            say("The web UI is not built here, so that page is empty until `make web`; the story is told below.")
         say("Nobody has to log in, so it listens on this machine alone. Ctrl-C ends it and removes everything it made.")
         say("")
         sys.stdout.flush()

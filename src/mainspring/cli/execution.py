@@ -145,7 +145,7 @@ def verify(
         show_json(found)
     elif found["breach"] is None:
         span = f"ticks {found['first_tick']} to {found['last_tick']}" if found["entries"] else "no tick yet"
-        proof = f"{found['ticks']} ticks, {found['checkpoints']} signed checkpoints"
+        proof = f"{found['ticks']} ticks, signed checkpoints: {found['checkpoints']}"
         say(f"valid: {found['entries']} entries, {span}; {proof}")
     else:
         show_breach(found["breach"])

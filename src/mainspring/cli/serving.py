@@ -91,7 +91,7 @@ def migrate(output: OutputOption = Output.TABLE) -> None:
 async def _serve(settings: "Settings") -> None:
     from mainspring.observe import set_up_logging
     from mainspring.ports import EndpointFilter
-    from mainspring.wiring.web import open_web
+    from mainspring.wiring.web import has_pages, open_web
     from mainspring.wiring.workers import open_notices, open_scheduler
 
     _end_at_once_on_signals()
@@ -111,6 +111,9 @@ async def _serve(settings: "Settings") -> None:
             if token:
                 say("Nobody can log in yet. Make the first owner with this link; it opens once, within 24 hours:")
                 say(f"  {link_of(settings, token, url)}")
+                if not has_pages():
+                    say("The web UI is not built here, so the link shows no form until `make web`. Without it:")
+                    say(f"  {_command()} user add you@example.com --password-stdin")
             if not one:
                 say("Nothing to run yet. In another terminal, add a first endpoint:")
                 say(f"  {_command()} endpoint add hello --url https://example.com/ --every 30s")

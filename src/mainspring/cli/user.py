@@ -215,3 +215,5 @@ def _show_link(url: str, rest: dict[str, object], output: Output) -> None:
         return
     say(url)
     note("the link opens once, within 24 hours; who has it sets the password")
+    if not (current_settings().public_url or server_in_use()):
+        note("where the server listens elsewhere, put its address before /setup, or set MAINSPRING_PUBLIC_URL to it")

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from mainspring.workers.supervisor import Worker
 
 
+def has_pages() -> bool:
+    """Whether a browser finds the web UI here; a source tree has it once it was built."""
+    from mainspring.api.frontend import is_built
+
+    return is_built()
+
+
 @contextmanager
 def open_web(
     settings: Settings,
