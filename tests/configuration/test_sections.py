@@ -120,6 +120,46 @@ async def test_export_applied_with_prune_is_the_identity(desk: Desk) -> None:
     assert as_yaml(await export_documents(desk)) == text
 
 
+TRIGGERED = """\
+workflows:
+  surge:
+    input: {depth: integer}
+    on:
+      - run: {endpoint: billing, status: [failure, timeout]}
+        where: event.body.depth > 10
+        input: {depth: "{{ event.body.depth }}"}
+        correlation: "{{ event.endpoint }}"
+      - alert: {kind: recovered}
+        send: {event: recovered, to: "{{ event.endpoint }}", data: {calm: true}}
+      - rule: busy
+        input: {depth: 1}
+    steps:
+      - {id: rest, wait_for: {event: recovered, timeout: 3d}}
+"""
+
+
+async def test_triggers_of_a_workflow_are_applied_exported_and_applied_again_without_change(desk: Desk) -> None:
+    first = await put(desk, TRIGGERED)
+    text = as_yaml(await export_documents(desk))
+    again = [await put(desk, TRIGGERED), await put(desk, text), await put(desk, text, prune=True)]
+
+    (published,) = await desk.stores.flows.workflows.versions(desk.tenant_id, "surge")
+    assert [step.split(" ", 3)[:3] for step in first] == [["create", "workflow", "surge"]]
+    assert [(each.source, each.event) for each in published.workflow.triggers] == [
+        ("run", ""), ("alert", "recovered"), ("rule", ""),
+    ]  # fmt: skip
+    assert again == [[], [], []]
+    assert as_yaml(await export_documents(desk)) == text
+
+
+async def test_changed_trigger_is_a_new_version(desk: Desk) -> None:
+    await put(desk, TRIGGERED)
+    (step,) = await put(desk, TRIGGERED.replace("depth > 10", "depth > 20"))
+
+    assert step.startswith("change workflow surge")
+    assert len(await desk.stores.flows.workflows.versions(desk.tenant_id, "surge")) == 2
+
+
 async def test_nothing_of_it_is_written_by_a_dry_run(desk: Desk) -> None:
     assert len(await put(desk, dry_run=True)) == 6
     assert await everything(desk) == ([], [], [], {}, [])

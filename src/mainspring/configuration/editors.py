@@ -1,4 +1,4 @@
-"""JSON Schema of the parts that the domain reads itself: durations, rules, steps. Editors complete and check by it.
+"""JSON Schema of what the domain reads itself: durations, rules, steps, triggers. Editors complete and check by it.
 
 It says what may stand where; whether a value is good is the domain's to say.
 """
@@ -8,6 +8,8 @@ from typing import Any
 from mainspring.domain.rules import FOR_RUNS_MAX
 from mainspring.workflow.document import STEP_KEYS
 from mainspring.workflow.steps import KINDS
+from mainspring.workflow.triggers import KINDS as ALERT_KINDS
+from mainspring.workflow.triggers import SOURCES, STATUSES, TRIGGERS_MAX
 
 DURATION_SCHEMA: dict[str, Any] = {
     "oneOf": [
@@ -62,3 +64,68 @@ STEP_SCHEMA: dict[str, Any] = {
     "oneOf": [{"required": [kind]} for kind in KINDS],
     "additionalProperties": False,
 }
+
+
+def _one_or_more(values: tuple[str, ...], description: str) -> dict[str, Any]:
+    one = {"type": "string", "enum": list(values)}
+    return {"oneOf": [one, {"type": "array", "items": one}], "description": description}
+
+
+def _about(short: str, description: str, **keys: dict[str, Any]) -> dict[str, Any]:
+    """A text alone says `short`; nothing at all is about every one."""
+    in_full = {"type": "object", "additionalProperties": False, "properties": keys}
+    return {"oneOf": [{"type": "string", "description": short}, {"type": "null"}, in_full], "description": description}
+
+
+_ENDPOINT = {"type": "string", "description": "Of this endpoint; of all by default."}
+_CORRELATION = {
+    "type": "string",
+    "description": "Correlation key of the execution.",
+    "examples": ["{{ event.endpoint }}"],
+}
+TRIGGER_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "run": _about(
+            "Name of the endpoint.",
+            "A run of an endpoint ended.",
+            endpoint=_ENDPOINT,
+            status=_one_or_more(STATUSES, "That ended so; however it ended by default."),
+        ),
+        "rule": _about(
+            "Name of the rule.",
+            "A rule fired.",
+            name={"type": "string", "description": "This rule; every one by default."},
+            endpoint=_ENDPOINT,
+        ),
+        "alert": _about(
+            "Name of the alert.",
+            "An alert was raised.",
+            name={"type": "string", "description": "This alert; every one by default."},
+            endpoint=_ENDPOINT,
+            kind=_one_or_more(ALERT_KINDS, "Of this kind; of any by default."),
+        ),
+        "where": {
+            "type": "string",
+            "description": "CEL over event: only where this holds.",
+            "examples": ["event.body.depth > 10"],
+        },
+        "input": {"type": "object", "description": "What the execution starts with; texts may read event."},
+        "correlation": _CORRELATION,
+        "send": {
+            "type": "object",
+            "required": ["event", "to"],
+            "additionalProperties": False,
+            "description": "Send this to executions that run, instead of starting one.",
+            "properties": {
+                "event": {"type": "string", "description": "Type of the event."},
+                "to": _CORRELATION,
+                "data": {"type": "object", "description": "What it carries; texts may read event."},
+            },
+        },
+    },
+    "oneOf": [{"required": [source]} for source in SOURCES],
+    "not": {"required": ["send"], "anyOf": [{"required": ["input"]}, {"required": ["correlation"]}]},
+}
+TRIGGERS_SCHEMA: dict[str, Any] = {"type": "array", "maxItems": TRIGGERS_MAX, "items": TRIGGER_SCHEMA}

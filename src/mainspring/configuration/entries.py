@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from msgspec.structs import fields
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from mainspring.configuration.editors import DURATION_SCHEMA, RULE_SCHEMA, STEP_SCHEMA, TEXTS_SCHEMA
+from mainspring.configuration.editors import DURATION_SCHEMA, RULE_SCHEMA, STEP_SCHEMA, TEXTS_SCHEMA, TRIGGERS_SCHEMA
 from mainspring.domain.definition import METHODS, Definition
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.endpoint import BackoffPolicy, LostWorkerPolicy, MisfirePolicy
@@ -230,6 +230,11 @@ class WorkflowEntry(Entry):
         default="allow",
         description="Whether a second execution may start for a correlation that has one.",
         json_schema_extra=_choice(REENTRY),
+    )
+    on: Any = Field(
+        default=[],
+        description="What outside starts it, or is told to executions that run.",
+        json_schema_extra=TRIGGERS_SCHEMA,
     )
     steps: Any = Field(
         default=None,
