@@ -99,6 +99,7 @@ lock: ## Pin all dependencies again (needs uv; UPGRADE=--upgrade moves the pins)
 	$(COMPILE) $(UPGRADE) pyproject.toml requirements/runtime.in -o requirements/runtime.txt
 	$(COMPILE) $(UPGRADE) pyproject.toml requirements/runtime.in requirements/test.in \
 		-c requirements/runtime.txt -o requirements/test.txt
+	$(COMPILE) pyproject.toml --extra redis requirements/runtime.in -c requirements/test.txt -o requirements/image.txt
 	$(COMPILE) $(UPGRADE) pyproject.toml requirements/runtime.in requirements/test.in requirements/bench.in \
 		-c requirements/test.txt -o requirements/bench.txt
 

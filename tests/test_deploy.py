@@ -36,7 +36,7 @@ def test_services_run_commands_that_exist_without_rights(path: Path) -> None:
 
     assert ours
     for service in ours:
-        assert service["command"][0] in NAMES
+        assert " ".join(service["command"]) in NAMES
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
         assert (DEPLOY / service["build"]["context"] / service["build"]["dockerfile"]).exists()
@@ -45,13 +45,31 @@ def test_services_run_commands_that_exist_without_rights(path: Path) -> None:
 def test_scale_has_every_role_on_one_database() -> None:
     found = services(DEPLOY / "compose.scale.yaml")
 
-    assert set(found) == {"postgres", "web", "scheduler", "notifier"}
+    assert set(found) == {"postgres", "valkey", "web", "scheduler", "planner", "notifier"}
+
+
+def test_tickers_of_scale_ask_a_service_that_is_there_with_a_library_that_the_image_holds() -> None:
+    found = services(DEPLOY / "compose.scale.yaml")
+    pins = (DEPLOY.parent / "requirements" / "image.txt").read_text()
+
+    lock = found["scheduler"]["environment"]["MAINSPRING_WORKFLOW_LOCK"]
+    assert re.fullmatch(r"redis://(\w+):6379/0", lock)[1] in found  # type: ignore[index]  # it must match
+    assert set(found["scheduler"]["depends_on"]) == {"postgres", "valkey"}
+    assert re.search(r"^redis==", pins, re.M)
+    assert "requirements/image.txt" in (DEPLOY / "Dockerfile").read_text()
+
+
+def test_image_holds_the_runtime_as_it_is_pinned() -> None:
+    pins = {name: (DEPLOY.parent / "requirements" / f"{name}.txt").read_text() for name in ("runtime", "image")}
+    lines = {name: set(re.findall(r"^[\w-]+==\S+", text, re.M)) for name, text in pins.items()}
+
+    assert lines["runtime"] <= lines["image"]
 
 
 def test_dockerfile_copies_what_exists_and_runs_a_command_that_exists() -> None:
     text = (DEPLOY / "Dockerfile").read_text()
 
-    assert (DEPLOY.parent / "requirements" / "runtime.txt").exists()
+    assert (DEPLOY.parent / "requirements" / "image.txt").exists()
     assert re.search(r'^CMD \["(\w+)"\]$', text, re.M)[1] in NAMES  # type: ignore[index]  # it must be there
     assert "\nUSER mainspring\n" in text
 
