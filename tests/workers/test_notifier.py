@@ -316,6 +316,20 @@ async def test_receiver_that_hangs_keeps_only_its_own_places(room: Newsroom, pee
     assert hanging <= 4
 
 
+async def test_stopped_notifier_ends_in_order_what_it_is_sending(room: Newsroom, peer: HostilePeer) -> None:
+    await room.webhook(peer.url("/slow?ms=200"), types=("hint",))
+    await happen(room.stores, event(1))
+    notifier = room.new_notifier("running")
+    feeding = asyncio.create_task(notifier._feed.run())
+    running = asyncio.create_task(notifier.run())
+    await until(lambda: bool(peer.seen), "a message on its way")
+    notifier.stop()
+    notifier._feed.stop()
+    await asyncio.gather(running, feeding)
+
+    assert [(status, attempt) for _, status, attempt in await room.deliveries()] == [("delivered", 1)]
+
+
 async def test_old_deliveries_are_swept(room: Newsroom, peer: HostilePeer, clock: FixedClock) -> None:
     await room.webhook(peer.url("/ok"), types=("hint",))
     await happen(room.stores, event())

@@ -11,4 +11,5 @@ async def end_tasks(*tasks: asyncio.Task[None] | asyncio.Task[Literal[True]]) ->
     for task in tasks:
         task.cancel()
         task.add_done_callback(lambda done: done.cancelled() or done.exception())  # seen, so that nobody complains
-    await asyncio.wait(tasks, timeout=END_S)
+    if tasks:
+        await asyncio.wait(tasks, timeout=END_S)
