@@ -200,6 +200,7 @@ async def test_people_keys_and_messages_are_shown_the_same(pair: Pair) -> None:
 async def test_people_keys_and_messages_are_changed_the_same(pair: Pair) -> None:
     pair.far.env["MAINSPRING_API_KEY"] = "operator"
     await asyncio.to_thread(pair.near, "user", "add", "first@example.com", "--password-stdin", stdin="long enough 1\n")
+    pair.near.env["MAINSPRING_PUBLIC_URL"] = pair.server  # else it is told to set it
     heard: dict[str, list[str]] = {}
     for name in ("near", "far"):
         shell, mail = getattr(pair, name), f"{name}@example.com"

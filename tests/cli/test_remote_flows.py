@@ -88,11 +88,14 @@ async def test_executions_are_ordered_about_and_proven_through_a_server(pair: Pa
     first, second = [(await pair.json("workflow", "start", "waits"))["id"] for _ in range(2)]
     await move()
 
+    order = ("execution", "pause", second, "--reason", "x")
+    told = await asyncio.to_thread(pair.far, *order, MAINSPRING_API_KEY="run")
+    assert told.stdout == f"ordered pause of {second}, which is waiting at 'a'\n", told.output
     paused = await pair.json("execution", "pause", first, "--reason", "holiday")
     await move()
     assert (paused["execution"]["id"], paused["ordered"], paused["reason"]) == (first, "pause", "holiday")
     in_need = await pair.json("execution", "list", "--attention", "--status", "paused")
-    assert [each["id"] for each in in_need] == [first]
+    assert {each["id"] for each in in_need} == {first, second}
     assert await pair.json("execution", "list", "--attention", "--status", "failed") == []
     many = await pair.json("execution", "order", "cancel", "--workflow", "waits", "--reason", "enough", "--yes")
     await move()

@@ -24,6 +24,7 @@ KEYS = {
     "all": Principal("default", "key:all", frozenset(Scope)),
     "operator": Principal("default", "key:all", frozenset(Scope), is_operator=True),
     "read": Principal("default", "key:read", frozenset({Scope.READ})),
+    "run": Principal("default", "key:run", frozenset({Scope.RUN})),
 }
 T = TypeVar("T")
 

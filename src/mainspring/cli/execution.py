@@ -346,7 +346,9 @@ def _order(execution_id: str, verb: str, reason: str, output: Output) -> None:
     async def work(desk: "Desk") -> Shape:
         return await tell_execution(desk, await order_execution(desk, execution_id, verb, reason))
 
-    execution = ask(work, lambda client: flow_afar.order(client, execution_id, verb, reason))
+    execution = ask(
+        work, lambda client: flow_afar.order(client, execution_id, verb, reason, in_full=output is Output.JSON)
+    )
     if output is Output.JSON:
         show_json({"execution": execution, "ordered": verb, "reason": reason})
         return

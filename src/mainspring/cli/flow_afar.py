@@ -70,11 +70,11 @@ def executions(client: "Client", wanted: "ExecutionFilter", *, in_full: bool) ->
     return [client.executions.read(each["id"]) if in_full else each for each in islice(found, wanted.limit)]
 
 
-def order(client: "Client", execution_id: str, verb: str, reason: str) -> Shape:
-    """The execution as it was when it was ordered."""
-    before = client.executions.read(execution_id)
-    getattr(client.executions, verb)(execution_id, reason=reason)
-    return before
+def order(client: "Client", execution_id: str, verb: str, reason: str, *, in_full: bool) -> Shape:
+    """The execution as it was when it was ordered; a key that may order and not read is enough, unless in full."""
+    before: Shape | None = client.executions.read(execution_id) if in_full else None
+    ordered: Shape = getattr(client.executions, verb)(execution_id, reason=reason)["execution"]
+    return before or ordered
 
 
 def order_many(client: "Client", verb: str, wanted: "ExecutionFilter", reason: str, *, dry_run: bool) -> Shape:

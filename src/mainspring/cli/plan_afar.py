@@ -24,8 +24,9 @@ def check_rules(client: "Client", endpoint: str | None, job: str | None, documen
 
 
 def add_rules(client: "Client", endpoint: str | None, job: str | None, documents: "Sequence[object]") -> list[Shape]:
-    """All are checked before the first is added."""
-    check_rules(client, endpoint, job, documents)
+    """All are checked before the first of many is added."""
+    if len(documents) > 1:
+        check_rules(client, endpoint, job, documents)
     return [client.rules.create(endpoint=endpoint, job=job, rule=_plain(each)) for each in documents]
 
 
