@@ -1,7 +1,8 @@
 """The API on a real database, asked over HTTP without a socket; who asks is chosen by a header of the test's own."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from ipaddress import ip_network
 
 from fastapi import FastAPI, Request
@@ -9,7 +10,7 @@ from httpx2 import ASGITransport, AsyncClient
 from prometheus_client import CollectorRegistry
 
 from mainspring.api.access import recognise
-from mainspring.api.app import make_app
+from mainspring.api.app import furnish, make_app
 from mainspring.api.context import Context
 from mainspring.domain.access import Principal, Scope
 from mainspring.domain.errors import NotAuthenticated
@@ -30,6 +31,7 @@ from mainspring.wiring.outside import open_messengers
 from mainspring.wiring.planner import open_simulator
 
 ALL = " ".join(Scope)
+_spare: defaultdict[tuple[str, str], list[FastAPI]] = defaultdict(list)
 
 
 async def recognised(request: Request) -> Principal:
@@ -74,17 +76,34 @@ async def open_app(
     chosen = settings or Settings(api_requests_per_minute=0, api_requests_per_minute_of_tenant=0)
     locksmith = Argon2Locksmith(memory_kib=8, passes=1)  # cheap: its strength is not what is tested here
     feed, ways = Feed(stores.runs), open_messengers(chosen)
-    app = make_app(
-        Context(
-            stores, desk, caller, chosen, CollectorRegistry(), {}, feed, ways, locksmith, look=look,
-            simulator=open_simulator(),
-        )
+    context = Context(
+        stores, desk, caller, chosen, CollectorRegistry(), {}, feed, ways, locksmith, look=look,
+        simulator=open_simulator(),
     )  # fmt: skip
-    app.dependency_overrides[recognise] = recognised
+    with borrowed(context) as app:
+        app.dependency_overrides[recognise] = recognised
+        try:
+            yield app
+        finally:
+            await caller.aclose()
+
+
+@contextmanager
+def borrowed(context: Context) -> Iterator[FastAPI]:
+    """An app with this context, handed on from test to test: FastAPI looks at a route when it is first asked for.
+
+    Routes and overrides that a test adds go with it. Settings that the app is built with have apps of their own.
+    """
+    spare = _spare[(context.settings.public_url, str(context.settings.allowed_hosts))]
+    app = spare.pop() if spare else make_app(context)
+    furnish(app, context)
+    routes = list(app.router.routes)
     try:
         yield app
     finally:
-        await caller.aclose()
+        app.router.routes[:] = routes
+        app.dependency_overrides.clear()
+        spare.append(app)
 
 
 def client_of(

@@ -69,6 +69,15 @@ ROUTERS: tuple[APIRouter, ...] = (  # in the order of the reference page
 )
 
 
+def furnish(app: FastAPI, context: Context) -> None:
+    """Give the app what its routes work with."""
+    settings = context.settings
+    app.state.context = context
+    app.state.limits = Limits(settings.api_requests_per_minute, settings.api_requests_per_minute_of_tenant)
+    app.state.blocks = Blocks()
+    app.state.closed_hours = dashboard.ClosedHours()
+
+
 def make_app(context: Context) -> FastAPI:
     app = FastAPI(
         title="Mainspring",
@@ -79,11 +88,8 @@ def make_app(context: Context) -> FastAPI:
         redirect_slashes=False,  # a redirect would repeat whatever the Host header said
         generate_unique_id_function=schema.operation_id,
     )
-    app.state.context = context
+    furnish(app, context)
     settings = context.settings
-    app.state.limits = Limits(settings.api_requests_per_minute, settings.api_requests_per_minute_of_tenant)
-    app.state.blocks = Blocks()
-    app.state.closed_hours = dashboard.ClosedHours()
     idempotency.install(app)
     app.add_middleware(OwnPagesOnly, public_url=settings.public_url)
     app.add_middleware(Frame, allowed_hosts=settings.allowed_hosts)
