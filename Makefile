@@ -20,8 +20,8 @@ PIP := $(PY) -m pip --disable-pip-version-check --no-input -qq
 INSTALL := $(PIP) install --require-hashes --no-deps $(WHEELS) -r
 INSTALL_PACKAGE := SKIP_WEB_BUILD=1 $(PIP) install --no-deps --no-build-isolation --editable .
 
-# One worker per core, but each brings its own PostgreSQL: more than four gains nothing.
-PYTEST_WORKERS ?= -n 4  # more than two cores can carry: much of a test is waiting for a disk or a process
+# More than two cores can carry, for much of a test is waiting for a disk or a process; each brings its own PostgreSQL.
+PYTEST_WORKERS ?= -n 4
 PYTEST ?= $(PY) -m pytest
 
 # Rebuilds the web UI when its sources changed, else takes no time; without a registry it says so and goes on.
