@@ -39,6 +39,7 @@ from mainspring.stores.sessions import ANALYSIS_COLUMNS
 PACKAGE = "mainspring.stores.postgres"
 CHANNEL = "mainspring"
 CONNECT_TIMEOUT_S = 3
+ACQUIRE_TIMEOUT_S = CONNECT_TIMEOUT_S + 2
 COMMAND_TIMEOUT_S = 10  # a peer that accepts and never answers is noticed by us, not only by the kernel
 MIGRATION_TIMEOUT_S = 660  # > what the server is told to allow a migration, and the wait for another one's
 CLOSE_TIMEOUT_S = 0.5  # a goodbye that is not answered by then is left unsaid
@@ -315,7 +316,8 @@ class Database:
         """A connection of the pool. One that does not answer in time is cut: it would not answer a goodbye either."""
         try:
             pool = await self._connected()
-            async with pool.acquire(timeout=CONNECT_TIMEOUT_S + 2) as connection:
+            async with pool.acquire(timeout=ACQUIRE_TIMEOUT_S) as connection:
+                self._away_until = 0.0
                 try:
                     yield connection
                 except TimeoutError:
@@ -342,8 +344,11 @@ class Database:
                 reset=_nothing_to_reset,
                 server_settings=None if self._behind_bouncer else SERVER_SETTINGS,
             )
-        elif time.monotonic() < self._away_until and self._pool.get_idle_size() == 0:
-            raise _unavailable(OSError("the last attempt to connect has just failed"))
+        elif self._away_until and self._pool.get_idle_size() == 0:
+            now = time.monotonic()
+            if now < self._away_until:
+                raise _unavailable(OSError("the last attempt to connect has just failed"))
+            self._away_until = now + ACQUIRE_TIMEOUT_S  # ours is the next attempt; whoever asks meanwhile makes none
         return self._pool
 
     async def _keep_listening(self) -> None:
