@@ -47,9 +47,8 @@ run: $(VENV)/.runtime ## Start everything in one process on SQLite
 	@$(VENV)/bin/mainspring serve
 
 .PHONY: test
-test: check ## Lint, types and all tests (short fault tests included)
-	@$(BUILD_WEB)
-	@tests/browser/bring_chromium.sh
+test: $(VENV)/.test ## Lint, types and all tests (short fault tests included)
+	@{ $(BUILD_WEB) && tests/browser/bring_chromium.sh; } & pages=$$!; $(MAKE) --no-print-directory check && wait $$pages
 	$(PYTEST) $(PYTEST_WORKERS) --ignore=tests/faults --ignore=tests/browser $(ARGS)
 	$(PYTEST) -n 0 tests/browser $(ARGS)
 	$(PYTEST) -n 0 tests/faults $(ARGS)
