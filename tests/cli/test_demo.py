@@ -2,23 +2,20 @@
 
 import json
 import signal
-import time
 import urllib.request
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from tests.harness.processes import Process, Processes
+from tests.harness.waiting import wait_until
 
 SPEED = 60  # forty minutes in forty seconds: hints cannot be quicker than a second
-POLL_S = 0.1
 STORY_S = 90.0  # two days of the shop and more
-
-T = TypeVar("T")
 
 
 @pytest.fixture
@@ -36,14 +33,6 @@ def start(processes: Processes, folder: Path) -> tuple[Process, str]:
 def read(url: str) -> Any:
     with urllib.request.urlopen(url, timeout=20) as answer:
         return json.load(answer)
-
-
-def wait_until(condition: Callable[[], T], what: str, deadline_s: float = 20.0) -> T:
-    deadline = time.monotonic() + deadline_s
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, f"not within {deadline_s} s: {what}"
-        time.sleep(POLL_S)
-    return answer
 
 
 def is_rule(name: str, endpoint: str) -> Callable[[Any], bool]:

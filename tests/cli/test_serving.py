@@ -6,20 +6,18 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
 from tests.cli.shell import Shell
 from tests.harness.addresses import free_port
 from tests.harness.processes import COMMAND, Process, Processes, clean_environment
+from tests.harness.waiting import wait_until
 from tests.peers.journal import Entry, Journal
 
 WITHIN_S = 1.0  # what the spec promises for a hint, an edit, a pause, a resume, a clear, a run now
 DEADLINE_S = 20.0
 POLL_S = 0.01
-
-T = TypeVar("T")
 
 
 class Stage:
@@ -37,14 +35,6 @@ class Stage:
     def wait_for_calls(self, count: int, deadline_s: float = DEADLINE_S) -> list[Entry]:
         wait_until(lambda: len(self.calls) >= count, f"{count} calls", deadline_s)
         return self.calls
-
-
-def wait_until(condition: Callable[[], T], what: str, deadline_s: float = DEADLINE_S) -> T:
-    deadline = time.monotonic() + deadline_s
-    while not (answer := condition()):
-        assert time.monotonic() < deadline, f"not within {deadline_s} s: {what}"
-        time.sleep(POLL_S)
-    return answer
 
 
 def holds_for(condition: Callable[[], bool], what: str, seconds: float) -> None:

@@ -19,6 +19,15 @@ async def until(condition: Callable[[], T], what: str, deadline_s: float = 20.0)
     return answer
 
 
+def wait_until(condition: Callable[[], T], what: str, deadline_s: float = 20.0) -> T:
+    """The same where nothing is served meanwhile; `condition` may ask a process or a server."""
+    deadline = time.monotonic() + deadline_s
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, f"not within {deadline_s} s: {what}"
+        time.sleep(4 * POLL_S)
+    return answer
+
+
 async def until_true(condition: Callable[[], Awaitable[T]], what: str, deadline_s: float = 20.0) -> T:
     """The same for a condition that has to ask somebody, less often."""
     deadline = time.monotonic() + deadline_s

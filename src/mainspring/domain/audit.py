@@ -16,26 +16,15 @@ from msgspec import Struct
 
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import to_us
+from mainspring.domain.selection import CONFIDENTIAL
 
 FIRST_SEAL: Final = "0" * 64
 INSTALLATION: Final = ""  # the tenant of what concerns them all: logins, users, tenants
 # What people (and models) did that somebody may have to answer for. What the scheduler does by itself is in the runs.
-AUDITED: Final = frozenset(
+AUDITED: Final = CONFIDENTIAL | frozenset(
     {
-        EventType.LOGIN_SUCCEEDED,
-        EventType.LOGIN_FAILED,
-        EventType.LOGOUT,
-        EventType.USER_CREATED,
-        EventType.USER_UPDATED,
-        EventType.PASSWORD_SET,
-        EventType.MEMBER_CHANGED,
-        EventType.API_KEY_CREATED,
-        EventType.API_KEY_REVOKED,
-        EventType.SIGNING_KEY_CREATED,
-        EventType.SIGNING_KEY_REVOKED,
         EventType.TENANT_CREATED,
         EventType.QUOTA_CHANGED,
-        EventType.DATA_EXPORTED,
         EventType.HINT_WRITTEN,
         EventType.HINT_CLEARED,
         EventType.MANUAL_RUN_REQUESTED,
