@@ -239,6 +239,7 @@ async def test_client_that_does_not_read_is_dropped_and_does_not_delay_shutdown(
     for _ in range(40):
         await stores.runs.add_events(big)
     await until(lambda: server.context.feed.listeners == 0, "the end of its stream", deadline_s=10)
+    await told(stores)
     again = await server.open()
     await stores.runs.add_events(numbered(1))
 

@@ -278,13 +278,9 @@ class Entry(Answer):
     hash: str
 
 
-class StateAt(_Inside):
-    """An execution as it was after its last turn at or before a tick."""
+class _Standing(_Inside):
+    """Where an execution stands at some moment of it."""
 
-    execution: str
-    tick: int
-    at: At
-    ticks: list[int] = Field(description="Every tick in which it moved, for whoever steps through them.")
     status: STATUS
     step: str
     outcome: str
@@ -294,6 +290,15 @@ class StateAt(_Inside):
     wake_at: At | None
     entries: int
     head: str
+
+
+class StateAt(_Standing):
+    """An execution as it was after its last turn at or before a tick."""
+
+    execution: str
+    tick: int
+    at: At
+    ticks: list[int] = Field(description="Every tick in which it moved, for whoever steps through them.")
 
 
 class Breach(Answer):
@@ -405,16 +410,7 @@ class SimulationWish(RequestModel):
     )
 
 
-class Simulated(_Inside):
-    status: STATUS
-    step: str
-    outcome: str
-    error: str
-    waits_for: Literal["", "time", "event", "effect", "retry"]
-    wake_tick: int | None
-    wake_at: At | None
-    entries: int
-    head: str
+class Simulated(_Standing):
     last_tick: int
     cut: bool = Field(description="It went on beyond 2,000 turns, and was not followed further.")
     effects: list[dict[str, JsonValue]] = Field(description="What would have been sent.")

@@ -1355,10 +1355,6 @@ class StateAt(TypedDict):
     visits: Dict[str, int]
     visit: int
     attempt: int
-    execution: str
-    tick: int
-    at: str
-    ticks: List[int]
     status: Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled']
     step: str
     outcome: str
@@ -1368,6 +1364,10 @@ class StateAt(TypedDict):
     wake_at: Union[str, None]
     entries: int
     head: str
+    execution: str
+    tick: int
+    at: str
+    ticks: List[int]
 
 class Stats(TypedDict):
     now: str
