@@ -15,7 +15,8 @@ from tests.stores.world import an_outcome
 
 from benchmarks.world import database_url, filled
 from mainspring.domain.settling import Finished
-from mainspring.ports import Caps, Stores
+from mainspring.ports.schedule import Caps
+from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import SystemClock
 
 CAPS = Caps(10**6, 10**6)

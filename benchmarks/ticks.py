@@ -18,11 +18,11 @@ from tests.stores.databases import query
 
 from mainspring.domain.event import Event, EventType
 from mainspring.observe import Metrics
+from mainspring.ports.flows import Execution, FlowStores, Start
 from mainspring.wiring.stores import open_stores
 from mainspring.workers.ticker import Ticker, TickerOptions
 from mainspring.workflow.document import parse_document
 from mainspring.workflow.model import State, Workflow
-from mainspring.workflow_ports import Execution, FlowStores, Start
 
 EXECUTIONS = 500
 WAITING = 100_000

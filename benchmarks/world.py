@@ -15,7 +15,7 @@ from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.vault import KeyRing, Vault
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import SystemClock
 from mainspring.wiring.stores import open_stores
 

@@ -25,17 +25,13 @@ FORBIDDEN_NAMES = frozenset(
 )
 
 # Room -> rooms it may import. A room is a folder or module directly under `mainspring`; new ones get a row here.
-INNER = frozenset({"domain", "workflow", "ports", "planner_ports", "mailroom", "workflow_ports", "configuration_ports"})
+INNER = frozenset({"domain", "workflow", "ports"})
 SHAPES = frozenset({"shapes", "planner_shapes", "flow_shapes", "words"})
 DOOR = INNER | SHAPES | {"operations", "settings", "observe", "feed", "configuration"}
 ROOMS: dict[str, frozenset[str]] = {
     "domain": frozenset(),
     "workflow": frozenset({"domain"}),
-    "ports": frozenset({"domain", "workflow", "mailroom", "planner_ports", "workflow_ports", "configuration_ports"}),
-    "mailroom": frozenset({"domain"}),  # the ports of notification, apart because ports.py is full
-    "workflow_ports": frozenset({"domain", "workflow"}),  # the ports of workflows, which would be too many for one page
-    "configuration_ports": frozenset({"domain", "workflow"}),  # the seam of documents, apart for the same reason
-    "planner_ports": frozenset({"domain", "workflow"}),  # the seams of the planner, a page of their own
+    "ports": frozenset({"domain", "workflow"}),
     "channels": frozenset(),  # what packages import that bring letters their own way
     "failpoints": frozenset(),  # where tests may make a process fail
     "stores": INNER | {"failpoints"},

@@ -8,7 +8,8 @@ import pytest
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import Event, EventType, StoredEvent, place_of
 from mainspring.feed import CutOff, Feed, Step
-from mainspring.ports import RunStore, Stores
+from mainspring.ports.records import RunStore
+from mainspring.ports.stores import Stores
 from tests.harness.waiting import until
 from tests.stores.databases import clock, other_stores, shared_postgres_url, store_url, stores
 from tests.stores.world import START, told

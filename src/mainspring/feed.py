@@ -17,7 +17,7 @@ import structlog
 
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import StoredEvent, place_of
-from mainspring.ports import RunStore
+from mainspring.ports.records import RunStore
 
 POLL_S = 0.2  # what an event waits for at most before everybody has it; on an idle machine it costs next to nothing
 AWAY_S = 1.0

@@ -15,10 +15,10 @@ from mainspring.workflow.model import LogicalClock, Phase
 if TYPE_CHECKING:
     from mainspring.operations.executions import Verified
     from mainspring.operations.playback import Compared
+    from mainspring.ports.flows import Execution, Published
     from mainspring.workflow.bundle import Bundle, Checked
     from mainspring.workflow.model import Entry, State, Workflow
     from mainspring.workflow.replay import Replay, Simulation
-    from mainspring.workflow_ports import Execution, Published
 
 TEXT_MAX = 200
 WAITS_FOR = {Phase.TIME: "time", Phase.EVENT: "event", Phase.EFFECT: "effect", Phase.RETRY: "retry"}

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mainspring.domain.rulebook import Tested
     from mainspring.domain.rules import Rule
     from mainspring.domain.session import Session, TokenUsage
-    from mainspring.planner_ports import KnownRule
+    from mainspring.ports.planner import KnownRule
 
 BACKTEST_MAX = 1_000
 BACKTEST_RUNS_MAX = 2_000

@@ -23,8 +23,9 @@ from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.locksmith import Argon2Locksmith
 from mainspring.outbound.vault import KeyRing, Vault
-from mainspring.planner_ports import Look
-from mainspring.ports import Caller, Clock, Stores
+from mainspring.ports.outside import Caller, Clock
+from mainspring.ports.planner import Look
+from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.wiring.outside import open_messengers

@@ -20,7 +20,8 @@ from mainspring.operations.endpoints import Desk
 from mainspring.operations.single_sign_on import Issuer
 from mainspring.outbound.locksmith import Argon2Locksmith
 from mainspring.outbound.vault import KeyRing, Vault
-from mainspring.ports import Clock, Stores
+from mainspring.ports.outside import Clock
+from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from mainspring.wiring.clock import TimeOrderedIds
 from tests.api.door import open_app

@@ -7,7 +7,7 @@ from typing import Any
 
 from httpx2 import AsyncClient, Response
 
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from tests.api.acting import URL, fault, make
 from tests.stores.world import FixedClock, claim, finished
 

@@ -5,7 +5,7 @@ from fastapi import FastAPI
 from httpx2 import AsyncClient
 
 from mainspring.domain.selection import CONFIDENTIAL, check_types, is_sent, names_confidential
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from tests.api.acting import URL
 from tests.api.door import client_of
 from tests.stores.world import told

@@ -8,7 +8,7 @@ from httpx2 import AsyncClient
 
 from mainspring.api import answers
 from mainspring.domain.run import RunStatus
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.shapes import MASK
 from tests.api.acting import URL, fault, make
 from tests.harness.waiting import until_true

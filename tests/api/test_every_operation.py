@@ -11,8 +11,8 @@ from mainspring.domain.delivery import Delivery, DeliveryStatus
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.session import Session, SessionDetail
-from mainspring.mailroom import Intake
-from mainspring.ports import Stores
+from mainspring.ports.mail import Intake
+from mainspring.ports.stores import Stores
 from tests.api.acting import URL, Json, fingerprint, make
 from tests.api.door import client_of
 from tests.api.every import BODIES, NOT_NOW, RANDOM, WAITS, WITHOUT_DRY_RUN, WITHOUT_IDEMPOTENCY_KEY, every_operation

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from mainspring.domain.access import Role, Scope
 from mainspring.domain.account import api_key_text
 from mainspring.domain.endpoint import Tenant
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from tests.api.people import Browser, a_key, a_user, open_door, operator_rows, program, scope_rows
 from tests.stores.world import START, FixedClock
 

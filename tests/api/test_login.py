@@ -11,7 +11,7 @@ from mainspring.domain.access import Role
 from mainspring.domain.endpoint import Tenant
 from mainspring.operations.accounts import edit_user, make_link, make_setup_link, set_password
 from mainspring.outbound.locksmith import Argon2Locksmith
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from tests.api.people import LOCKSMITH, PASSWORD, Browser, a_key, a_user, at_the_desk, open_door, program
 from tests.stores.world import START, FixedClock

@@ -8,8 +8,8 @@ from fastapi import FastAPI
 from httpx2 import AsyncClient
 
 from mainspring.domain.delivery import Delivery, DeliveryStatus
-from mainspring.mailroom import Intake
-from mainspring.ports import Stores
+from mainspring.ports.mail import Intake
+from mainspring.ports.stores import Stores
 from tests.peers.hostile import HostilePeer
 from tests.stores.world import START
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from fastapi import FastAPI
 
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from tests.api.people import SITE, Browser, a_key, a_user, open_door, program
 from tests.stores.world import FixedClock

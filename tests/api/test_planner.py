@@ -12,7 +12,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import Body, RunStatus
 from mainspring.domain.session import Session, SessionDetail, ToolCall
 from mainspring.observe import Metrics
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from mainspring.simulation.booth import Booth
 from mainspring.workers.planner import Planner

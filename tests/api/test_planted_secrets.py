@@ -14,7 +14,7 @@ from mainspring.configuration.exporting import export_documents
 from mainspring.domain.access import Principal, Scope
 from mainspring.mcp.tool import Visit, answer
 from mainspring.mcp.tools import TOOLS
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from tests.api.acting import URL, Json
 from tests.api.every import every_operation
 from tests.api.people import Browser, a_key, a_user, at_the_desk, open_door, program

@@ -6,7 +6,7 @@ from httpx2 import AsyncClient
 
 from mainspring.api import answers
 from mainspring.domain.run import Body, RunStatus
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from tests.api.acting import fault, make
 from tests.api.door import client_of
 from tests.peers.journal import Journal

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from mainspring.domain.access import Role
 from mainspring.operations.accounts import edit_user
 from mainspring.outbound.oidc import OidcIssuer
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from tests.api.issuer import CLIENT_ID, CLIENT_SECRET, OTHER_KEY, LittleIssuer
 from tests.api.people import Browser, a_user, at_the_desk, open_door

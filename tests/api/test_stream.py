@@ -17,7 +17,7 @@ from mainspring.api.server import WebServer
 from mainspring.domain.access import Principal, Scope
 from mainspring.domain.errors import NotAuthenticated
 from mainspring.domain.event import Event, EventType
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from tests.harness.waiting import until
 from tests.stores.world import START, add, an_endpoint, change, edited, told
 

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 
 from mainspring.domain.access import Role
 from mainspring.domain.endpoint import Tenant
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from tests.api.people import PASSWORD, Browser, a_key, a_user, open_door, program
 from tests.stores.databases import file_of, is_sqlite, query
 from tests.stores.world import FixedClock

@@ -5,7 +5,7 @@ from pathlib import Path
 from httpx2 import AsyncClient
 
 from mainspring.outbound.checkpoints import is_signed
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.workflow.bundle import check_bundle, read_bundle
 from tests.api.acting import Json, fault
 from tests.stores.flow_world import a_ticker, tick

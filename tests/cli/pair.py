@@ -15,8 +15,8 @@ import structlog
 from mainspring.api.access import recognise
 from mainspring.domain.endpoint import Tenant
 from mainspring.outbound.vault import KeyRing
-from mainspring.planner_ports import Look
-from mainspring.ports import Stores
+from mainspring.ports.planner import Look
+from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import SystemClock
 from mainspring.wiring.stores import open_stores
 from tests.api.door import open_app

@@ -18,7 +18,7 @@ from mainspring.client import (
     Unreachable,
 )
 from mainspring.domain.instant import rfc3339
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from tests.harness.waiting import until_true
 from tests.stores.world import START, FixedClock, claim, finished, run_slot
 

@@ -13,7 +13,7 @@ from mainspring.operations.endpoints import (
     pause_endpoint,
 )
 from mainspring.operations.jobs import find_job, set_job_status
-from mainspring.ports import EndpointFilter
+from mainspring.ports.endpoints import EndpointFilter
 from tests.configuration.paper import apply, faults, told
 from tests.stores.world import FixedClock
 

@@ -11,7 +11,7 @@ from mainspring.domain.definition import Definition
 from mainspring.domain.run import Header
 from mainspring.operations.endpoints import Desk, add_endpoint
 from mainspring.operations.jobs import add_job
-from mainspring.ports import EndpointFilter
+from mainspring.ports.endpoints import EndpointFilter
 from tests.configuration.paper import apply
 
 FULL = Definition(

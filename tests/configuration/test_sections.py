@@ -15,7 +15,7 @@ from mainspring.domain.subscription import SubscriptionKind, Webhook
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.subscriptions import list_subscriptions
 from mainspring.operations.workflows import publish_workflow
-from mainspring.planner_ports import KnownRule
+from mainspring.ports.planner import KnownRule
 from tests.configuration.paper import apply, faults, told
 from tests.stores.world import FixedClock
 

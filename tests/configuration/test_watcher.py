@@ -9,7 +9,7 @@ from mainspring.configuration.planning import Options
 from mainspring.configuration.references import local
 from mainspring.configuration.watcher import FolderWatcher
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import EndpointFilter
+from mainspring.ports.endpoints import EndpointFilter
 from tests.configuration.paper import MESSENGERS, SECRETS
 
 ONE = "endpoints:\n  health: {url: 'https://example.com/', every: 30s}\n"

@@ -17,7 +17,9 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import to_us
 from mainspring.domain.planning import START_TOLERANCE
 from mainspring.domain.run import ENDED_BY_CALL, Run, RunStatus, slot_id
-from mainspring.ports import EndpointFilter, RunFilter, Stores
+from mainspring.ports.endpoints import EndpointFilter
+from mainspring.ports.records import RunFilter
+from mainspring.ports.stores import Stores
 from tests.harness.waiting import until_true
 from tests.peers.journal import Entry
 

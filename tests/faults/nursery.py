@@ -243,7 +243,7 @@ def _preload() -> None:
 
 def _write_down_what_is_acknowledged(file: str) -> None:
     from mainspring.domain.settling import Finished
-    from mainspring.ports import FinishReport
+    from mainspring.ports.schedule import FinishReport
     from mainspring.stores.postgres.schedule import PostgresSchedule
 
     journal = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)

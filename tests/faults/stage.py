@@ -13,7 +13,7 @@ from mainspring.domain.endpoint import Endpoint, Job, JobStatus, LostWorkerPolic
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import HttpAction
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.settings import load_settings
 from mainspring.wiring.desk import open_desk
 from mainspring.wiring.stores import open_stores

@@ -8,7 +8,8 @@ import asyncio
 import random
 from collections.abc import Iterable
 
-from mainspring.ports import EndpointFilter, Stores
+from mainspring.ports.endpoints import EndpointFilter
+from mainspring.ports.stores import Stores
 from tests.faults.nursery import Nursery, Worker
 from tests.harness.waiting import until, until_true
 from tests.peers.journal import Journal

@@ -9,7 +9,8 @@ import pytest
 
 from mainspring.domain.claiming import Claim
 from mainspring.domain.errors import StoreUnavailable
-from mainspring.ports import Caps, Stores
+from mainspring.ports.schedule import Caps
+from mainspring.ports.stores import Stores
 from mainspring.stores.postgres.database import QUERIES
 from mainspring.wiring.stores import open_stores
 from tests.faults.conftest import Figures

@@ -11,7 +11,7 @@ import pytest
 
 from mainspring.domain.run import ENDED_BY_CALL, Request, Run, RunStatus
 from mainspring.observe import Metrics
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
 from tests.faults.conftest import Figures
 from tests.faults.ledger import all_runs

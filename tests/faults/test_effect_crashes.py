@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.failpoints import VARIABLE
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.workers.dispatcher import LOST
 from mainspring.workflow.audit import effect_key
 from mainspring.workflow.model import State, Status

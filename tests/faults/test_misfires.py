@@ -11,7 +11,7 @@ import pytest
 from mainspring.domain.endpoint import MisfirePolicy
 from mainspring.domain.run import RunStatus
 from mainspring.observe import Metrics
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
 from tests.faults.ledger import all_runs
 from tests.faults.stage import fill

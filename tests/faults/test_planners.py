@@ -10,7 +10,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import FOREVER
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.rules import add_rules, find_owner, set_mode
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from tests.faults.conftest import Figures
 from tests.faults.ledger import all_runs
 from tests.faults.nursery import Nursery

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from mainspring.domain.endpoint import LostWorkerPolicy
 from mainspring.domain.run import RunStatus
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from tests.faults.conftest import Figures
 from tests.faults.ledger import read_ledger, until_counted
 from tests.faults.nursery import Nursery

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from mainspring.domain.endpoint import Endpoint, LostWorkerPolicy
 from mainspring.domain.run import RunStatus
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, read_ledger, until_counted
 from tests.faults.nursery import Nursery, Worker

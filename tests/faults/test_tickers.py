@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.failpoints import VARIABLE
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.workflow.audit import Breach, verify, verify_ticks
 from tests.faults.conftest import Figures
 from tests.faults.nursery import Nursery, Worker

@@ -25,7 +25,7 @@ from mainspring.operations.endpoints import Desk
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.vault import KeyRing, Vault
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import SystemClock, TimeOrderedIds
 from mcp import Client
 from tests.peers.hostile import HostilePeer

@@ -10,7 +10,8 @@ import pytest
 from mainspring.domain.access import Principal, Scope
 from mainspring.mcp.tools import TOOLS
 from mainspring.operations.endpoints import add_endpoint
-from mainspring.ports import EndpointFilter, RunFilter
+from mainspring.ports.endpoints import EndpointFilter
+from mainspring.ports.records import RunFilter
 from mcp import MCPError
 from tests.mcp.conftest import HEALTH, Assistant, House
 from tests.stores.world import FixedClock, run_slot, told

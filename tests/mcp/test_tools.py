@@ -12,7 +12,7 @@ from mainspring.domain.session import Session, SessionDetail, ToolCall
 from mainspring.mcp.tools import TOOLS
 from mainspring.mcp.untrusted import marked
 from mainspring.operations.endpoints import add_endpoint, find_endpoint
-from mainspring.ports import EndpointFilter
+from mainspring.ports.endpoints import EndpointFilter
 from tests.mcp.conftest import HEALTH, Assistant, House
 from tests.peers.hostile import HostilePeer
 from tests.stores.world import START, FixedClock, an_outcome, claim, finished, run_slot, told

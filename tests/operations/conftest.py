@@ -6,7 +6,7 @@ from tests.stores.databases import clock, other_stores, shared_postgres_url, sto
 from mainspring.domain.schedule import CRON
 from mainspring.operations.endpoints import Desk
 from mainspring.outbound.vault import KeyRing, Vault
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import TimeOrderedIds
 
 __all__ = ["clock", "desk", "other_stores", "shared_postgres_url", "store_url", "stores"]

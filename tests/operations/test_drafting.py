@@ -13,7 +13,7 @@ from mainspring.domain.toolbox import ToolSpec
 from mainspring.operations.drafting import Prices, draft_rules
 from mainspring.operations.endpoints import Desk, add_endpoint
 from mainspring.operations.rules import add_rules, find_owner
-from mainspring.planner_ports import Budget, Conversation
+from mainspring.ports.planner import Budget, Conversation
 
 BUSY: dict[str, object] = {"name": "busy", "when": "body.depth > 10", "interval": "30s", "ttl": "5m"}
 WRONG: dict[str, object] = {"name": "odd", "when": "siblings.nobody.ok", "interval": "30s"}

@@ -30,7 +30,7 @@ from mainspring.operations.endpoints import (
     resume_endpoint,
     run_endpoint,
 )
-from mainspring.ports import RunFilter
+from mainspring.ports.records import RunFilter
 
 HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
 CANARY = "canary-Zq81-in-a-header"

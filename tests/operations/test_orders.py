@@ -19,10 +19,10 @@ from mainspring.operations.orders import order_executions, preview_orders
 from mainspring.operations.workflows import Wish, publish_workflow, start_executions
 from mainspring.outbound.checkpoints import CheckpointSigner, is_signed
 from mainspring.outbound.vault import KeyRing
+from mainspring.ports.flows import ExecutionFilter
 from mainspring.workers.ticker import Ticker, TickerOptions
 from mainspring.workflow.bundle import Bundle, check_bundle, read_bundle
 from mainspring.workflow.model import Status
-from mainspring.workflow_ports import ExecutionFilter
 
 HALVES = "name: halves\ninput: {by: integer}\nsteps:\n  - {id: a, set: {half: 1 / input.by}}\n  - {id: b, wait: 3d}\n"
 

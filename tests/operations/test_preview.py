@@ -12,7 +12,7 @@ from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.schedule import CRON
 from mainspring.operations.preview import preview
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 
 MINUTE = timedelta(minutes=1)
 SECOND = timedelta(seconds=1)

@@ -19,7 +19,7 @@ from mainspring.operations.endpoints import (
     pause_endpoint,
 )
 from mainspring.operations.jobs import add_job, set_job_status
-from mainspring.ports import EndpointFilter
+from mainspring.ports.endpoints import EndpointFilter
 
 HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
 Meanwhile = Callable[[], Awaitable[object]]

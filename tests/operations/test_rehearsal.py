@@ -30,7 +30,7 @@ from mainspring.operations.endpoints import (
 from mainspring.operations.jobs import add_job, edit_job, set_job_status
 from mainspring.operations.rehearsal import rehearsal
 from mainspring.operations.tenants import find_tenant, set_quotas
-from mainspring.ports import EndpointFilter
+from mainspring.ports.endpoints import EndpointFilter
 
 HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
 OTHER = replace(HEALTH, name="other")

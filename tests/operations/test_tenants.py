@@ -9,7 +9,7 @@ from mainspring.domain.errors import InvalidInput, NotFound
 from mainspring.domain.run import Header
 from mainspring.operations.endpoints import Desk, add_endpoint, edit_endpoint
 from mainspring.operations.tenants import find_tenant, set_quotas
-from mainspring.ports import EndpointFilter
+from mainspring.ports.endpoints import EndpointFilter
 
 HEALTH = Definition(name="health", url="https://example.com/", interval_ms=60_000)
 

@@ -14,7 +14,7 @@ from mainspring.domain.run import Body, Header, Outcome, Phases, Request, Run, R
 from mainspring.operations import testing
 from mainspring.operations.endpoints import Desk, add_endpoint
 from mainspring.operations.signing import add_signing_key
-from mainspring.ports import RunFilter
+from mainspring.ports.records import RunFilter
 
 HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
 

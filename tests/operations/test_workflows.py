@@ -34,7 +34,7 @@ from mainspring.operations.workflows import (
 )
 from mainspring.outbound.checkpoints import CheckpointSigner
 from mainspring.outbound.vault import KeyRing
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.workflow.audit import Anchor
 from mainspring.workflow.model import Status
 
@@ -249,7 +249,7 @@ async def test_cut_chain_does_not_fit_its_signed_checkpoint(desk: Desk, clock: F
 def test_checkpoint_of_another_installation_is_not_genuine() -> None:
     ours, theirs = CheckpointSigner(KeyRing(bytes(32))), CheckpointSigner(KeyRing(b"x" * 32))
     public_key, signature = theirs.sign(0, Anchor(1, "h"), 5, START)
-    from mainspring.workflow_ports import Checkpoint
+    from mainspring.ports.flows import Checkpoint
 
     checkpoint = Checkpoint(0, 1, 5, "h", START, public_key, signature)
 

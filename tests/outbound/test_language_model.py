@@ -10,7 +10,7 @@ import pytest
 from mainspring.domain.errors import Misconfigured
 from mainspring.domain.toolbox import FINAL, TOOLS
 from mainspring.outbound.language_model import open_model
-from mainspring.planner_ports import Budget, Conversation
+from mainspring.ports.planner import Budget, Conversation
 
 FINAL_TOOL = next(spec for spec in TOOLS if spec.name == FINAL)
 OTHERS = [spec for spec in TOOLS if spec.name != FINAL]

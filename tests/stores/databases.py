@@ -18,7 +18,7 @@ from tests.stores.world import FixedClock
 
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.instant import rfc3339, to_us
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.stores.rows import CONFIG_COLUMNS, STATE_COLUMNS
 from mainspring.wiring.stores import open_stores
 

@@ -9,12 +9,12 @@ from tests.stores.world import START, FixedClock
 
 from mainspring.domain.event import Event, EventType
 from mainspring.observe import Metrics
-from mainspring.ports import Stores
+from mainspring.ports.flows import Execution, Sending, Start
+from mainspring.ports.stores import Stores
 from mainspring.workers.ticker import Ticker, TickerOptions
 from mainspring.workflow.document import parse_document
 from mainspring.workflow.model import Arrival, Kind, State, Workflow
 from mainspring.workflow.ticking import partition_of
-from mainspring.workflow_ports import Execution, Sending, Start
 
 _numbers = count(1)
 SALT = "5a17" * 8

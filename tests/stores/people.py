@@ -8,7 +8,7 @@ from tests.stores.world import START
 from mainspring.domain.access import Role, Scope
 from mainspring.domain.account import ApiKey, Session, User, digest
 from mainspring.domain.event import Event, EventType
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 
 _numbers = count(1)
 

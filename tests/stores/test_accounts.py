@@ -13,7 +13,7 @@ from mainspring.domain.account import Link, Member
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import EventType
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 
 
 async def test_user_is_found_by_id_email_and_subject(stores: Stores) -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from tests.stores.databases import query
 from tests.stores.world import FixedClock
 
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 
 WORK_MS = 60_000
 KEEP_MS = 86_400_000

@@ -11,7 +11,6 @@ from tests.stores.databases import file_of, is_sqlite, query
 from tests.stores.people import add_key, add_user, an_event
 from tests.stores.world import START, FixedClock, add, an_endpoint, edited, get, hinted, requested, run_slot
 
-from mainspring.configuration_ports import Changeset
 from mainspring.domain.audit import AuditFault, AuditHead, AuditKeys, state_digest
 from mainspring.domain.changes import put_interval_hint
 from mainspring.domain.endpoint import Tenant
@@ -19,7 +18,9 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.hint import IntervalHint
 from mainspring.domain.run import HttpAction
 from mainspring.domain.schedule import CRON
-from mainspring.ports import ORIGIN, Stores
+from mainspring.ports.accounts import ORIGIN
+from mainspring.ports.configuration import Changeset
+from mainspring.ports.stores import Stores
 from mainspring.wiring.stores import open_stores
 
 COLUMNS = "at, actor, address, act, subject, detail, before, after, key_id, seal"

@@ -38,7 +38,9 @@ from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.errors import MainspringError
 from mainspring.domain.run import HttpAction, Run, RunStatus
 from mainspring.domain.schedule import CRON
-from mainspring.ports import EndpointFilter, RunFilter, Stores
+from mainspring.ports.endpoints import EndpointFilter
+from mainspring.ports.records import RunFilter
+from mainspring.ports.stores import Stores
 from mainspring.stores.cache import EndpointCache
 from mainspring.wiring.stores import open_stores
 

@@ -20,7 +20,9 @@ from tests.stores.world import (
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event, EventType
-from mainspring.ports import EndpointFilter, RunFilter, Stores
+from mainspring.ports.endpoints import EndpointFilter
+from mainspring.ports.records import RunFilter
+from mainspring.ports.stores import Stores
 
 
 async def names(stores: Stores, wanted: EndpointFilter, tenant_id: str = "default") -> list[str]:

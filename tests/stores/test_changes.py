@@ -32,7 +32,8 @@ from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import Header, HttpAction, Trigger
 from mainspring.domain.schedule import CRON
-from mainspring.ports import Caps, Stores
+from mainspring.ports.schedule import Caps
+from mainspring.ports.stores import Stores
 
 SECOND = timedelta(seconds=1)
 

@@ -28,7 +28,9 @@ from mainspring.domain.endpoint import LostWorkerPolicy, Tenant
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.planning import FAULTY_DELAY
 from mainspring.domain.run import RunStatus, Trigger
-from mainspring.ports import Caps, ClaimBatch, RunFilter, Stores
+from mainspring.ports.records import RunFilter
+from mainspring.ports.schedule import Caps, ClaimBatch
+from mainspring.ports.stores import Stores
 from mainspring.wiring.stores import open_stores
 
 

@@ -6,14 +6,15 @@ import pytest
 from msgspec.structs import replace
 from tests.stores.world import START, add, an_endpoint, get
 
-from mainspring.configuration_ports import Changeset
 from mainspring.domain import changes
 from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.schedule import CRON
-from mainspring.ports import EndpointFilter, Stores
+from mainspring.ports.configuration import Changeset
+from mainspring.ports.endpoints import EndpointFilter
+from mainspring.ports.stores import Stores
 
 
 def a_job(name: str, **fields: object) -> Job:

@@ -11,7 +11,7 @@ from mainspring.domain.access import Role
 from mainspring.domain.account import Bucket, Membership, digest
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.event import EventType
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 
 
 async def test_key_is_known_by_its_secret_alone(stores: Stores) -> None:

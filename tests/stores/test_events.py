@@ -12,7 +12,8 @@ from tests.stores.databases import is_sqlite
 from tests.stores.world import START, FixedClock, told
 
 from mainspring.domain.event import Event, EventType, StoredEvent
-from mainspring.ports import Retention, Stores
+from mainspring.ports.stores import Stores
+from mainspring.ports.upkeep import Retention
 
 LIMITS = [1, 2, 3, 1_000]
 FOREVER_AGO = START - timedelta(days=10_000)

@@ -31,7 +31,9 @@ from mainspring.domain.instant import rfc3339
 from mainspring.domain.planning import FAULTY_DELAY
 from mainspring.domain.run import Body, HttpAction, Outcome, Phases, Run, RunStatus, Trigger
 from mainspring.domain.text import REPLACEMENT
-from mainspring.ports import FinishReport, RunFilter, Stores
+from mainspring.ports.records import RunFilter
+from mainspring.ports.schedule import FinishReport
+from mainspring.ports.stores import Stores
 
 BODIES = {
     "an empty body": Body(b"", "text/plain", False, 0),

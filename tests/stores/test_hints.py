@@ -29,7 +29,7 @@ from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.planning import FAULTY_DELAY
 from mainspring.domain.run import RunStatus
 from mainspring.domain.schedule import CRON
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 
 MINUTE = timedelta(minutes=1)
 SECOND = timedelta(seconds=1)

@@ -14,7 +14,7 @@ from tests.stores.world import START, add, an_endpoint, archived, change, claim,
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.run import RunStatus
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ from datetime import timedelta
 from tests.stores.world import START
 
 from mainspring.domain.event import Event, EventType
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 
 
 def events(count: int, tenant_id: str = "default") -> list[Event]:

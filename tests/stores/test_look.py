@@ -9,7 +9,7 @@ from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, 
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.looking import EndpointLook, RunLook, StateCount
 from mainspring.domain.run import RunStatus, Trigger
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.shapes import state_of
 
 HOUR = timedelta(hours=1)

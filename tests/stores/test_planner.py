@@ -16,7 +16,7 @@ from mainspring.domain.rulebook import StoredRule, Want, decide, want
 from mainspring.domain.rules import read_rule
 from mainspring.domain.run import Body, Outcome, RunStatus
 from mainspring.observe import Metrics
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.workers.planner import Planner
 
 CHANGED = Event(EventType.RULES_CHANGED, START, "default")

@@ -6,7 +6,7 @@ import pytest
 from tests.stores.databases import query
 from tests.stores.world import add, an_endpoint, claim, finished
 
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.stores.postgres.database import QUERIES, Session
 from mainspring.stores.postgres.schedule import PostgresSchedule
 

@@ -25,7 +25,7 @@ from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import QuotaExceeded
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.schedule import CRON
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 
 FEBRUARY = datetime(2025, 2, 1, tzinfo=UTC)
 

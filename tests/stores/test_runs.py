@@ -22,7 +22,8 @@ from mainspring.domain.endpoint import Endpoint, MisfirePolicy, Tenant
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import Body, Outcome, Run, RunStatus, Trigger
 from mainspring.domain.text import REPLACEMENT
-from mainspring.ports import RunFilter, Stores
+from mainspring.ports.records import RunFilter
+from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import TimeOrderedIds
 
 IDS = TimeOrderedIds()

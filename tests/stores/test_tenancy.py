@@ -15,7 +15,9 @@ import mainspring.stores.postgres
 from mainspring.domain.audit import AuditKeys
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.event import Event, EventType
-from mainspring.ports import EndpointFilter, RunFilter, Stores
+from mainspring.ports.endpoints import EndpointFilter
+from mainspring.ports.records import RunFilter
+from mainspring.ports.stores import Stores
 from mainspring.stores.postgres.database import QUERIES, Database
 from mainspring.wiring.stores import open_stores
 

@@ -10,7 +10,7 @@ from tests.stores.flow_world import SALT, a_ticker, a_workflow, publish, start, 
 from tests.stores.world import FixedClock
 
 from mainspring.domain.instant import to_us
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.stores.flows import text_of
 from mainspring.stores.postgres.database import QUERIES as POSTGRES_QUERIES
 from mainspring.stores.queries import migrations

@@ -12,7 +12,7 @@ from tests.stores.databases import query
 from tests.stores.flow_world import SALT, a_ticker, a_workflow, get, log_of, order, publish, send, start, tick
 from tests.stores.world import FixedClock
 
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.workers.ticker import RETRY_S, TickerOptions
 from mainspring.workflow.audit import verify, verify_ticks
 from mainspring.workflow.model import LogicalClock, Status

@@ -22,13 +22,13 @@ from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event
 from mainspring.observe import Metrics
-from mainspring.ports import Stores
+from mainspring.ports.flows import EffectAnswer, FlowStores, Intent, Lead, TickStore
+from mainspring.ports.stores import Stores
 from mainspring.wiring.stores import open_stores
 from mainspring.workers.dispatcher import answer
 from mainspring.workers.ticker import Ticker, TickerOptions
 from mainspring.workflow.replay import Answer, Happening
 from mainspring.workflow.ticking import Ticked
-from mainspring.workflow_ports import EffectAnswer, FlowStores, Intent, Lead, TickStore
 
 SHORT, LONG = 8, 1_000
 AT_ONCE = 100  # executions of one database: more would only make each load longer

@@ -24,7 +24,9 @@ from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import HttpAction, Run, RunStatus, Trigger
-from mainspring.ports import Backlog, Retention, RunFilter, Stores, Swept, WorkerRow
+from mainspring.ports.records import RunFilter
+from mainspring.ports.stores import Stores
+from mainspring.ports.upkeep import Backlog, Retention, Swept, WorkerRow
 from mainspring.stores.sqlite.upkeep import ENDPOINTS_PER_LOOK
 from mainspring.wiring.stores import open_stores
 

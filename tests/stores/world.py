@@ -17,7 +17,8 @@ from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.run import Body, HttpAction, Outcome, Run, RunStatus, Trigger
 from mainspring.domain.schedule import CRON
 from mainspring.domain.settling import Finished
-from mainspring.ports import Caps, ClaimBatch, Stores
+from mainspring.ports.schedule import Caps, ClaimBatch
+from mainspring.ports.stores import Stores
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
 CAPS = Caps(per_tenant=1000, per_host=1000)

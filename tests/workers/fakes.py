@@ -8,7 +8,7 @@ from mainspring.domain.claiming import Claim
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.run import Outcome, Request, RunStatus
 from mainspring.domain.settling import Finished
-from mainspring.ports import Caps, ClaimBatch, FinishReport, ScheduleStore
+from mainspring.ports.schedule import Caps, ClaimBatch, FinishReport, ScheduleStore
 
 OK = Outcome(RunStatus.SUCCESS, 1, 200)
 ALL = "all endpoints"

@@ -9,7 +9,6 @@ from mainspring.domain.run import Outcome, RunStatus
 from mainspring.domain.schedule import CRON
 from mainspring.domain.subscription import ChannelKind, Subscription
 from mainspring.feed import Feed
-from mainspring.mailroom import DeliveryFilter
 from mainspring.observe import Metrics
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.webhooks import WebhookDraft, add_webhook
@@ -17,7 +16,8 @@ from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.signing import generate_secret
 from mainspring.outbound.vault import KeyRing, Vault
-from mainspring.ports import Stores
+from mainspring.ports.mail import DeliveryFilter
+from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.alerter import Alerter
 from mainspring.workers.courier import Courier

@@ -14,7 +14,8 @@ from mainspring.domain.run import RunStatus
 from mainspring.domain.subscription import ChannelKind, Subscription
 from mainspring.operations import alerts
 from mainspring.operations.alerts import AlertDraft, add_alert, edit_alert
-from mainspring.ports import EndpointFilter, Stores
+from mainspring.ports.endpoints import EndpointFilter
+from mainspring.ports.stores import Stores
 from tests.peers.hostile import HostilePeer
 from tests.stores.world import FixedClock, add, an_endpoint, an_outcome, run_slot, told
 from tests.workers.notices import Newsroom, open_newsroom

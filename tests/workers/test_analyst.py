@@ -18,7 +18,7 @@ from mainspring.domain.run import Body, Header, HttpAction, RunStatus
 from mainspring.domain.schedule import CRON
 from mainspring.domain.session import Session
 from mainspring.outbound.language_model import PydanticAiModel
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.analyst import Analyst, AnalystOptions
 from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, get, run_slot, told

@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from mainspring.channels import Letter, NotSent
+from mainspring.ports.flows import Intent
 from mainspring.wiring.flows import open_channels
 from mainspring.workers.channel import ChannelErrand
-from mainspring.workflow_ports import Intent
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "folder_channel"
 LETTER: dict[str, object] = {"channel": "folder", "to": "ann", "subject": "Hello", "body": "How was it?", "from": ""}

@@ -6,7 +6,8 @@ import pytest
 
 from mainspring.domain.run import Body, Outcome, RunStatus
 from mainspring.observe import Metrics
-from mainspring.ports import RunFilter, Stores
+from mainspring.ports.records import RunFilter
+from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.dispatcher import LOST, Dispatcher, DispatcherOptions
 from mainspring.workers.errand import errands_of
@@ -136,8 +137,8 @@ async def test_effect_that_may_go_out_once_ends_as_unknown_and_waits_for_a_perso
 
 
 async def test_late_answer_of_a_lost_sender_changes_nothing(stage: Stage, stores: Stores) -> None:
+    from mainspring.ports.flows import EffectAnswer
     from mainspring.workers.dispatcher import answer
-    from mainspring.workflow_ports import EffectAnswer
 
     await stage.begin({"call": {"url": URL}}, {"end": "done"})
     (lost,) = await stores.flows.effects.claim_effects("d0", 10, 30_000)

@@ -12,7 +12,9 @@ from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import EventType
 from mainspring.domain.run import RunStatus
 from mainspring.observe import Metrics
-from mainspring.ports import Backlog, Retention, RunFilter, Stores, Swept
+from mainspring.ports.records import RunFilter
+from mainspring.ports.stores import Stores
+from mainspring.ports.upkeep import Backlog, Retention, Swept
 from mainspring.workers import janitor
 from mainspring.workers.janitor import Janitor, JanitorOptions
 from tests.harness.waiting import until

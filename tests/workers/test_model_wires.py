@@ -13,7 +13,7 @@ from mainspring.domain.run import Body
 from mainspring.domain.schedule import CRON
 from mainspring.domain.session import Session
 from mainspring.outbound.language_model import open_model
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.analyst import Analyst, AnalystOptions
 from tests.peers.model_server import ModelServer, Reply, says, serving_models

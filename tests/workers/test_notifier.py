@@ -13,11 +13,11 @@ from mainspring.domain.delivery import ATTEMPTS_MAX
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.subscription import SubscriptionKind, Webhook
-from mainspring.mailroom import DeliveryFilter, Intake
 from mainspring.operations.subscriptions import delete_subscription, redeliver
 from mainspring.operations.webhooks import WebhookDraft, add_webhook, edit_webhook, find_webhook, test_webhook
 from mainspring.outbound.signing import generate_secret
-from mainspring.ports import Stores
+from mainspring.ports.mail import DeliveryFilter, Intake
+from mainspring.ports.stores import Stores
 from tests.harness.waiting import until
 from tests.peers.hostile import HostilePeer
 from tests.stores.world import START, FixedClock, add, an_endpoint, told

@@ -10,9 +10,9 @@ import apsw
 import pytest
 
 from mainspring.domain.event import Event, EventType
-from mainspring.mailroom import DeliveryFilter
 from mainspring.operations.webhooks import WebhookDraft, add_webhook
 from mainspring.outbound.signing import generate_secret
+from mainspring.ports.mail import DeliveryFilter
 from mainspring.settings import load_settings
 from mainspring.wiring.desk import open_desk
 from tests.harness.processes import Process, Processes

@@ -12,7 +12,8 @@ from mainspring.domain.endpoint import Endpoint, LostWorkerPolicy
 from mainspring.domain.event import EventType
 from mainspring.domain.run import HttpAction, Run, RunStatus, Trigger, slot_id
 from mainspring.observe import Metrics
-from mainspring.ports import RunFilter, Stores
+from mainspring.ports.records import RunFilter
+from mainspring.ports.stores import Stores
 from mainspring.workers import scheduler
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
 from tests.harness.waiting import holds_for, until, until_true

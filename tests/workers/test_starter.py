@@ -12,11 +12,11 @@ from mainspring.domain.schedule import CRON
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.workflows import publish_workflow, start_execution
 from mainspring.outbound.vault import KeyRing, Vault
-from mainspring.ports import Stores
+from mainspring.ports.flows import Execution, ExecutionFilter
+from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.wiring.flows import FlowClerk
 from mainspring.workers.starter import Starter
-from mainspring.workflow_ports import Execution, ExecutionFilter
 from tests.stores.flow_world import a_ticker, tick
 from tests.stores.world import FixedClock, add, an_endpoint, an_outcome, run_slot, told
 

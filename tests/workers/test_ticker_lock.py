@@ -6,7 +6,7 @@ import pytest
 
 from mainspring.observe import Metrics
 from mainspring.outbound.partition_lock import RedisLock
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.workers.ticker import Ticker, TickerOptions
 from mainspring.workflow.model import Status
 from tests.harness.valkey import Valkey

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from mainspring.domain.changes import Act
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from tests.harness.waiting import holds_for
 from tests.stores.world import START, add, an_endpoint, change, claim, finished, hinted, hinted_once, requested
 

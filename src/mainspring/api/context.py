@@ -7,12 +7,13 @@ from prometheus_client import CollectorRegistry
 
 from mainspring.domain.subscription import ChannelKind
 from mainspring.feed import Feed
-from mainspring.mailroom import Messenger
 from mainspring.operations.drafting import Drafter
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.single_sign_on import Issuer
-from mainspring.planner_ports import Look, Simulator
-from mainspring.ports import Caller, Locksmith, Stores
+from mainspring.ports.mail import Messenger
+from mainspring.ports.outside import Caller, Locksmith
+from mainspring.ports.planner import Look, Simulator
+from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 
 Check = Callable[[], Awaitable[str | None]]  # None: fine; else what is wrong

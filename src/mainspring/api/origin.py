@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mainspring.api.cookies import SESSION
 from mainspring.api.problems import problem
-from mainspring.ports import ORIGIN
+from mainspring.ports.accounts import ORIGIN
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 OWN_SITES = ("same-origin", "none")

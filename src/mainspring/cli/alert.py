@@ -222,9 +222,9 @@ def deliveries(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List an alert's messages, newest first, and what became of them."""
-    from mainspring.mailroom import DeliveryFilter
     from mainspring.operations.alerts import find_alert
     from mainspring.operations.subscriptions import list_deliveries
+    from mainspring.ports.mail import DeliveryFilter
 
     async def work(desk: "Desk") -> list["Delivery"]:
         return await list_deliveries(desk, DeliveryFilter((await find_alert(desk, name)).id, limit=count))

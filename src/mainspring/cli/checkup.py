@@ -13,7 +13,7 @@ from mainspring.words import relative
 
 if TYPE_CHECKING:
     from mainspring.domain.subscription import Subscription
-    from mainspring.ports import Stores
+    from mainspring.ports.stores import Stores
     from mainspring.settings import Settings
 
 EXPIRES_SOON = timedelta(days=14)
@@ -97,8 +97,8 @@ async def _keys(stores: "Stores", settings: "Settings", now: datetime) -> list[F
 
 
 async def _workflows(stores: "Stores", settings: "Settings", now: datetime) -> list[Finding]:
+    from mainspring.ports.flows import ExecutionFilter
     from mainspring.workflow.model import Status
-    from mainspring.workflow_ports import ExecutionFilter
 
     store = stores.flows.workflows
     failed = await store.executions(settings.tenant, ExecutionFilter(status=Status.FAILED, limit=LOOKED_AT_MAX))

@@ -19,7 +19,8 @@ from mainspring.domain.errors import MainspringError, Misconfigured
 from mainspring.words import clock, relative
 
 if TYPE_CHECKING:
-    from mainspring.ports import StoreFacts, Stores
+    from mainspring.ports.stores import Stores
+    from mainspring.ports.upkeep import StoreFacts
     from mainspring.settings import Settings
 
 OK, WARNING, ERROR = "ok", "warning", "error"
@@ -309,7 +310,7 @@ async def _backlog(stores: "Stores", settings: "Settings") -> list[Finding]:
 async def _blocked(stores: "Stores", settings: "Settings") -> list[Finding]:
     """Calls that were never made because of where they led: most often a network nobody has allowed yet."""
     from mainspring.domain.run import RunStatus
-    from mainspring.ports import RunFilter
+    from mainspring.ports.records import RunFilter
 
     runs = await stores.runs.runs(settings.tenant, RunFilter(status=RunStatus.BLOCKED, limit=BLOCKED_LOOKED_AT))
     refused = [run for run in runs if run.error_code == "blocked_address"]

@@ -38,7 +38,7 @@ def list_executions(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List executions, newest first."""
-    from mainspring.workflow_ports import ExecutionFilter
+    from mainspring.ports.flows import ExecutionFilter
 
     wanted = ExecutionFilter(workflow, read_status(status), correlation, None, count, in_need=attention)
 
@@ -268,7 +268,7 @@ def order(
 ) -> None:
     """Order many executions about at once, after showing how many they are."""
     from mainspring.operations.orders import allowing, order_executions, preview_orders
-    from mainspring.workflow_ports import ExecutionFilter
+    from mainspring.ports.flows import ExecutionFilter
 
     wanted = ExecutionFilter(workflow, read_status(status), correlation, None, count, version, step)
     allowing(verb, wanted)

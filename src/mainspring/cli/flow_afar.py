@@ -8,9 +8,9 @@ from mainspring.cli.remote import PAGE, Shape
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.operations.workflows import Wish
+    from mainspring.ports.flows import ExecutionFilter
     from mainspring.workflow.bundle import Bundle
     from mainspring.workflow.replay import Answer, Frame, Happening
-    from mainspring.workflow_ports import ExecutionFilter
 
 
 def check(client: "Client", document: str) -> Shape:

@@ -10,7 +10,7 @@ from mainspring.cli.screen import Output, say, show_json
 
 if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
-    from mainspring.workflow_ports import Execution
+    from mainspring.ports.flows import Execution
 
 
 async def tell_execution(desk: "Desk", execution: "Execution") -> Shape:

@@ -106,7 +106,7 @@ def add(
     one_owner(endpoint, job)
 
     async def work(desk: "Desk") -> list[Shape]:
-        from mainspring.planner_ports import KnownRule
+        from mainspring.ports.planner import KnownRule
 
         owner = await find_owner(desk, endpoint, job)
         return [rule_shape(KnownRule(each, owner.name or "", {})) for each in await add_rules(desk, owner, documents)]

@@ -40,7 +40,7 @@ def runs(
     from itertools import islice
 
     from mainspring.operations.endpoints import find_endpoint
-    from mainspring.ports import RunFilter
+    from mainspring.ports.records import RunFilter
     from mainspring.wiring.clock import SystemClock
 
     wanted = _status(status)

@@ -15,7 +15,8 @@ from mainspring.cli.waiting import live_schedulers
 
 if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
-    from mainspring.ports import StoreFacts, Stores
+    from mainspring.ports.stores import Stores
+    from mainspring.ports.upkeep import StoreFacts
     from mainspring.settings import Settings
 
 
@@ -90,7 +91,7 @@ def migrate(output: OutputOption = Output.TABLE) -> None:
 
 async def _serve(settings: "Settings") -> None:
     from mainspring.observe import set_up_logging
-    from mainspring.ports import EndpointFilter
+    from mainspring.ports.endpoints import EndpointFilter
     from mainspring.wiring.web import has_pages, open_web
     from mainspring.wiring.workers import open_notices, open_scheduler
 

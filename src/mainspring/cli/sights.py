@@ -29,7 +29,7 @@ async def see(desk: "Desk", endpoint: "Endpoint") -> Sight:
 async def see_all(desk: "Desk", job: str | None, archived: bool, count: int | None) -> list[Sight]:
     """Every endpoint that is wanted, by name; read in pages, so that no single query is large."""
     from mainspring.operations.jobs import find_job
-    from mainspring.ports import EndpointFilter
+    from mainspring.ports.endpoints import EndpointFilter
 
     job_id = (await find_job(desk, job)).id if job is not None else None
     jobs = {each.id: each.name for each in await desk.stores.endpoints.jobs(desk.tenant_id)}

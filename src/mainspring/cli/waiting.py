@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mainspring.ports import Stores, WorkerRow
+    from mainspring.ports.stores import Stores
+    from mainspring.ports.upkeep import WorkerRow
 
 ALIVE_WITHIN_MS = 30_000  # three heartbeats of a scheduler
 

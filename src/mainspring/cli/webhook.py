@@ -192,9 +192,9 @@ def deliveries(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List messages to webhooks, newest first, and what the receiver said; without a name, those of alerts too."""
-    from mainspring.mailroom import DeliveryFilter
     from mainspring.operations.subscriptions import list_deliveries
     from mainspring.operations.webhooks import find_webhook
+    from mainspring.ports.mail import DeliveryFilter
 
     async def work(desk: "Desk") -> list["Delivery"]:
         webhook = None if name is None else await find_webhook(desk, name)

@@ -15,10 +15,10 @@ from mainspring.configuration.faults import InvalidDocument
 from mainspring.configuration.planning import ARCHIVE, CHANGE, CREATE, DELETE, Options, Plan, Step
 from mainspring.configuration.rules import plan_rules
 from mainspring.configuration.sections import SECTIONS
-from mainspring.configuration_ports import ChangedMeanwhile
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.operations.configuring import live_endpoints, write_configuration
 from mainspring.operations.endpoints import Desk, tenant_of
+from mainspring.ports.configuration import ChangedMeanwhile
 
 TRIES_MAX = 5
 

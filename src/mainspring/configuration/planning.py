@@ -13,7 +13,6 @@ from mainspring.configuration.entries import Entry, LastingEntry
 from mainspring.configuration.faults import Fault, Place
 from mainspring.configuration.reading import Path, Tree
 from mainspring.configuration.references import Resolver
-from mainspring.configuration_ports import Changeset, Publication
 from mainspring.domain.changes import Act
 from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.event import Event
@@ -22,6 +21,7 @@ from mainspring.domain.subscription import Subscription
 from mainspring.operations.alerts import Messengers
 from mainspring.operations.configuring import same_jobs
 from mainspring.operations.endpoints import Desk
+from mainspring.ports.configuration import Changeset, Publication
 
 CREATE, CHANGE, ARCHIVE, DELETE = "create", "change", "archive", "delete"
 

@@ -11,16 +11,16 @@ from msgspec.structs import replace
 from mainspring.configuration.entries import Entry, WorkflowEntry
 from mainspring.configuration.planning import CHANGE, CREATE, Exported, FieldChange, Plan, Step, Wanted
 from mainspring.configuration.writing import as_yaml
-from mainspring.configuration_ports import Publication
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import Event, EventType
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.workflows import check_workflow
+from mainspring.ports.configuration import Publication
+from mainspring.ports.flows import Published
 from mainspring.workflow.difference import differences
 from mainspring.workflow.document import InvalidDocument
 from mainspring.workflow.markup import read_markup
 from mainspring.workflow.model import Workflow
-from mainspring.workflow_ports import Published
 
 _PART = re.compile(r"[^.\[\]]+|\[\d+\]")
 

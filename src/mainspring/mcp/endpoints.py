@@ -37,7 +37,7 @@ from mainspring.operations.jobs import find_job
 from mainspring.operations.testing import check_endpoint as check
 from mainspring.operations.testing import test_endpoint as test
 from mainspring.operations.waiting import wait_for_requested_run
-from mainspring.ports import EndpointFilter
+from mainspring.ports.endpoints import EndpointFilter
 from mainspring.shapes import Shape, endpoint_shape, health_shape, run_shape
 
 SUMMARY = (

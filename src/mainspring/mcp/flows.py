@@ -19,9 +19,9 @@ from mainspring.operations import executions as operations
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import clock_of, find_execution, read_log
 from mainspring.operations.workflows import Wish, refuse_reentry, rehearse_start, start_executions
+from mainspring.ports.flows import Execution, ExecutionFilter
 from mainspring.shapes import Shape
 from mainspring.workflow.model import Status
-from mainspring.workflow_ports import Execution, ExecutionFilter
 
 INSIDE = ("input", "vars", "steps", "events")
 INSIDE_MAX = 8_000

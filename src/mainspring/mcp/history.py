@@ -13,7 +13,7 @@ from mainspring.mcp.tool import Arguments, Toolbox, Visit
 from mainspring.mcp.untrusted import body_as_data, headers_as_data
 from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.operations.tenants import find_tenant
-from mainspring.ports import RunFilter
+from mainspring.ports.records import RunFilter
 from mainspring.shapes import Shape, event_shape, job_shape, run_in_full, run_shape, tenant_shape
 
 box = Toolbox()

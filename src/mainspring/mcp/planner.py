@@ -11,8 +11,8 @@ from mainspring.mcp.arguments import WORDS_MAX, ChangeEndpoint, OneEndpoint
 from mainspring.mcp.tool import Toolbox, Visit
 from mainspring.mcp.untrusted import marked
 from mainspring.operations.rules import add_rules, find_owner, rehearsed, remove_rules, rules_of
-from mainspring.planner_ports import KnownRule
 from mainspring.planner_shapes import rule_shape, session_shape
+from mainspring.ports.planner import KnownRule
 from mainspring.shapes import Shape
 
 SESSIONS_SHOWN = 5

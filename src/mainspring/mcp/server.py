@@ -19,7 +19,7 @@ from mainspring.mcp.documents import SCHEME, documents, find_document
 from mainspring.mcp.tool import Tool, Visit, answer
 from mainspring.mcp.tools import TOOLS
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import Caller
+from mainspring.ports.outside import Caller
 from mcp import MCPError
 
 INSTRUCTIONS = f"""\

@@ -18,7 +18,7 @@ from mainspring.domain.errors import InvalidInput, MainspringError, NotFound, di
 from mainspring.domain.name import shown
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.rehearsal import rehearsal
-from mainspring.ports import Caller
+from mainspring.ports.outside import Caller
 from mainspring.shapes import Shape
 
 FAULTS_TOLD_MAX = 5

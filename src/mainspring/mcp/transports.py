@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from mainspring.domain.access import Principal
 from mainspring.domain.errors import Forbidden, MainspringError, NotAuthenticated, TooManyRequests
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import Caller
+from mainspring.ports.outside import Caller
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager

@@ -13,7 +13,8 @@ from mainspring.domain.account import ApiKey, Link, Member, User, email_taken, n
 from mainspring.domain.event import Event
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.rehearsal import rehearsal
-from mainspring.ports import AccountStore, CredentialStore, RunStore
+from mainspring.ports.accounts import AccountStore, CredentialStore
+from mainspring.ports.records import RunStore
 
 
 def rehearsed(desk: Desk) -> Desk:

@@ -24,7 +24,8 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.name import check_name
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.throttle import refuse_guesses
-from mainspring.ports import ORIGIN, Locksmith
+from mainspring.ports.accounts import ORIGIN
+from mainspring.ports.outside import Locksmith
 
 
 class Invitation(Struct, frozen=True):

@@ -8,7 +8,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.firing import LIVE, SHADOW
 from mainspring.domain.session import Session
 from mainspring.operations.endpoints import Desk, find_endpoint
-from mainspring.planner_ports import Look
+from mainspring.ports.planner import Look
 
 HOW_TO_ADD_A_MODEL = (
     "set MAINSPRING_MODEL to openai:NAME, anthropic:NAME or google:NAME, and "

@@ -31,7 +31,6 @@ from mainspring.domain.subscription import (
     channel_place,
 )
 from mainspring.domain.target import check_url
-from mainspring.mailroom import Messenger
 from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.operations.jobs import find_job
 from mainspring.operations.subscriptions import (
@@ -42,7 +41,8 @@ from mainspring.operations.subscriptions import (
     switched,
     told,
 )
-from mainspring.ports import Caller
+from mainspring.ports.mail import Messenger
+from mainspring.ports.outside import Caller
 
 FAILURES_MAX = 1_000
 COOLDOWN_MS_MAX = 7 * 86_400_000

@@ -19,7 +19,7 @@ from mainspring.domain.errors import NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.name import check_name
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import Locksmith
+from mainspring.ports.outside import Locksmith
 
 
 class KeyWish(Struct, frozen=True):

@@ -8,7 +8,6 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from mainspring.configuration_ports import ChangedMeanwhile, Changeset
 from mainspring.domain import changes
 from mainspring.domain.changes import Act, Change
 from mainspring.domain.definition import Definition
@@ -17,7 +16,8 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.planning import plan_first
 from mainspring.domain.run import Header
 from mainspring.operations.endpoints import Desk, configured, new_endpoint
-from mainspring.ports import EndpointFilter
+from mainspring.ports.configuration import ChangedMeanwhile, Changeset
+from mainspring.ports.endpoints import EndpointFilter
 
 PAGE = 1_000
 

@@ -26,7 +26,7 @@ from mainspring.domain.text import clean_text
 from mainspring.operations.backtesting import Wish, run_backtest
 from mainspring.operations.endpoints import Desk, header_context, tenant_of
 from mainspring.operations.rules import Owner, check_rules, rules_of
-from mainspring.planner_ports import Budget, Conversation, LanguageModel
+from mainspring.ports.planner import Budget, Conversation, LanguageModel
 
 TRIES = 2
 TEXT_MAX = 2_000

@@ -31,8 +31,10 @@ from mainspring.domain.hint import (
 )
 from mainspring.domain.planning import plan_first
 from mainspring.domain.run import Header, Trigger
-from mainspring.ports import EndpointFilter, Ids, Stores, Vault
-from mainspring.workflow_ports import Signer
+from mainspring.ports.endpoints import EndpointFilter
+from mainspring.ports.flows import Signer
+from mainspring.ports.outside import Ids, Vault
+from mainspring.ports.stores import Stores
 
 REASON_MAX = 1_000
 NAMES_FOR_SUGGESTIONS = 1_000

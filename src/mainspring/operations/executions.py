@@ -15,12 +15,12 @@ from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import shown
 from mainspring.operations.endpoints import REASON_MAX, Desk
 from mainspring.operations.workflows import KEY_LENGTH_MAX, check_data, find_workflow
+from mainspring.ports.flows import Checkpoint, Execution, ExecutionFilter, Sending
 from mainspring.workflow.audit import GENESIS, Anchor, Breach, TickWalk, Verdict, verify
 from mainspring.workflow.engine import ALLOWED
 from mainspring.workflow.model import RESOLUTION_MS, Arrival, Entry, Kind, LogicalClock
 from mainspring.workflow.reader import is_event_type
 from mainspring.workflow.replay import Frame, Replay, frames, replay
-from mainspring.workflow_ports import Checkpoint, Execution, ExecutionFilter, Sending
 
 PAGE = 1_000
 NEED_REASON = ("skip", "cancel")

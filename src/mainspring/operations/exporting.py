@@ -3,9 +3,9 @@
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import PAGE, clock_of, find_execution, read_log
 from mainspring.operations.workflows import find_workflow
+from mainspring.ports.flows import Execution
 from mainspring.workflow.audit import TickHead
 from mainspring.workflow.bundle import FORMAT, Bundle, Signed, lines_of
-from mainspring.workflow_ports import Execution
 
 TICKS_MAX = 100_000
 SHARED = "the chain of ticks is left out: it names executions of other tenants; an operator may export it"

@@ -12,7 +12,7 @@ from mainspring.domain.errors import Conflict, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.name import check_name
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import EndpointFilter
+from mainspring.ports.endpoints import EndpointFilter
 
 PAGE = 1_000
 _EVENT = {

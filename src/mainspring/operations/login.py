@@ -27,7 +27,9 @@ from mainspring.domain.text import clean_text
 from mainspring.operations.accounts import new_token
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.throttle import refuse_guesses
-from mainspring.ports import ORIGIN, Locksmith, Stores, Visit
+from mainspring.ports.accounts import ORIGIN, Visit
+from mainspring.ports.outside import Locksmith
+from mainspring.ports.stores import Stores
 
 AGENT_MAX = 200
 PASSWORD_SENT_MAX = 1_000  # what is longer is no password of ours, and is not even hashed

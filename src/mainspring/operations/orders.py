@@ -7,9 +7,9 @@ from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.name import shown
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import check_reason, give_orders
+from mainspring.ports.flows import Execution, ExecutionFilter
 from mainspring.workflow.engine import ALLOWED
 from mainspring.workflow.model import Status
-from mainspring.workflow_ports import Execution, ExecutionFilter
 
 VERBS = ("pause", "resume", "cancel", "retry", "skip")
 BATCH = 500

@@ -14,11 +14,11 @@ from mainspring.domain.name import shown
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import clock_of, find_execution, read_log, step_through
 from mainspring.operations.workflows import check_data, check_workflow, find_workflow
+from mainspring.ports.flows import Execution, ExecutionFilter
 from mainspring.workflow.document import check_input
 from mainspring.workflow.model import LogicalClock, State, Workflow
 from mainspring.workflow.reader import is_event_type
 from mainspring.workflow.replay import Answer, Happening, Replay, Simulation, replay, simulate
-from mainspring.workflow_ports import Execution, ExecutionFilter
 
 TURNS_MAX = 2_000  # five years of days; a simulation that is longer is cut there, and says so
 COMPARED_MAX = 200

@@ -14,7 +14,8 @@ from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import EndpointFilter, EndpointStore, Join, ScheduleStore, as_it_is
+from mainspring.ports.endpoints import EndpointFilter, EndpointStore, Join, as_it_is
+from mainspring.ports.schedule import ScheduleStore
 
 
 def rehearsal(desk: Desk) -> Desk:

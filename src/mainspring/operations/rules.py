@@ -24,8 +24,8 @@ from mainspring.domain.rulebook import (
 )
 from mainspring.domain.rules import HISTORY_MAX, RULES_MAX, Rule, check_rule, mentions, read_rule, rule_document
 from mainspring.operations.endpoints import Desk, find_endpoint
-from mainspring.planner_ports import KnownRule, PlannerStore
-from mainspring.ports import EndpointFilter
+from mainspring.ports.endpoints import EndpointFilter
+from mainspring.ports.planner import KnownRule, PlannerStore
 
 MEMBERS_MAX = 10_000
 TEST_RUNS_MAX = 1_000

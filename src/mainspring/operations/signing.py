@@ -6,7 +6,7 @@ from datetime import datetime
 from mainspring.domain.errors import NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import Locksmith
+from mainspring.ports.outside import Locksmith
 
 
 def new_signing_secret(locksmith: Locksmith) -> str:

@@ -21,7 +21,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.operations.accounts import add_user, new_token
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.login import Entry, start_session
-from mainspring.ports import Locksmith
+from mainspring.ports.outside import Locksmith
 
 _CONTEXT = "oidc"
 

@@ -9,8 +9,8 @@ from mainspring.domain.delivery import Delivery, DeliveryStatus
 from mainspring.domain.errors import Conflict, NotFound, QuotaExceeded
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.subscription import Subscription, SubscriptionKind, named_twice
-from mainspring.mailroom import DeliveryFilter, SubscriptionStore
 from mainspring.operations.endpoints import Desk
+from mainspring.ports.mail import DeliveryFilter, SubscriptionStore
 
 SUBSCRIPTIONS_MAX = 100  # of one tenant and kind: every event is looked at for each of them
 DESCRIPTION_MAX = 1_000

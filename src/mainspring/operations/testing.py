@@ -12,7 +12,7 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import Outcome, Request, Run, Trigger, slot_id
 from mainspring.operations.endpoints import Desk, draft_endpoint, find_endpoint
-from mainspring.ports import Caller
+from mainspring.ports.outside import Caller
 
 
 async def test_endpoint(desk: Desk, caller: Caller, name_or_id: str) -> tuple[Run, Outcome]:

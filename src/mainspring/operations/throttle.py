@@ -4,7 +4,7 @@ import math
 
 from mainspring.domain.account import Bucket
 from mainspring.domain.errors import TooManyRequests
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 
 
 async def refuse_guesses(stores: Stores, *buckets: Bucket) -> None:

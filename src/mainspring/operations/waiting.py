@@ -6,7 +6,7 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.domain.run import Run, RunStatus
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import RunFilter
+from mainspring.ports.records import RunFilter
 
 POLL_S = 0.1
 RUNS_LOOKED_AT = 50

@@ -31,7 +31,7 @@ from mainspring.operations.subscriptions import (
     switched,
     told,
 )
-from mainspring.ports import Caller
+from mainspring.ports.outside import Caller
 
 
 class WebhookDraft(Struct, frozen=True):

@@ -11,13 +11,13 @@ from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.name import shown
 from mainspring.operations.endpoints import Desk
+from mainspring.ports.flows import Execution, ExecutionFilter, Published, Start
 from mainspring.workflow.audit import canonical
 from mainspring.workflow.difference import differences
 from mainspring.workflow.document import check_input, parse_text
 from mainspring.workflow.engine import VALUE_BYTES_MAX
 from mainspring.workflow.model import RESOLUTION_MS, LogicalClock, State, Workflow
 from mainspring.workflow.ticking import partition_of
-from mainspring.workflow_ports import Execution, ExecutionFilter, Published, Start
 
 KEY_LENGTH_MAX = 200
 STARTS_MAX = 1_000

@@ -10,9 +10,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from mainspring.domain.instant import rfc3339
 from mainspring.outbound.vault import KeyRing
+from mainspring.ports.flows import Checkpoint
 from mainspring.workflow.audit import Anchor, canonical
 from mainspring.workflow.bundle import Signed
-from mainspring.workflow_ports import Checkpoint
 
 DOMAIN = b"mainspring.checkpoint.v1\n"
 

@@ -36,7 +36,7 @@ from mainspring.outbound.letter import REDIRECTS, Letter, Line, Plan, header_lin
 from mainspring.outbound.reply import HEAD_BYTES_MAX, Headers, fault_of, read_headers, retry_after_s, value_of
 from mainspring.outbound.resolver import Answer, Lookup, Resolver, Route, system_lookup
 from mainspring.outbound.wire import Transfer, Wire
-from mainspring.ports import Vault
+from mainspring.ports.outside import Vault
 
 REDIRECTS_MAX = 5
 CONNECTIONS_MAX = 512  # sockets, in use and kept; below the usual limit of 1,024 files

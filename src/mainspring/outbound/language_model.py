@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mainspring.domain.errors import Misconfigured
 from mainspring.domain.text import clean_text
 from mainspring.domain.toolbox import ToolSpec
-from mainspring.planner_ports import Budget, Conversation
+from mainspring.ports.planner import Budget, Conversation
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

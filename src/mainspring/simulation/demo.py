@@ -15,13 +15,13 @@ from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import LIMIT_MS_MIN
 from mainspring.domain.hint import HINT_INTERVAL_MS_MIN
 from mainspring.domain.subscription import ChannelKind
-from mainspring.mailroom import Messenger
 from mainspring.operations import endpoints
 from mainspring.operations.alerts import AlertDraft, add_alert
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import send_event
 from mainspring.operations.rules import add_rules, find_owner
 from mainspring.operations.workflows import publish_workflow, start_execution
+from mainspring.ports.mail import Messenger
 from mainspring.shapes import Shape, instant
 from mainspring.simulation.scenario import Scenario, Span, Target, load_scenario, milliseconds
 from mainspring.simulation.shop import Received, Shop

@@ -20,7 +20,7 @@ from random import Random
 
 from msgspec import Struct
 
-from mainspring.ports import Clock
+from mainspring.ports.outside import Clock
 from mainspring.simulation.scenario import Scenario, Target
 from mainspring.simulation.targets import answer_at
 

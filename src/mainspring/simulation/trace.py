@@ -13,7 +13,8 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.governor import decode_trail
 from mainspring.domain.instant import rfc3339
-from mainspring.ports import RunFilter, Stores
+from mainspring.ports.records import RunFilter
+from mainspring.ports.stores import Stores
 from mainspring.simulation.scenario import Scenario
 
 PAGE = 1_000

@@ -29,7 +29,8 @@ from mainspring.observe import Metrics
 from mainspring.operations import endpoints as operations
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.rules import add_rules, find_owner
-from mainspring.ports import FinishReport, Stores
+from mainspring.ports.schedule import FinishReport
+from mainspring.ports.stores import Stores
 from mainspring.simulation.loop import SimulatedLoop
 from mainspring.simulation.scenario import Scenario, Target, milliseconds
 from mainspring.simulation.targets import answer_at

@@ -20,7 +20,8 @@ from mainspring.domain.planning import push_ahead
 from mainspring.domain.run import RunStatus, Trigger
 from mainspring.domain.settling import Finished, settle
 from mainspring.failpoints import is_on
-from mainspring.ports import FinishReport, Ids
+from mainspring.ports.outside import Ids
+from mainspring.ports.schedule import FinishReport
 from mainspring.stores.rows import (
     Codec,
     as_it_is,

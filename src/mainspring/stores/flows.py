@@ -7,10 +7,10 @@ from typing import cast
 import msgspec
 
 from mainspring.domain.instant import from_us, to_us
+from mainspring.ports.flows import Checkpoint, Execution, ExecutionFilter, Intent, Lead, Published, Sending
 from mainspring.workflow.audit import Anchor, TickHead
 from mainspring.workflow.model import Arrival, Entry, Kind, LogicalClock, State, Workflow
 from mainspring.workflow.ticking import Moved, Ready, due_tick
-from mainspring.workflow_ports import Checkpoint, Execution, ExecutionFilter, Intent, Lead, Published, Sending
 
 Row = Sequence[object]
 

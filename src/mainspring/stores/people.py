@@ -12,7 +12,7 @@ from mainspring.domain.audit import AuditEntry, AuditHead, is_audited, state_dig
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event
 from mainspring.domain.instant import to_us
-from mainspring.ports import Visit
+from mainspring.ports.accounts import Visit
 
 USER_COLUMNS = tuple(field for field in User.__struct_fields__ if field != "has_password")
 API_KEY_COLUMNS = ApiKey.__struct_fields__

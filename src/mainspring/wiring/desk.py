@@ -12,7 +12,8 @@ from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Misconfigured
 from mainspring.domain.schedule import CRON
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import Locksmith, Stores
+from mainspring.ports.outside import Locksmith
+from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.wiring.outside import never_called

@@ -5,15 +5,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from mainspring.ports import Vault
+from mainspring.ports.outside import Vault
 from mainspring.settings import Settings
 from mainspring.wiring.clock import SystemClock
 
 if TYPE_CHECKING:
     from mainspring.domain.subscription import ChannelKind
-    from mainspring.mailroom import Messenger
     from mainspring.outbound.http import HttpCaller
     from mainspring.outbound.oidc import OidcIssuer
+    from mainspring.ports.mail import Messenger
 
 KEPT_CONNECTIONS = 100
 

@@ -9,7 +9,7 @@ from mainspring.operations.advising import HOW_TO_ADD_A_MODEL
 from mainspring.operations.drafting import Draft, Drafter, Prices, draft_rules
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.rules import Owner
-from mainspring.planner_ports import LanguageModel, Look, Simulator
+from mainspring.ports.planner import LanguageModel, Look, Simulator
 from mainspring.settings import Settings
 from mainspring.wiring.clock import worker_name
 from mainspring.wiring.desk import open_desk

@@ -8,9 +8,10 @@ from mainspring.domain.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured
 from mainspring.domain.name import shown
 from mainspring.domain.schedule import CRON
-from mainspring.ports import Clock, Ids, Stores
+from mainspring.ports.flows import FlowStores
+from mainspring.ports.outside import Clock, Ids
+from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import SystemClock, TimeOrderedIds
-from mainspring.workflow_ports import FlowStores
 
 if TYPE_CHECKING:
     from mainspring.stores.postgres.database import Database as PostgresDatabase

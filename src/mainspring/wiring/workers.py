@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import Stores
+from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from mainspring.wiring.clock import worker_name
 from mainspring.wiring.desk import open_desk
@@ -18,9 +18,9 @@ from mainspring.wiring.outside import open_caller, open_messengers
 if TYPE_CHECKING:
     from mainspring.domain.subscription import ChannelKind
     from mainspring.feed import Feed
-    from mainspring.mailroom import Messenger
     from mainspring.observe import Metrics
     from mainspring.outbound.http import HttpCaller
+    from mainspring.ports.mail import Messenger
     from mainspring.workers.notifier import Notifier
     from mainspring.workers.supervisor import Worker
 

@@ -11,8 +11,8 @@ from mainspring.domain.errors import MainspringError, StoreUnavailable
 from mainspring.domain.hint import INTERVAL_TTL_DEFAULT, ONE_SHOT_TTL_DEFAULT, make_interval_hint, make_one_shot_hint
 from mainspring.domain.instant import rfc3339
 from mainspring.domain.schedule import CRON
-from mainspring.ports import Stores
-from mainspring.workflow_ports import Intent
+from mainspring.ports.flows import Intent
+from mainspring.ports.stores import Stores
 
 Ending = tuple[str, dict[str, object]]
 

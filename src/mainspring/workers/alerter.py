@@ -22,8 +22,10 @@ from mainspring.domain.message import Facts, Message, compose, message_payload, 
 from mainspring.domain.quiet import quiet_until
 from mainspring.domain.run import RunStatus
 from mainspring.domain.subscription import Alert, AlertKind, DuringQuiet, Subscription
-from mainspring.mailroom import Intake
-from mainspring.ports import Ids, RunFilter, Stores
+from mainspring.ports.mail import Intake
+from mainspring.ports.outside import Ids
+from mainspring.ports.records import RunFilter
+from mainspring.ports.stores import Stores
 
 LATE_MAX = 1_000
 STREAK_MAX = 50  # runs that are looked through for the beginning of a failure

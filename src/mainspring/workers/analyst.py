@@ -53,8 +53,10 @@ from mainspring.domain.session import (
 )
 from mainspring.domain.text import clean_text
 from mainspring.domain.toolbox import FINAL, READING, TOOLS, apply_proposal, read_proposal
-from mainspring.planner_ports import Budget, Conversation, LanguageModel
-from mainspring.ports import EndpointFilter, Ids, Stores, Vault
+from mainspring.ports.endpoints import EndpointFilter
+from mainspring.ports.outside import Ids, Vault
+from mainspring.ports.planner import Budget, Conversation, LanguageModel
+from mainspring.ports.stores import Stores
 from mainspring.workers.ending import end_tasks
 
 TICK_S = 5.0

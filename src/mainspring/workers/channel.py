@@ -5,10 +5,10 @@ import asyncio
 import msgspec
 
 from mainspring.channels import Channel, Letter, NotSent
+from mainspring.ports.flows import Intent
 from mainspring.workflow.audit import canonical
 from mainspring.workflow.engine import VALUE_BYTES_MAX
 from mainspring.workflow.model import Idempotency
-from mainspring.workflow_ports import Intent
 
 Ending = tuple[str, dict[str, object]]
 ERROR_MAX = 500

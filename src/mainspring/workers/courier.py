@@ -11,8 +11,9 @@ from mainspring.domain.errors import MainspringError
 from mainspring.domain.message import read_message
 from mainspring.domain.run import Outcome, Request, RunStatus
 from mainspring.domain.subscription import Alert, ChannelKind, Subscription, channel_place
-from mainspring.mailroom import Messenger
-from mainspring.ports import Caller, EndpointStore, Ids, Vault
+from mainspring.ports.endpoints import EndpointStore
+from mainspring.ports.mail import Messenger
+from mainspring.ports.outside import Caller, Ids, Vault
 
 
 class Courier:

@@ -18,10 +18,10 @@ from msgspec import Struct
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
+from mainspring.ports.flows import EffectAnswer, EffectStore, Intent
 from mainspring.workers.ending import end_tasks
 from mainspring.workers.errand import Errand
 from mainspring.workflow.model import Arrival, Idempotency, Kind
-from mainspring.workflow_ports import EffectAnswer, EffectStore, Intent
 
 LOOK_S = 0.5  # how long an effect may wait for somebody to look
 RETRY_S_MIN, RETRY_S_MAX = 0.5, 5.0

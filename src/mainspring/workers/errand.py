@@ -16,11 +16,12 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import Header, HttpAction, Outcome, Request, Run, RunStatus, Trigger
 from mainspring.domain.target import check_header, check_url
 from mainspring.domain.text import sanitised_view
-from mainspring.ports import Caller, Ids, Stores
+from mainspring.ports.flows import Intent
+from mainspring.ports.outside import Caller, Ids
+from mainspring.ports.stores import Stores
 from mainspring.workers.advice import HintErrand
 from mainspring.workflow.audit import canonical
 from mainspring.workflow.model import Idempotency
-from mainspring.workflow_ports import Intent
 
 BODY_CAP = 60_000  # bytes: what the context of an execution has room for
 # Where a call ended before the request can have arrived.

@@ -17,7 +17,8 @@ from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
 from mainspring.observe import Metrics
-from mainspring.ports import Backlog, Retention, RunStore, UpkeepStore
+from mainspring.ports.records import RunStore
+from mainspring.ports.upkeep import Backlog, Retention, UpkeepStore
 from mainspring.workers.ending import end_tasks
 
 ROUND_S = 10.0

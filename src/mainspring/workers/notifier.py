@@ -29,9 +29,9 @@ from mainspring.domain.selection import is_sent
 from mainspring.domain.subscription import Subscription, Webhook
 from mainspring.failpoints import failpoint
 from mainspring.feed import CutOff, Feed, Listener
-from mainspring.mailroom import Intake
 from mainspring.observe import Metrics
-from mainspring.ports import Stores
+from mainspring.ports.mail import Intake
+from mainspring.ports.stores import Stores
 from mainspring.workers.alerter import Alerter, pending
 from mainspring.workers.courier import Courier
 from mainspring.workers.ending import end_tasks

@@ -17,7 +17,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.rulebook import Decisions, Page, decide, want
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
-from mainspring.planner_ports import PlannerStore
+from mainspring.ports.planner import PlannerStore
 from mainspring.workers.ending import end_tasks
 
 PAGE_MAX = 20  # transactions, of up to some hundred finished runs each

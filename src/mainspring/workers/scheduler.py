@@ -29,7 +29,8 @@ from mainspring.domain.run import Outcome, Request, RunStatus, Trigger
 from mainspring.domain.settling import Finished
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
-from mainspring.ports import Caller, Caps, ClaimBatch, ScheduleStore
+from mainspring.ports.outside import Caller
+from mainspring.ports.schedule import Caps, ClaimBatch, ScheduleStore
 from mainspring.workers.ending import end_tasks
 
 TICK_S = 5.0  # the longest sleep; a lost notification costs no more than this

@@ -22,13 +22,13 @@ from mainspring.domain.errors import MainspringError, StoreUnavailable
 from mainspring.domain.event import Event, EventType, StoredEvent
 from mainspring.domain.instant import rfc3339
 from mainspring.failpoints import failpoint
-from mainspring.ports import Stores
+from mainspring.ports.flows import Published
+from mainspring.ports.stores import Stores
 from mainspring.workers.ending import end_tasks
 from mainspring.workflow.audit import canonical
 from mainspring.workflow.expression import Failure
 from mainspring.workflow.model import Trigger
 from mainspring.workflow.triggers import Occasion, Wanted, answer, may_match
-from mainspring.workflow_ports import Published
 
 BATCH = 500
 LOOK_S = 0.5

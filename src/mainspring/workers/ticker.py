@@ -22,12 +22,12 @@ from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
+from mainspring.ports.flows import Checkpoint, FlowStores, Lead, PartitionLock, Signer, TickLoad
 from mainspring.settings import Settings
 from mainspring.workers.ending import end_tasks
 from mainspring.workflow.audit import Anchor, TickHead, seal_tick
 from mainspring.workflow.model import LogicalClock, Phase, Workflow
 from mainspring.workflow.ticking import Moved, Ticked, run_tick
-from mainspring.workflow_ports import Checkpoint, FlowStores, Lead, PartitionLock, Signer, TickLoad
 
 TICKS_PER_ROUND = 50  # then the other partitions have their turn
 RETRY_S = 1.0

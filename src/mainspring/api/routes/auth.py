@@ -12,7 +12,7 @@ from mainspring.domain.errors import Forbidden
 from mainspring.operations import login
 from mainspring.operations.accounts import use_link
 from mainspring.operations.endpoints import Desk
-from mainspring.ports import Visit
+from mainspring.ports.accounts import Visit
 from mainspring.shapes import Shape, instant, user_shape
 
 router = APIRouter(prefix="/auth", tags=["auth"])

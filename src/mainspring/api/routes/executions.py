@@ -50,11 +50,11 @@ from mainspring.flow_shapes import (
 from mainspring.operations import executions, exporting, orders, playback
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import clock_of, find_execution
+from mainspring.ports.flows import Execution as Found
+from mainspring.ports.flows import ExecutionFilter
 from mainspring.shapes import Shape
 from mainspring.workflow.model import Entry as LogEntry
 from mainspring.workflow.model import LogicalClock, Status
-from mainspring.workflow_ports import Execution as Found
-from mainspring.workflow_ports import ExecutionFilter
 
 router = APIRouter(prefix="/executions", tags=["executions"])
 ExecutionRef = Annotated[

@@ -32,8 +32,8 @@ from mainspring.domain.rules import rule_document
 from mainspring.operations import rules
 from mainspring.operations.advising import HOW_TO_ADD_A_MODEL
 from mainspring.operations.endpoints import Desk
-from mainspring.planner_ports import KnownRule
 from mainspring.planner_shapes import draft_shape, rule_shape, tested_shape
+from mainspring.ports.planner import KnownRule
 from mainspring.shapes import Shape
 
 router = APIRouter(prefix="/rules", tags=["rules"])

@@ -9,8 +9,8 @@ from mainspring.api.context import Context
 from mainspring.api.playing import Backtest, BacktestWish, Played, ScenarioInFull, Scenarios, SimulationWish
 from mainspring.domain.errors import InvalidInput, Misconfigured
 from mainspring.operations import backtesting, rules
-from mainspring.planner_ports import Simulator
 from mainspring.planner_shapes import backtest_shape
+from mainspring.ports.planner import Simulator
 from mainspring.shapes import Shape
 
 router = APIRouter(tags=["simulations"])

@@ -16,7 +16,7 @@ from mainspring.domain.event import EventType, StoredEvent, place_of
 from mainspring.domain.selection import check_types, is_wanted, may_see
 from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.operations.jobs import find_job
-from mainspring.ports import EndpointFilter
+from mainspring.ports.endpoints import EndpointFilter
 
 router = APIRouter(prefix="/events", tags=["events"])
 STREAMS_MAX = 1_000  # of one process; each is a socket

@@ -26,11 +26,11 @@ from mainspring.domain.access import Scope
 from mainspring.domain.delivery import DeliveryStatus
 from mainspring.domain.selection import names_confidential
 from mainspring.domain.subscription import Subscription, SubscriptionKind
-from mainspring.mailroom import DeliveryFilter
 from mainspring.operations import subscriptions, webhooks
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.signing import new_signing_secret
 from mainspring.operations.webhooks import WebhookDraft
+from mainspring.ports.mail import DeliveryFilter
 from mainspring.shapes import Shape, delivery_shape, outcome_shape, webhook_shape
 
 router = APIRouter(tags=["webhooks"])

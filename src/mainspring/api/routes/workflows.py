@@ -45,10 +45,10 @@ from mainspring.operations import playback, workflows
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import clock_of
 from mainspring.operations.workflows import Wish
+from mainspring.ports.flows import Published
 from mainspring.shapes import Shape
 from mainspring.workflow.model import LogicalClock
 from mainspring.workflow.replay import Answer, Happening
-from mainspring.workflow_ports import Published
 
 router = APIRouter(prefix="/workflows", tags=["workflows"])
 WorkflowRef = Annotated[

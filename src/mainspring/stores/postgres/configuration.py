@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import asyncpg
 
-from mainspring.configuration_ports import ChangedMeanwhile, Changeset
 from mainspring.domain.errors import Conflict, NotFound
+from mainspring.ports.configuration import ChangedMeanwhile, Changeset
 from mainspring.stores.firings import rule_values
 from mainspring.stores.notices import changed_values, subscription_values
 from mainspring.stores.postgres.database import Database, Session, as_json

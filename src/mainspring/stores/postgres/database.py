@@ -17,7 +17,7 @@ import msgspec
 from mainspring.domain.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.instant import to_us
-from mainspring.ports import Clock
+from mainspring.ports.outside import Clock
 from mainspring.stores.people import ACCOUNT_FRAGMENTS
 from mainspring.stores.queries import load_queries, migrations, numbered
 from mainspring.stores.rows import (

@@ -9,7 +9,8 @@ from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
-from mainspring.ports import ORIGIN, EndpointFilter, Join, as_it_is
+from mainspring.ports.accounts import ORIGIN
+from mainspring.ports.endpoints import EndpointFilter, Join, as_it_is
 from mainspring.stores.people import AUDIT_COLUMNS, audited_by_tenant, digests, head_from, struct_values
 from mainspring.stores.postgres.database import Database, Session, as_json, columns
 from mainspring.stores.postgres.schedule import lock, tenants

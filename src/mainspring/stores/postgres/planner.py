@@ -9,7 +9,7 @@ from mainspring.domain.event import Event
 from mainspring.domain.governor import CronReader
 from mainspring.domain.rulebook import Decisions, Facts, Health, Member, Page, Result, StoredRule, Want
 from mainspring.failpoints import is_on
-from mainspring.planner_ports import KnownRule
+from mainspring.ports.planner import KnownRule
 from mainspring.stores.firings import (
     CURSOR,
     HEALTH_SPANS,

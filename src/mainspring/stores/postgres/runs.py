@@ -5,7 +5,7 @@ from datetime import datetime
 
 from mainspring.domain.event import Event, StoredEvent
 from mainspring.domain.run import Body, Outcome, Run
-from mainspring.ports import RunFilter
+from mainspring.ports.records import RunFilter
 from mainspring.stores.postgres.database import Database
 from mainspring.stores.postgres.endpoints import add_events
 from mainspring.stores.rows import body_values, parse_cursor, run_from, run_values, stored_events

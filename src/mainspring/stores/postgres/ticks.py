@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from mainspring.domain.event import Event
 from mainspring.domain.instant import to_us
 from mainspring.failpoints import is_on
+from mainspring.ports.flows import Checkpoint, EffectAnswer, Intent, Lead, Sending, TickLoad
 from mainspring.stores.flows import (
     arrival_values,
     checkpoint_values,
@@ -27,7 +28,6 @@ from mainspring.stores.postgres.database import Database, Session, columns
 from mainspring.stores.postgres.endpoints import add_events
 from mainspring.workflow.audit import TickHead
 from mainspring.workflow.ticking import Ticked, pick
-from mainspring.workflow_ports import Checkpoint, EffectAnswer, Intent, Lead, Sending, TickLoad
 
 MOVED_WIDTH, EFFECT_WIDTH, TAKEN_WIDTH = 10, 13, 4
 

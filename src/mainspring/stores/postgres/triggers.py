@@ -1,8 +1,8 @@
 """What starts executions from outside, on PostgreSQL."""
 
+from mainspring.ports.flows import Published
 from mainspring.stores.flows import published_from
 from mainspring.stores.postgres.database import Database
-from mainspring.workflow_ports import Published
 
 
 class PostgresTriggers:

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from mainspring.ports import Backlog, Retention, StoreFacts, Swept, WorkerRow
+from mainspring.ports.upkeep import Backlog, Retention, StoreFacts, Swept, WorkerRow
 from mainspring.stores.batches import USAGE_KEPT, month_of
 from mainspring.stores.postgres.database import Database, Session
 from mainspring.stores.postgres.endpoints import add_events

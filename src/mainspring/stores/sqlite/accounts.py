@@ -22,7 +22,7 @@ from mainspring.domain.audit import AuditEntry, AuditFault, AuditHead, check_end
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.event import Event
 from mainspring.domain.instant import from_us, to_us
-from mainspring.ports import Visit
+from mainspring.ports.accounts import Visit
 from mainspring.stores.people import (
     AUDIT_PAGE,
     api_key_from,

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import apsw
 
-from mainspring.configuration_ports import ChangedMeanwhile, Changeset
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict, NotFound
+from mainspring.ports.configuration import ChangedMeanwhile, Changeset
 from mainspring.stores.firings import rule_values
 from mainspring.stores.notices import changed_values
 from mainspring.stores.rows import config_values, job_values, state_values

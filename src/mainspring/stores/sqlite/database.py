@@ -24,7 +24,7 @@ import apsw
 from mainspring.domain.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.instant import EPOCH, from_us
-from mainspring.ports import Clock
+from mainspring.ports.outside import Clock
 from mainspring.stores.people import ACCOUNT_FRAGMENTS
 from mainspring.stores.queries import load_queries, migrations
 from mainspring.stores.rows import (

@@ -9,7 +9,8 @@ from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
-from mainspring.ports import ORIGIN, EndpointFilter, Join, as_it_is
+from mainspring.ports.accounts import ORIGIN
+from mainspring.ports.endpoints import EndpointFilter, Join, as_it_is
 from mainspring.stores.people import audited_by_tenant, digests, head_from, struct_values
 from mainspring.stores.rows import config_values, event_rows, job_from, job_values, joined_status, state_values
 from mainspring.stores.sqlite.database import Connection, Database, instant, microseconds

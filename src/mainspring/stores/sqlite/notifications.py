@@ -9,7 +9,7 @@ from mainspring.domain.alerting import AlertState, Late
 from mainspring.domain.delivery import Delivery, Merge, Settle
 from mainspring.domain.event import Event
 from mainspring.domain.subscription import Subscription, SubscriptionKind, named_twice
-from mainspring.mailroom import DeliveryFilter, Intake
+from mainspring.ports.mail import DeliveryFilter, Intake
 from mainspring.stores.notices import (
     DELIVERY_COLUMNS,
     STATE_COLUMNS,

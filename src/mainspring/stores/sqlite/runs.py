@@ -6,7 +6,7 @@ from datetime import datetime
 from mainspring.domain.event import Event, StoredEvent
 from mainspring.domain.instant import from_us
 from mainspring.domain.run import Body, Outcome, Run
-from mainspring.ports import RunFilter
+from mainspring.ports.records import RunFilter
 from mainspring.stores.rows import RUN_COLUMNS, body_values, parse_cursor, run_from, run_values, stored_events
 from mainspring.stores.sqlite.database import Connection, Database, instant
 from mainspring.stores.sqlite.endpoints import add_events

@@ -12,7 +12,8 @@ from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.fairness import Candidate, full_hosts, pick
 from mainspring.domain.governor import CronReader
 from mainspring.domain.settling import Finished
-from mainspring.ports import Caps, ClaimBatch, FinishReport, Ids
+from mainspring.ports.outside import Ids
+from mainspring.ports.schedule import Caps, ClaimBatch, FinishReport
 from mainspring.stores.batches import Batch, admit_all, expire_all, month_of, release_all, settle_all
 from mainspring.stores.cache import EndpointCache
 from mainspring.stores.rows import ENDPOINT_COLUMNS, RESULT_COLUMNS, endpoint_from

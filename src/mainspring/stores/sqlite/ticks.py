@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from mainspring.domain.event import Event
 from mainspring.domain.instant import to_us
 from mainspring.failpoints import is_on
+from mainspring.ports.flows import Checkpoint, EffectAnswer, Intent, Lead, Sending, TickLoad
 from mainspring.stores.flows import (
     arrival_values,
     checkpoint_values,
@@ -30,7 +31,6 @@ from mainspring.stores.sqlite.database import Connection, Database
 from mainspring.stores.sqlite.endpoints import add_events
 from mainspring.workflow.audit import TickHead
 from mainspring.workflow.ticking import Ticked, pick
-from mainspring.workflow_ports import Checkpoint, EffectAnswer, Intent, Lead, Sending, TickLoad
 
 
 class SqliteTicks:

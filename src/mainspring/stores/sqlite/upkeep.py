@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import apsw
 
-from mainspring.ports import Backlog, Retention, StoreFacts, Swept, WorkerRow
+from mainspring.ports.upkeep import Backlog, Retention, StoreFacts, Swept, WorkerRow
 from mainspring.stores.batches import USAGE_KEPT, month_of
 from mainspring.stores.rows import id_floor, zombie_event
 from mainspring.stores.sqlite.database import Connection, Database, instant

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from mainspring.domain.event import Event
 from mainspring.domain.instant import from_us, to_us
+from mainspring.ports.flows import Checkpoint, Execution, ExecutionFilter, Published, Sending, Start
 from mainspring.stores.flows import (
     anchors_from,
     arrival_values,
@@ -25,7 +26,6 @@ from mainspring.stores.sqlite.database import Connection, Database
 from mainspring.stores.sqlite.endpoints import add_events
 from mainspring.workflow.audit import GENESIS, Anchor, TickHead
 from mainspring.workflow.model import Entry, Workflow
-from mainspring.workflow_ports import Checkpoint, Execution, ExecutionFilter, Published, Sending, Start
 
 
 def add_version(

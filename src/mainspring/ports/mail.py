@@ -1,8 +1,4 @@
-"""The seams of notification: who is told of what, what is on its way to them, and how it gets there.
-
-Ports like those in `ports.py`, with the same rules: a method is one query or one transaction and a written promise,
-and the behaviour suite runs on both databases.
-"""
+"""The seams of notification: who is told of what, what is on its way to them, and how it gets there."""
 
 from collections.abc import Sequence
 from datetime import datetime

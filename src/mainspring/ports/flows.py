@@ -1,8 +1,4 @@
-"""The seams of workflows: what the ticker, the dispatcher and the operations need from a database and from the world.
-
-As in `ports`: the store's clock counts, each method is one query or one transaction, and the behaviour suite in
-`tests/stores` runs on both databases.
-"""
+"""The seams of workflows: what the ticker, the dispatcher and the operations need from a database and the world."""
 
 from collections.abc import Sequence
 from datetime import datetime

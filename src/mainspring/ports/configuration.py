@@ -1,7 +1,4 @@
-"""The seam of configuration as code: what documents change, written together or not at all.
-
-As in `ports`: one transaction, the store's clock, and a behaviour suite that runs on both databases.
-"""
+"""The seam of configuration as code: what documents change, written together or not at all."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol

@@ -1,7 +1,4 @@
-"""The planner's seams: rules and the runs they judge, a model's sessions, and the model itself.
-
-As in `ports`, each method is a written promise, and the behaviour suite in `tests/stores` runs on both databases.
-"""
+"""The planner's seams: rules and the runs they judge, a model's sessions, and the model itself."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol

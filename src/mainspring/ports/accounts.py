@@ -1,0 +1,102 @@
+"""The seams of access: who may come in, with what, and the trail of what they did."""
+
+from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Protocol
+
+from msgspec import Struct
+
+from mainspring.domain.access import Role
+from mainspring.domain.account import ApiKey, Bucket, Link, Member, Membership, Session, User
+from mainspring.domain.audit import AuditEntry, AuditFault, AuditHead
+from mainspring.domain.endpoint import Tenant
+from mainspring.domain.event import Event
+
+# The address that the request in hand came from, for the audit trail; a door sets it, a store reads it.
+ORIGIN: ContextVar[str] = ContextVar("origin", default="")
+
+
+class AccountStore(Protocol):
+    """Users of the installation and their places in tenants, and the links that let a user set a password."""
+
+    async def add_user(
+        self, user: User, password_hash: str, place: tuple[str, Role] | None, events: Sequence[Event], first: bool
+    ) -> bool:
+        """A new user, with a role in a tenant. Raises Conflict where the e-mail address is taken.
+
+        With `first`, only if there is no user yet: False where there is one; of two at once, one wins.
+        """
+
+    async def user(self, who: str) -> tuple[User, str] | None:
+        """A user by id, e-mail address or OIDC subject, and what is stored of the password ("": none)."""
+
+    async def users(self) -> list[User]:
+        """Ordered by e-mail address."""
+
+    async def put_user(self, user: User, event: Event) -> None:
+        """Write what may change about a user; where it is disabled, all its sessions end."""
+
+    async def put_password(self, user_id: str, password_hash: str, event: Event) -> None:
+        """Set a password; all sessions of the user end."""
+
+    async def members(self, tenant_id: str) -> list[Member]:
+        """Ordered by e-mail address."""
+
+    async def put_member(self, tenant_id: str, user_id: str, role: Role | None, event: Event) -> None:
+        """Give a user a role in a tenant, or none. Raises Conflict where no owner would be left."""
+
+    async def tenants(self) -> list[Tenant]:
+        """Every tenant, ordered by id."""
+
+    async def add_link(self, token_hash: str, link: Link) -> None: ...
+
+    async def take_link(self, token_hash: str) -> Link | None:
+        """The link, used up by this; None where it is unknown, was used before, or its time ran out."""
+
+
+class Visit(Struct, frozen=True):
+    """A live session, whose it is, and where that user belongs, by the tenants' names."""
+
+    session: Session
+    user: User
+    memberships: tuple[Membership, ...]
+
+
+class CredentialStore(Protocol):
+    """What proves who somebody is. Nothing is cached: what has ended is refused at once, in every process."""
+
+    async def add_api_key(self, key: ApiKey, secret_hash: str, event: Event) -> None: ...
+
+    async def api_keys(self, tenant_id: str) -> list[ApiKey]:
+        """Newest first, also those that ended."""
+
+    async def revoke_api_key(self, tenant_id: str, key_id: str, event: Event) -> bool:
+        """False where the tenant has no such key that still lives."""
+
+    async def use_api_key(self, key_id: str, secret: str) -> ApiKey | None:
+        """The key of that id and secret, if it is neither revoked nor expired; notes, coarsely, that it was used."""
+
+    async def add_session(self, session: Session, token_hash: str, event: Event) -> None: ...
+
+    async def visit(self, token_hash: str) -> Visit | None:
+        """The session, if it is neither over nor idle for too long and its user is not disabled; notes its use."""
+
+    async def end_session(self, session_id: str, event: Event) -> None: ...
+
+    async def take_turn(self, buckets: Sequence[Bucket]) -> float:
+        """Count one attempt against all buckets and return 0, or count nothing and return the seconds to wait.
+
+        It holds over processes. `give_turn_back` undoes it for an attempt that was right.
+        """
+
+    async def give_turn_back(self, buckets: Sequence[Bucket]) -> None: ...
+
+
+class AuditStore(Protocol):
+    """The audit trail. It is written by whichever transaction writes an event that is audited, and only there."""
+
+    async def audit_entries(self, tenant_id: str, before_seq: int | None, limit: int) -> list[AuditEntry]:
+        """Newest first. Tenant "" is the installation."""
+
+    async def verify_audit(self, tenant_id: str) -> AuditHead | AuditFault:
+        """Follow a chain from its first entry to its head: how far it goes, or the first entry that does not fit."""

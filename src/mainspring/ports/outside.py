@@ -1,0 +1,45 @@
+"""What the workers and operations need from the world that is no database."""
+
+from datetime import datetime
+from typing import Protocol
+
+from mainspring.domain.run import Outcome, Request
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """The present instant, aware, in UTC."""
+
+
+class Ids(Protocol):
+    def new(self, prefix: str, now: datetime) -> str:
+        """A new id that sorts by the millisecond it was made in: `run_0197...`."""
+
+
+class Caller(Protocol):
+    async def call(self, request: Request) -> Outcome:
+        """Make one call within its deadline. Never raises for what the peer does: a failed call is an Outcome."""
+
+    async def aclose(self) -> None:
+        """Abort what is in flight and close every connection."""
+
+
+class Vault(Protocol):
+    def seal(self, plain: str, context: str) -> str:
+        """Ciphertext that opens only under the same context."""
+
+    def open(self, sealed: str, context: str) -> str:
+        """The plain text; raises Misconfigured where the key is not in the ring or the context is another."""
+
+
+class Locksmith(Protocol):
+    """Slow hashes of passwords, and random secrets."""
+
+    async def hash_password(self, password: str) -> str:
+        """What is stored of a password. Takes a tenth of a second, in a thread."""
+
+    async def fits(self, password: str, stored: str) -> bool:
+        """Whether this is the password. Takes as long where `stored` is "", for a user who has none or is none."""
+
+    def new_secret(self) -> bytes:
+        """32 random bytes."""

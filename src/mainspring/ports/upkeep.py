@@ -1,0 +1,72 @@
+"""The seam of upkeep: what is kept for how long, what waits, and what the database is."""
+
+from datetime import datetime
+from typing import Protocol
+
+from msgspec import Struct
+
+
+class WorkerRow(Struct, frozen=True):
+    id: str
+    kind: str
+    places: int
+    started_at: datetime
+    seen_at: datetime
+
+
+class Retention(Struct, frozen=True):
+    runs_before: datetime
+    bodies_before: datetime
+    events_before: datetime
+    runs_per_endpoint_max: int
+
+
+class Swept(Struct, frozen=True):
+    removed: int
+    done: bool
+
+
+class Backlog(Struct, frozen=True):
+    """What is due and has not started: how many endpoints, and since when the oldest one waits."""
+
+    now: datetime
+    due: int
+    oldest_due_at: datetime | None
+    running: int
+    by_tenant: dict[str, int] = {}  # of those that have any
+
+
+class StoreFacts(Struct, frozen=True):
+    """What the database is: its kind and version, its schema, and which migrations this process has applied to it.
+
+    `above_policies`: its user is one for whom row-level security does not hold.
+    """
+
+    kind: str  # sqlite | postgresql
+    version: str
+    schema: int
+    migrated: tuple[str, ...] = ()
+    above_policies: bool = False
+
+
+class UpkeepStore(Protocol):
+    """What the janitor and the watchdog need."""
+
+    async def close_zombies(self, lease_over_before_ms: int, limit: int) -> int:
+        """Close `running` rows whose lease was over that long ago as `timeout`, and tell of each; never a live one."""
+
+    async def sweep(self, keep: Retention, batch: int) -> Swept:
+        """Remove at most `batch` rows of what is older or more than wanted; call again until it says done."""
+
+    async def backlog(self, late_ms: int) -> Backlog:
+        """Endpoints that are due for longer than `late_ms` and not leased."""
+
+    async def workers(self, seen_within_ms: int) -> list[WorkerRow]: ...
+
+    async def installation(self, key: str, value_if_new: str) -> str:
+        """The installation's value under `key`, set to `value_if_new` if there was none."""
+
+    async def facts(self) -> StoreFacts: ...
+
+    async def ping(self) -> None:
+        """Raises StoreUnavailable when the database does not answer."""
