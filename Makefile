@@ -14,6 +14,9 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1 && { echo $$p; break; }; done)
 
+# Hundreds of processes start from these sources: they are compiled once, also where the machine asks for no bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Wheels only: no package may run its own build script here. Empty this (`make WHEELS= setup`) on a platform without wheels.
 WHEELS ?= --only-binary=:all:
 PIP := $(PY) -m pip --disable-pip-version-check --no-input -qq

@@ -238,7 +238,7 @@ async def test_client_that_does_not_read_is_dropped_and_does_not_delay_shutdown(
     big = [Event(EventType.HINT_WRITTEN, START, "default", data={"text": "x" * 200_000})]
     for _ in range(40):
         await stores.runs.add_events(big)
-    await until(lambda: server.context.feed.listeners == 0, "the end of its stream", deadline_s=10)
+    await until(lambda: server.context.feed.listeners == 0, "the end of its stream")
     await told(stores)
     again = await server.open()
     await stores.runs.add_events(numbered(1))

@@ -31,7 +31,7 @@ def start(processes: Processes, folder: Path) -> tuple[Process, str]:
 
 
 def read(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=20) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return json.load(answer)
 
 

@@ -151,7 +151,7 @@ def test_served_process_answers_for_its_health_and_ends_with_0(stage: Stage) -> 
     url = stage.server.wait_for("listening on http://").rpartition(" ")[2]
     answers = {}
     for path in ("/healthz", "/readyz", "/metrics"):
-        with urllib.request.urlopen(url + path, timeout=5) as answer:
+        with urllib.request.urlopen(url + path, timeout=60) as answer:
             answers[path] = answer.read().decode()
 
     assert json.loads(answers["/healthz"])["status"] == "ok"

@@ -27,7 +27,7 @@ def servers(shell: Shell, processes: Processes) -> Iterator[list[httpx2.Client]]
     for server in started:
         address = re.search(r"http://[\w.:]+", server.wait_for("listening on http://"))
         assert address is not None
-        clients.append(httpx2.Client(base_url=address[0], timeout=30))
+        clients.append(httpx2.Client(base_url=address[0], timeout=60))
     yield clients
     for client in clients:
         client.close()

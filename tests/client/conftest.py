@@ -42,13 +42,13 @@ async def served(app: FastAPI) -> AsyncIterator[str]:
     feed = app.state.context.feed
     web = WebServer(app, "127.0.0.1", 0, lambda _: up.set(), feed.stop)
     tasks = [asyncio.create_task(web.run()), asyncio.create_task(feed.run())]
-    await asyncio.wait_for(up.wait(), 10)
+    await asyncio.wait_for(up.wait(), 60)
     try:
         yield web.url
     finally:
         for worker in (web, feed):
             worker.stop()
-        await asyncio.wait_for(asyncio.gather(*tasks), 10)
+        await asyncio.wait_for(asyncio.gather(*tasks), 60)
         web.close()
 
 

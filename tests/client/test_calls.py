@@ -98,7 +98,7 @@ async def test_run_is_waited_for(ask: Ask, stores: Stores, clock: FixedClock) ->
 
     await until_true(is_run, "the requested run")
 
-    answer = await asyncio.wait_for(asked, 20)
+    answer = await asyncio.wait_for(asked, 60)
 
     assert (answer["run"]["status"], answer["run"]["trigger"]) == ("success", "manual")
 

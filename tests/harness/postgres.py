@@ -39,6 +39,7 @@ STOP_SIGNALS: dict[StopMode, signal.Signals] = {
 }
 SUPERUSER = "postgres"
 OWNER = "mainspring"  # of every test database: a plain user, so that row-level security holds for it
+DEADLINE_S = 120.0  # to make its folder and start, or to stop, on a machine that is busy with other things
 POLL_S = 0.01  # the server announces readiness in a file; there is nothing to wait on
 SYSTEM_FOLDERS = "/usr/lib/postgresql/*/bin"  # Debian; elsewhere the PATH decides
 
@@ -76,7 +77,7 @@ class Cluster:
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def start(self, deadline_s: float = 30) -> None:
+    def start(self, deadline_s: float = DEADLINE_S) -> None:
         """Return when the server takes connections; makes the data folder the first time."""
         assert not self.is_running, "the cluster is already running"
         deadline = time.monotonic() + deadline_s
@@ -95,7 +96,7 @@ class Cluster:
             # The port was taken between choosing and binding it, or children of a killed server still hold its memory.
             time.sleep(POLL_S)
 
-    def stop(self, mode: StopMode = "fast", deadline_s: float = 30) -> None:
+    def stop(self, mode: StopMode = "fast", deadline_s: float = DEADLINE_S) -> None:
         """Return when the server process is gone. Nothing happens when it is not running."""
         process = self._process
         if process is None:
@@ -300,7 +301,7 @@ def _popen_as(
 
 def _environment() -> dict[str, str]:
     """What the programs need and no more: PGHOST, PGPASSWORD and the like of the developer must not lead elsewhere."""
-    return {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C", "PGCONNECT_TIMEOUT": "10"}
+    return {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C", "PGCONNECT_TIMEOUT": "60"}
 
 
 def _is_ready(pid_file: Path, pid: int) -> bool:

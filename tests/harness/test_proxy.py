@@ -39,7 +39,7 @@ class Client:
     async def connect(cls, proxy: FaultProxy) -> "Client":
         return cls(*await asyncio.open_connection(proxy.host, proxy.port))
 
-    async def ask(self, line: bytes, deadline_s: float = 5) -> bytes:
+    async def ask(self, line: bytes, deadline_s: float = 60) -> bytes:
         self.writer.write(line + b"\n")
         async with asyncio.timeout(deadline_s):
             return (await self.reader.readline()).rstrip(b"\n")

@@ -16,7 +16,7 @@ from tests.harness.addresses import HOST, free_port
 from tests.harness.undertaker import undertaker
 
 POLL_S = 0.01
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 
 
 class Valkey:

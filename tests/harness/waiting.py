@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 POLL_S = 0.005
+DEADLINE_S = 60.0  # only a test that fails waits for it, and a machine may be ten times as busy as this one
 
 T = TypeVar("T")
 
 
-async def until(condition: Callable[[], T], what: str, deadline_s: float = 20.0) -> T:
+async def until(condition: Callable[[], T], what: str, deadline_s: float = DEADLINE_S) -> T:
     """The first true answer of `condition`; the loop goes on serving meanwhile."""
     deadline = time.monotonic() + deadline_s
     while not (answer := condition()):
@@ -19,7 +20,7 @@ async def until(condition: Callable[[], T], what: str, deadline_s: float = 20.0)
     return answer
 
 
-def wait_until(condition: Callable[[], T], what: str, deadline_s: float = 20.0) -> T:
+def wait_until(condition: Callable[[], T], what: str, deadline_s: float = DEADLINE_S) -> T:
     """The same where nothing is served meanwhile; `condition` may ask a process or a server."""
     deadline = time.monotonic() + deadline_s
     while not (answer := condition()):
@@ -28,7 +29,7 @@ def wait_until(condition: Callable[[], T], what: str, deadline_s: float = 20.0) 
     return answer
 
 
-async def until_true(condition: Callable[[], Awaitable[T]], what: str, deadline_s: float = 20.0) -> T:
+async def until_true(condition: Callable[[], Awaitable[T]], what: str, deadline_s: float = DEADLINE_S) -> T:
     """The same for a condition that has to ask somebody, less often."""
     deadline = time.monotonic() + deadline_s
     while not (answer := await condition()):

@@ -86,7 +86,7 @@ class House:
     async def assistant(self, key: str = "key-a", mode: str = "auto") -> AsyncIterator[Assistant]:
         headers = {"Authorization": f"Bearer {key}"}
         async with AsyncExitStack() as stack:
-            http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=20))
+            http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=60))
             transport = streamable_http_client(self.url, http_client=http)
             yield Assistant(await stack.enter_async_context(Client(transport, mode=mode)))
 
@@ -122,11 +122,11 @@ async def serving(door: WebDoor) -> AsyncIterator[str]:
     up = asyncio.Event()
     web = WebServer(app, "127.0.0.1", 0, lambda _: up.set())
     tasks = [asyncio.create_task(web.run()), asyncio.create_task(door.run())]
-    await asyncio.wait_for(up.wait(), 10)
+    await asyncio.wait_for(up.wait(), 60)
     yield f"{web.url}/mcp"
     for worker in (web, door):
         worker.stop()
-    await asyncio.wait_for(asyncio.gather(*tasks), 10)
+    await asyncio.wait_for(asyncio.gather(*tasks), 60)
     web.close()
 
 
@@ -149,6 +149,6 @@ async def assistant(house: House) -> AsyncIterator[Assistant]:
 
     keeper = asyncio.create_task(keep())
     keeper.add_done_callback(lambda _: connected.done() or connected.cancel())
-    yield await asyncio.wait_for(connected, 20)
+    yield await asyncio.wait_for(connected, 60)
     closing.set()
     await keeper

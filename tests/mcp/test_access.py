@@ -125,7 +125,7 @@ async def test_revoked_key_is_refused_at_once(house: House) -> None:
 @asynccontextmanager
 async def opened_session(house: House) -> AsyncIterator[tuple[httpx2.AsyncClient, dict[str, str]]]:
     """A session of key A, by hand: what a client sends, header by header."""
-    async with httpx2.AsyncClient(timeout=20) as http:
+    async with httpx2.AsyncClient(timeout=60) as http:
         hello = {
             "jsonrpc": "2.0", "id": 1, "method": "initialize",
             "params": {
@@ -169,7 +169,7 @@ NO_ENTRY: dict[str, tuple[dict[str, str], int]] = {
 async def test_request_is_refused_with(house: House, headers: str) -> None:
     given, status = NO_ENTRY[headers]
     accept = {"Accept": "application/json, text/event-stream"}
-    async with httpx2.AsyncClient(timeout=20) as http:
+    async with httpx2.AsyncClient(timeout=60) as http:
         answer = await http.post(house.url, json=LIST, headers=accept | given)
 
     assert answer.status_code == status

@@ -69,7 +69,7 @@ def test_standard_output_carries_nothing_but_the_protocol_and_its_end_ends_the_p
         input=INITIALIZE + b"this is not JSON\n",
         env=clean_environment() | {"MAINSPRING_DATA_DIR": str(tmp_path), "MAINSPRING_LOG_LEVEL": "debug"},
         capture_output=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
 

@@ -269,7 +269,7 @@ async def test_requested_run_is_waited_for(assistant: Assistant, house: House) -
     while not (batch := await claim(house.stores)).claims:
         await house.stores.schedule.wait_for_change(0.1)
     await house.stores.schedule.finish([finished(each, an_outcome()) for each in batch.claims])
-    ended = await asyncio.wait_for(waiting, 20)
+    ended = await asyncio.wait_for(waiting, 60)
     shown = await assistant("get_endpoint", endpoint="h")
 
     assert (ended["run"]["trigger"], ended["run"]["status"]) == ("manual", "success")

@@ -15,7 +15,7 @@ from tests.peers.journal import ROOT, Entry, Journal
 def get(url: str, **headers: str) -> tuple[int, bytes]:
     request = urllib.request.Request(url, headers={name.replace("_", "-"): value for name, value in headers.items()})
     try:
-        with urllib.request.urlopen(request, timeout=5) as response:
+        with urllib.request.urlopen(request, timeout=60) as response:
             return response.status, response.read()
     except HTTPError as error:
         with error:
@@ -75,7 +75,7 @@ def test_the_journal_reads_bodies_of_any_size(body: bytes, tmp_path: Path) -> No
     with Journal(tmp_path / "journal") as journal:
         request = urllib.request.Request(journal.url("/post"), data=body, method="POST")
         for _ in range(2):
-            with urllib.request.urlopen(request, timeout=5) as response:
+            with urllib.request.urlopen(request, timeout=60) as response:
                 response.read()
 
         assert len(journal.entries()) == 2

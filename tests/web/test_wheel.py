@@ -34,7 +34,7 @@ def test_wheel_has_the_ui_inside_and_shows_the_demo_without_node(processes: Proc
 
     demo = processes.start("demo", env=env)
     url = demo.wait_for("Open http").strip().removeprefix("Open ")
-    with urllib.request.urlopen(url, timeout=20) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         page = answer.read().decode()
 
     assert 'id="root"' in page
