@@ -3,8 +3,11 @@
 from datetime import timedelta
 from random import Random
 
+import asyncpg
 import msgspec
 import pytest
+from tests.harness.postgres import as_superuser
+from tests.stores.databases import is_sqlite
 from tests.stores.world import (
     START,
     FixedClock,
@@ -398,6 +401,26 @@ async def test_report_names_a_requested_run_that_waited_for_this_one(stores: Sto
 
 async def test_empty_batch_is_no_trouble(stores: Stores) -> None:
     assert await stores.schedule.finish([]) == FinishReport((), (), None)
+
+
+async def test_result_of_an_endpoint_that_another_transaction_holds_waits_alone(stores: Stores, store_url: str) -> None:
+    if is_sqlite(store_url):
+        pytest.skip("SQLite has one writer and no row locks: nobody can hold a row during a finish")
+    held, free = an_endpoint(), an_endpoint()
+    await add(stores, held, free)
+    batch = [finished(each) for each in (await claim(stores)).claims]
+    run_ids = {each.claim.endpoint.id: each.claim.run_id for each in batch}
+    connection = await asyncpg.connect(as_superuser(store_url))
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT id FROM schedule WHERE id = $1 FOR UPDATE", held.id)
+            first = await stores.schedule.finish(batch)
+    finally:
+        await connection.close()
+    again = await stores.schedule.finish([each for each in batch if each.claim.run_id in first.waiting])
+
+    assert (first.recorded, first.superseded, first.waiting) == ((run_ids[free.id],), (), (run_ids[held.id],))
+    assert (again.recorded, again.superseded, again.waiting) == ((run_ids[held.id],), (), ())
 
 
 async def test_endpoint_that_cannot_be_planned_is_pushed_ahead_and_its_neighbour_is_not(stores: Stores) -> None:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
+import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
@@ -16,7 +17,9 @@ from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
 from mainspring.workers import scheduler
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
+from tests.harness.postgres import as_superuser
 from tests.harness.waiting import holds_for, until, until_true
+from tests.stores.databases import is_sqlite
 from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, change, get, kinds, requested, told
 from tests.workers.fakes import FaultyStore, ScriptedCaller
 
@@ -236,6 +239,36 @@ async def test_results_are_kept_while_the_store_is_away_and_recorded_when_it_is_
     assert bench.metrics.dropped == 0
     said = [line["event"] for line in logs if str(line["event"]).startswith("database")]
     assert said == ["database away", "database back"] * (len(said) // 2)  # a claim under way may come through between
+
+
+async def test_a_result_whose_endpoint_somebody_holds_keeps_no_other_waiting(stores: Stores, store_url: str) -> None:
+    if is_sqlite(store_url):
+        pytest.skip("SQLite has one writer and no row locks")
+    bench = Bench(stores)
+    held, free = an_endpoint(), an_endpoint()
+    await add(stores, held, free)
+    bench.caller.hold()
+    connection = await asyncpg.connect(as_superuser(store_url))
+    async with bench.running():
+        await until(lambda: len(bench.caller.requests) == 2, "both are called")
+        async with connection.transaction():
+            await connection.execute("SELECT id FROM schedule WHERE id = $1 FOR UPDATE", held.id)
+            await bench.caller.let_go()
+
+            async def other_is_recorded() -> bool:
+                return await bench.statuses(free) == [RunStatus.SUCCESS]
+
+            await until_true(other_is_recorded, "the other result is recorded")
+            assert await bench.statuses(held) == [RunStatus.RUNNING]
+
+        async def both_are_recorded() -> bool:
+            return set(await bench.statuses()) == {RunStatus.SUCCESS}
+
+        await until_true(both_are_recorded, "the one that had to wait is recorded, too")
+    await connection.close()
+
+    assert bench.metrics.finished[RunStatus.SUCCESS] == 2
+    assert bench.scheduler.in_flight == 0
 
 
 async def test_a_result_whose_acknowledgement_was_lost_is_recorded_once(stores: Stores) -> None:

@@ -31,11 +31,12 @@ class ClaimBatch(Struct, frozen=True):
 
 
 class FinishReport(Struct, frozen=True):
-    """Which results counted, which came too late, and the earliest next run they led to."""
+    """Which results counted, which came too late, the earliest next run they led to, and which have to wait."""
 
     recorded: tuple[str, ...]
     superseded: tuple[str, ...]
     next_due_at: datetime | None
+    waiting: tuple[str, ...] = ()
 
 
 class ScheduleStore(Protocol):
@@ -51,7 +52,8 @@ class ScheduleStore(Protocol):
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
         """Record results and plan the next runs, in one transaction; may be called again with the same batch.
 
-        A result counts only where the endpoint's epoch is still its claim's; else its run becomes `superseded`.
+        A result counts only where the endpoint's epoch is still its claim's; else its run becomes `superseded`. One
+        whose endpoint somebody else holds is left as it was and told as waiting: nobody waits for a stranger's lock.
         """
 
     async def release(self, claims: Sequence[Claim]) -> None:

@@ -30,7 +30,7 @@ from mainspring.domain.settling import Finished
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
 from mainspring.ports.outside import Caller
-from mainspring.ports.schedule import Caps, ClaimBatch, ScheduleStore
+from mainspring.ports.schedule import Caps, ClaimBatch, FinishReport, ScheduleStore
 from mainspring.workers.ending import end_tasks
 
 TICK_S = 5.0  # the longest sleep; a lost notification costs no more than this
@@ -40,6 +40,7 @@ EARLY_S = 0.0002  # timers may fire a little before their time; the claim would 
 CLAIM_BATCH_MAX = 250
 FINISH_BATCH_MAX = 250
 RETRY_S_MIN, RETRY_S_MAX = 0.5, 5.0
+HELD_PAUSE_S = 0.02  # an edit or a planner's page holds a row for milliseconds; whoever stands still in one, for longer
 HEARTBEAT_S = 10.0
 LAST_ROUND_S, LAST_WRITES_S = 1.0, 0.5  # at the end, a database that may be away is not waited for much longer
 HINTS_PER_ROUND = 500
@@ -261,57 +262,65 @@ class Scheduler:
             self._drop_overdue()
             raise
         except Exception as fault:  # the database refused a row: find which, and lose only that
-            await self._record_one_by_one(batch, fault)
-            self._forget(batch)
-            return
-        failpoint("after_finish")
-        self._forget(batch)
-        self._count(batch, report.superseded)
+            waiting = await self._record_one_by_one(batch, fault)
+        else:
+            failpoint("after_finish")
+            waiting = self._count(batch, report)
+        self._forget(batch, waiting)
+        if len(waiting) == len(batch):
+            await asyncio.sleep(HELD_PAUSE_S)
 
-    async def _record_one_by_one(self, batch: Sequence[Finished], fault: Exception) -> None:
+    async def _record_one_by_one(self, batch: Sequence[Finished], fault: Exception) -> set[str]:
+        """Which of them have to wait."""
         if len(batch) > 1:
             middle = len(batch) // 2
+            waiting: set[str] = set()
             for half in (batch[:middle], batch[middle:]):
                 try:
-                    report = await self._store.finish(half)
-                    self._count(half, report.superseded)
+                    waiting |= self._count(half, await self._store.finish(half))
                 except StoreUnavailable:
                     raise
                 except Exception as inner:  # narrowed down further
-                    await self._record_one_by_one(half, inner)
-            return
+                    waiting |= await self._record_one_by_one(half, inner)
+            return waiting
         (one,) = batch
         log.error("result unstorable", endpoint_id=one.claim.endpoint.id, run_id=one.claim.run_id, fault=str(fault))
         error = f"the result could not be stored: {type(fault).__name__}"
         bare = Outcome(RunStatus.FAILURE, one.outcome.duration_ms, one.outcome.status_code, "unstorable", error)
         try:
-            report = await self._store.finish([replace(one, outcome=bare)])
+            return self._count(batch, await self._store.finish([replace(one, outcome=bare)]))
         except StoreUnavailable:
             raise
         except Exception:  # not even that: its lease runs out and the slot is taken over
             self._metrics.dropped += 1
             log.exception("result dropped", endpoint_id=one.claim.endpoint.id, run_id=one.claim.run_id)
-            return
-        self._count(batch, report.superseded)
+            return set()
 
-    def _forget(self, batch: Sequence[Finished]) -> None:
+    def _forget(self, batch: Sequence[Finished], waiting: set[str]) -> None:
+        """Take them from the queue; who has to wait goes to its end."""
         for finished in batch:
             self._results.popleft()
+            if finished.claim.run_id in waiting:
+                self._results.append(finished)
+                continue
             self._claims.pop(finished.claim.run_id, None)
             self._lease_over_ns.pop(finished.claim.run_id, None)
         self._metrics.in_flight = self.in_flight
         self._metrics.finish_queue = len(self._results)
         self._wake.set()
 
-    def _count(self, batch: Sequence[Finished], superseded: Sequence[str]) -> None:
+    def _count(self, batch: Sequence[Finished], report: FinishReport) -> set[str]:
+        """Count what was recorded; which of them have to wait."""
         self._back()
-        late = set(superseded)
+        late, waiting = set(report.superseded), set(report.waiting)
         for finished in batch:
-            if finished.claim.run_id in late:
+            run_id = finished.claim.run_id
+            if run_id in late:
                 self._metrics.superseded += 1
-                log.warning("result superseded", endpoint_id=finished.claim.endpoint.id, run_id=finished.claim.run_id)
-            else:
+                log.warning("result superseded", endpoint_id=finished.claim.endpoint.id, run_id=run_id)
+            elif run_id not in waiting:
                 self._metrics.finished[finished.outcome.status] += 1
+        return waiting
 
     def _drop_overdue(self) -> None:
         """A result whose lease is over cannot count any more: another worker may have its slot."""

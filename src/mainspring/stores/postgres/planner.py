@@ -8,7 +8,7 @@ import asyncpg
 from mainspring.domain.event import Event
 from mainspring.domain.governor import CronReader
 from mainspring.domain.rulebook import Decisions, Facts, Health, Member, Page, Result, StoredRule, Want
-from mainspring.failpoints import is_on
+from mainspring.failpoints import failpoint, is_on
 from mainspring.ports.planner import KnownRule
 from mainspring.stores.firings import (
     CURSOR,
@@ -103,6 +103,7 @@ class PostgresPlanner:
                 await session.run("put_rule_states", *columns(rows, 5))
             if events:
                 await add_events(session, events)
+            failpoint("inside_plan")
         if decisions.firings:
             self._wake()
         return True

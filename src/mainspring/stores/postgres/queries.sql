@@ -43,6 +43,15 @@ ORDER BY id FOR UPDATE SKIP LOCKED;
 SELECT id, revision, clock_timestamp() FROM (
     SELECT id, revision FROM schedule WHERE id = ANY (:ids::text[]) ORDER BY id FOR UPDATE) AS locked;
 
+-- name: lock_free_and_read_clock
+-- The same for those that nobody else has locked.
+SELECT id, revision, clock_timestamp() FROM (
+    SELECT id, revision FROM schedule WHERE id = ANY (:ids::text[]) ORDER BY id FOR UPDATE SKIP LOCKED) AS locked;
+
+-- name: endpoints_that_exist
+-- Which of these endpoints there are, locked or not.
+SELECT id FROM schedule WHERE id = ANY (:ids::text[]);
+
 -- name: endpoints_by_id
 -- Whole endpoints, for those that are not known at their revision.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id) WHERE id = ANY (:ids::text[]);

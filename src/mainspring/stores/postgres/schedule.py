@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from msgspec.structs import replace
+
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.fairness import Candidate, pick
@@ -62,9 +64,12 @@ class PostgresSchedule:
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
         async with self._db.transaction() as session:
-            revisions, now = await lock(self._db, session, [each.claim.endpoint.id for each in batch])
+            ids = [each.claim.endpoint.id for each in batch]
+            revisions, now = await lock(self._db, session, ids, "lock_free_and_read_clock")
+            held = await _held(session, ids, revisions)
+            free = [each for each in batch if each.claim.endpoint.id not in held]
             endpoints = await self._endpoints(session, revisions)
-            rows, report = settle_all(batch, endpoints, now, self._cron)
+            rows, report = settle_all(free, endpoints, now, self._cron)
             if report.superseded:
                 late = [each.claim.endpoint.id for each in batch], list(report.superseded)
                 rows.leave_out({str(row[0]) for row in await session.rows("superseded_runs", *late)})
@@ -79,7 +84,8 @@ class PostgresSchedule:
             if report.next_due_at is not None and report.next_due_at < now + NOTICE:
                 await self._db.notify(session, report.next_due_at)
         self._cache.keep(revisions, rows.endpoints, written=1)
-        return report
+        waiting = [each.claim.run_id for each in batch if each.claim.endpoint.id in held]
+        return replace(report, waiting=tuple(waiting)) if waiting else report
 
     async def release(self, claims: Sequence[Claim]) -> None:
         async with self._db.transaction() as session:
@@ -175,11 +181,19 @@ class PostgresSchedule:
         return endpoints
 
 
-async def lock(database: Database, session: Session, ids: Sequence[str]) -> tuple[dict[str, int], datetime]:
+async def lock(
+    database: Database, session: Session, ids: Sequence[str], query: str = "lock_and_read_clock"
+) -> tuple[dict[str, int], datetime]:
     """What these endpoints' revisions are, theirs until the transaction ends, and what time it was when they were."""
-    rows = await session.rows("lock_and_read_clock", list(ids))
+    rows = await session.rows(query, list(ids))
     now = database.at(rows[-1][2]) if rows else await database.now_in(session)
     return _revisions(rows), now
+
+
+async def _held(session: Session, ids: Sequence[str], locked: dict[str, int]) -> set[str]:
+    """Endpoints that somebody else has locked; those that are gone are nobody's."""
+    missing = [each for each in ids if each not in locked]
+    return {str(row[0]) for row in await session.rows("endpoints_that_exist", missing)} if missing else set()
 
 
 async def tenants(session: Session, ids: set[str], now: datetime) -> dict[str, Tenant]:
