@@ -16,6 +16,7 @@ after the commit, so that a test can ask the database for each of them.
 When the tests are gone, however they went, the nursery reads the end of its input, kills its children and ends.
 """
 
+import importlib
 import json
 import os
 import select
@@ -36,6 +37,8 @@ from tests.harness.undertaker import undertaker
 
 ROOT = Path(__file__).parents[2]
 ACKNOWLEDGED = "FAULTS_ACKNOWLEDGED"
+COMMAND = "FAULTS_COMMAND"  # what a child becomes instead of `mainspring scheduler`: planner
+PRELOAD = "FAULTS_PRELOAD"  # a module that children of this nursery need besides
 POLL_S = 0.005  # a log grows and a process stops without telling anybody
 
 
@@ -200,8 +203,6 @@ def _state(pid: int) -> str:
 def _serve(log_file: str) -> None:
     """Fork for every line that comes in, tell of every child that ends."""
     from mainspring.cli.main import main
-    from mainspring.wiring.stores import open_stores  # noqa: F401  # so that no child imports it
-    from mainspring.wiring.workers import open_scheduler  # noqa: F401  # so that no child imports it
 
     _preload()
     if ACKNOWLEDGED in os.environ:
@@ -238,7 +239,13 @@ def _serve(log_file: str) -> None:
 
 
 def _preload() -> None:
-    """What a worker imports late, imported once."""
+    """What a worker imports late, imported once: it is most of a second of a processor for each of them."""
+    names = [f"mainspring.{name}" for name in ("observe", "wiring.workers", "wiring.flows", "wiring.planner")]
+    for package in ("workers", "outbound", "stores/sqlite", "stores/postgres"):
+        folder = ROOT / "src/mainspring" / package
+        names += [f"mainspring.{package.replace('/', '.')}.{file.stem}" for file in folder.glob("[a-z]*.py")]
+    for name in (*names, *os.environ.get(PRELOAD, "").split()):
+        importlib.import_module(name)
 
 
 def _write_down_what_is_acknowledged(file: str) -> None:
@@ -279,7 +286,7 @@ def _become_a_worker(main: object, log_file: str, fds: tuple[int, int], env: Map
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(log, 1)
         os.dup2(log, 2)
-        sys.argv = ["mainspring", "scheduler"]
+        sys.argv = ["mainspring", os.environ.get(COMMAND, "scheduler")]
         assert callable(main)
         main()
     except SystemExit as end:
