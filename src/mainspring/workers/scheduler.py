@@ -33,7 +33,6 @@ from mainspring.ports.outside import Caller
 from mainspring.ports.schedule import Caps, ClaimBatch, FinishReport, ScheduleStore
 from mainspring.workers.ending import end_tasks
 
-TICK_S = 5.0  # the longest sleep; a lost notification costs no more than this
 EARLY_S = 0.0002  # timers may fire a little before their time; the claim would find nothing and sleep again
 # Small enough that some slots are claimed while others are called and others recorded; large enough that the cost of a
 # transaction is shared by many.
@@ -50,7 +49,10 @@ log = structlog.get_logger()
 
 
 class SchedulerOptions(Struct, frozen=True):
-    """`places` is how many runs this process may have in flight; the other caps hold over all processes."""
+    """`places` is how many runs this process may have in flight; the other caps hold over all processes.
+
+    `tick_s` is after how long it looks again although nothing was due and nobody told it of a change.
+    """
 
     worker: str
     places: int = 100
@@ -58,6 +60,7 @@ class SchedulerOptions(Struct, frozen=True):
     per_host: int = 4
     lease_margin_ms: int = 30_000
     grace_s: float = 10.0
+    tick_s: float = 5.0  # a lost notification costs no more than this
 
 
 class Scheduler:
@@ -182,7 +185,7 @@ class Scheduler:
 
     async def _sleep(self, batch: ClaimBatch) -> None:
         """Until the next slot, a freed place, or a change; at most one tick."""
-        seconds = TICK_S
+        seconds = self._options.tick_s
         if batch.next_due_at is not None:
             seconds = min(seconds, (batch.next_due_at - batch.now).total_seconds() + EARLY_S)
         change = asyncio.ensure_future(self._store.wait_for_change(seconds))
