@@ -76,8 +76,7 @@ def step_sentence(step: "Step", steps: tuple["Step", ...]) -> str:
     if step.verdict == "won":
         return f"{who} asked for {at} and won: {step.why}."
     if step.verdict == "lost" and winner is not None:
-        rival = RULES.get(winner.rule, winner.rule)
-        return f"{who} asked for {at} and lost to {rival[0].lower()}{rival[1:]}: {step.why}."
+        return f"{who} asked for {at} and lost to {rule_in_words(winner.rule)}: {step.why}."
     if step.verdict == "ignored":
         return f"{who} was ignored: {step.why}."
     if step.verdict == "moved":
@@ -120,10 +119,23 @@ def _planned(sight: Sight) -> list[str]:
     endpoint, now = sight.endpoint, sight.now
     if endpoint.next_run_at is None:
         return [f"{endpoint.name!r} has no next run."]
-    source = RULES.get(endpoint.source, endpoint.source)
-    by = f"{source[0].lower()}{source[1:]}"
     verb = "runs next" if endpoint.next_run_at > now else "was due"
-    return [f"{endpoint.name!r} {verb} at {when(now, endpoint.next_run_at)}, set by {by} ({endpoint.source})."]
+    return [f"{endpoint.name!r} {verb} at {when(now, endpoint.next_run_at)}, set by {source_in_words(endpoint)}."]
+
+
+def source_in_words(endpoint: "Endpoint") -> str:
+    """`the interval hint of rule night`: what set the next run, and for a hint, who wrote it."""
+    from mainspring.domain.governor import AI_INTERVAL, AI_ONE_SHOT
+    from mainspring.domain.hint import author_in_words
+
+    hint = {AI_INTERVAL: endpoint.interval_hint, AI_ONE_SHOT: endpoint.one_shot_hint}.get(endpoint.source)
+    return rule_in_words(endpoint.source) + (f" of {author_in_words(hint.author)}" if hint is not None else "")
+
+
+def rule_in_words(rule: str) -> str:
+    """`the interval hint`: a rule or a source within a sentence."""
+    words = RULES.get(rule, rule)
+    return f"{words[0].lower()}{words[1:]}"
 
 
 def _running(sight: Sight, run: "Run | None") -> list[str]:
@@ -165,15 +177,17 @@ def _is_forever(at: datetime | None) -> bool:
 
 
 def hints_in_words(endpoint: "Endpoint", now: datetime) -> list[tuple[str, str]]:
+    from mainspring.domain.hint import author_in_words
+
     fields: list[tuple[str, str]] = []
     if (hint := endpoint.interval_hint) is not None:
+        what = f"every {format_duration(hint.interval_ms)} until {when(now, hint.expires_at)}"
         reason = f": {hint.reason}" if hint.reason else ""
-        what = f"every {format_duration(hint.interval_ms)} until {when(now, hint.expires_at)}, by {hint.author}"
-        fields.append(("interval hint", what + reason))
+        fields.append(("interval hint", f"{what}, by {author_in_words(hint.author)}{reason}"))
     if (once := endpoint.one_shot_hint) is not None:
+        what = f"once at {when(now, once.next_run_at)}, good until {clock(once.expires_at)}"
         reason = f": {once.reason}" if once.reason else ""
-        what = f"once at {when(now, once.next_run_at)}, good until {clock(once.expires_at)}, by {once.author}"
-        fields.append(("one-shot hint", what + reason))
+        fields.append(("one-shot hint", f"{what}, by {author_in_words(once.author)}{reason}"))
     return fields
 
 

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from mainspring.cli.doctor import ERROR, OK, WARNING, file_system_of, skew
+from mainspring.domain.hint import IntervalHint, OneShotHint
+from mainspring.words import source_in_words
 from tests.cli.shell import Shell
 from tests.peers.journal import Journal
+from tests.stores.world import START, an_endpoint
 
 RUN_FIELDS = (
     "id endpoint slot_at attempt trigger source status started_at finished_at duration_ms status_code error".split()
@@ -24,11 +27,22 @@ def test_why_is_told_in_sentences(shell: Shell) -> None:
     first, *sentences = shell.ok("why", "health").splitlines()
 
     instant = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{3})? UTC"
-    assert re.fullmatch(rf"'health' (runs next|was due) at {instant} \(.+\), set by .+ \(.+\)\.", first)
+    assert re.fullmatch(rf"'health' (runs next|was due) at {instant} \(.+\), set by .+\.", first)
     assert all(sentence.endswith((".", ":")) for sentence in sentences)
     assert "No scheduler is alive, so nothing runs: start one with mainspring serve." in sentences
     assert any("In force: interval hint, every 30s until" in sentence for sentence in sentences)
-    assert any("by cli: watching the deploy" in sentence for sentence in sentences)
+    assert any("by the command line: watching the deploy" in sentence for sentence in sentences)
+
+
+def test_what_set_the_next_run_names_who_wrote_the_hint() -> None:
+    hint = IntervalHint(30_000, START, "deep queue", "rule:busy")
+    once = OneShotHint(START, START, "", "user:ann@example.com")
+
+    assert source_in_words(an_endpoint(interval_hint=hint, source="ai-interval")) == "the interval hint of rule busy"
+    assert source_in_words(an_endpoint(one_shot_hint=once, source="ai-oneshot")) == (
+        "the one-shot hint of ann@example.com"
+    )
+    assert source_in_words(an_endpoint(interval_hint=hint)) == "the interval"
 
 
 def test_why_in_json_is_the_decision_with_its_trail(any_shell: Shell) -> None:

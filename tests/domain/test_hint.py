@@ -9,6 +9,7 @@ from mainspring.domain.errors import InvalidInput
 from mainspring.domain.hint import (
     IntervalHint,
     OneShotHint,
+    author_in_words,
     make_interval_hint,
     make_one_shot_hint,
 )
@@ -81,3 +82,20 @@ def test_a_hint_is_fresh_until_the_instant_it_expires() -> None:
     for hint in (make_interval_hint(NOON, 1_000), make_one_shot_hint(NOON, NOON, timedelta(hours=1))):
         assert hint.is_fresh(at("12:59:59.999999"))
         assert not hint.is_fresh(at("13:00:00"))
+
+
+@pytest.mark.parametrize(
+    ("author", "words"),
+    [
+        ("user:ann@example.com", "ann@example.com"),
+        ("rule:at night", "rule at night"),
+        ("model:openai:small", "model openai:small"),
+        ("execution:exe_1", "workflow execution exe_1"),
+        ("key:key_1", "API key key_1"),
+        ("cli", "the command line"),
+        ("user", "user"),
+        ("somebody:else", "somebody:else"),
+    ],
+)
+def test_who_wrote_a_hint_is_named_in_words(author: str, words: str) -> None:
+    assert author_in_words(author) == words

@@ -14,7 +14,7 @@ from mainspring.cli.sights import see
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput
 from mainspring.shapes import endpoint_shape
-from mainspring.words import Sight, hints_in_words, when
+from mainspring.words import Sight, hints_in_words, source_in_words, when
 
 if TYPE_CHECKING:
     from mainspring.client import Client
@@ -111,4 +111,5 @@ def _act(
         say(f"{sight.endpoint.name!r} has the {kind} {words}")
     if not hints:
         say(f"{sight.endpoint.name!r} has no hint")
-    say(f"next run {when(sight.now, sight.endpoint.next_run_at, none='never')}, {sight.endpoint.source}")
+    next_run = when(sight.now, sight.endpoint.next_run_at, none="never")
+    say(f"next run {next_run}, set by {source_in_words(sight.endpoint)}")

@@ -124,12 +124,12 @@ def _show(run: "Run", kept: "Body | None", name: str, now: "datetime") -> None:
 
     from mainspring.domain.governor import decode_trail
     from mainspring.domain.run import Phases
-    from mainspring.words import step_sentence
+    from mainspring.words import rule_in_words, step_sentence
 
     detail = msgspec.json.decode(run.detail, type=dict[str, object])
     phases = detail.get("phases")
     attempt = f", attempt {run.attempt}" if run.attempt > 1 else ""
-    source = f" ({run.source})" if run.source else ""
+    source = f", {rule_in_words(run.source)}" if run.source else ""
     fields = [
         ("run", run.id),
         ("endpoint", name),

@@ -12,7 +12,7 @@ from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.sights import see
 from mainspring.cli.table import Column, show_table
 from mainspring.shapes import decision_shape, state_of
-from mainspring.words import Sight, clock, relative, state_sentences, why_shape
+from mainspring.words import Sight, clock, relative, rule_in_words, state_sentences, why_shape
 
 if TYPE_CHECKING:
     from mainspring.client import Client
@@ -78,11 +78,11 @@ def next_runs(
             clock(decision.next_run_at),
             relative(sight.now, decision.next_run_at),
             *([_local(decision.next_run_at, zone)] if has_zone else []),
-            decision.source,
+            rule_in_words(decision.source),
         )
         for decision in decisions
     ]
-    columns = (Column("RUN"), Column("FROM NOW"), *([Column(zone)] if has_zone else []), Column("SOURCE"))
+    columns = (Column("RUN"), Column("FROM NOW"), *([Column(zone)] if has_zone else []), Column("SET BY"))
     show_table(columns, rows, _never(sight))
 
 

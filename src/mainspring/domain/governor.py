@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint
-from mainspring.domain.hint import HINT_INTERVAL_MS_MAX, HINT_INTERVAL_MS_MIN
+from mainspring.domain.hint import HINT_INTERVAL_MS_MAX, HINT_INTERVAL_MS_MIN, author_in_words
 from mainspring.domain.instant import after_ms, rfc3339, to_us
 
 BACKOFF_DOUBLINGS_MAX = 5  # 2^5 = 32 times the interval
@@ -189,4 +189,4 @@ class _Authored(Protocol):
 
 
 def _asked(what: str, hint: _Authored) -> str:
-    return f"{hint.author} asked for {what}" + (f": {hint.reason}" if hint.reason else "")
+    return f"{author_in_words(hint.author)} asked for {what}" + (f": {hint.reason}" if hint.reason else "")

@@ -16,6 +16,9 @@ HINT_TTL_MAX = timedelta(hours=24)
 INTERVAL_TTL_DEFAULT = timedelta(minutes=60)
 ONE_SHOT_TTL_DEFAULT = timedelta(minutes=30)
 
+_KINDS = {"user": "", "key": "API key ", "rule": "rule ", "model": "model ", "execution": "workflow execution "}
+_PLACES = {"cli": "the command line", "mcp": "an assistant", "config_dir": "the configuration folder"}
+
 
 class IntervalHint(Struct, frozen=True):
     interval_ms: int
@@ -69,3 +72,9 @@ def _checked_ttl(ttl: timedelta) -> timedelta:
             f"ttl {ttl} is out of bounds; a hint lives longer than 0s and at most 24h", field="ttl", value=str(ttl)
         )
     return ttl
+
+
+def author_in_words(author: str) -> str:
+    """Who asked: `rule:night` is rule night, `user:ann@example.com` is ann@example.com."""
+    kind, _, name = author.partition(":")
+    return f"{_KINDS[kind]}{name}" if name and kind in _KINDS else _PLACES.get(author, author)
