@@ -13,8 +13,8 @@ from mainspring.workflow.engine import ALLOWED
 from mainspring.workflow.model import LogicalClock, Phase
 
 if TYPE_CHECKING:
-    from mainspring.operations.executions import Verified
     from mainspring.operations.playback import Compared
+    from mainspring.operations.verification import Verified
     from mainspring.ports.flows import Execution, Published
     from mainspring.workflow.bundle import Bundle, Checked
     from mainspring.workflow.model import Entry, State, Workflow

@@ -37,6 +37,8 @@ LOG_EVENTS = {
     "second scheduler on sqlite": "Another scheduler uses the same SQLite file; use PostgreSQL for more than one.",
     "ticker started": "The ticker moves the executions of its partitions from now on.",
     "ticker stopped": "It ended, and let others lead.",
+    "ticks forgotten": "Ticks that a checkpoint stands for were removed; what only they said stands in a new one.",
+    "ticks kept": "Old ticks do not fit their chain or their checkpoint, so they were not removed; verify says where.",
     "partition led": "This process writes a partition from now on, under this epoch.",
     "partition lost": "Another process writes the partition; what this one had in hand was not written.",
     "lock away": "The Redis that tickers ask first does not answer; the database alone decides who leads.",

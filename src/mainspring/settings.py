@@ -136,7 +136,8 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
         "attempts; the database decides all the same).",
     )
     keep_executions: Duration = Field(
-        default=timedelta(days=365), description="How long executions are kept after they ended."
+        default=timedelta(days=365),
+        description="How long executions are kept after they ended, and the ticks that hold them.",
     )
     model: str = Field(
         default="",

@@ -21,8 +21,8 @@ from mainspring.operations.executions import (
     replay_execution,
     send_event,
     step_through,
-    verify_execution,
 )
+from mainspring.operations.verification import verify_execution
 from mainspring.operations.workflows import (
     Wish,
     check_data,

@@ -131,7 +131,7 @@ def verify(
     A file is checked without any database or server, and run again from its log.
     """
     from mainspring.flow_shapes import verified_shape
-    from mainspring.operations.executions import verify_execution
+    from mainspring.operations.verification import verify_execution
 
     if execution_id.endswith(".json") or "/" in execution_id:
         verify_file(Path(execution_id), output)

@@ -1,4 +1,4 @@
-"""What a user may ask for about executions: look, order, send events, verify, replay.
+"""What a user may ask for about executions: look, order, send events, replay.
 
 Orders and events go into the inbox; the writer of the partition takes them in its next tick. So nothing here changes a
 state, and everything that was asked stands in the execution's log with its reason and its actor.
@@ -7,16 +7,13 @@ state, and everything that was asked stands in the execution's log with its reas
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from msgspec import Struct
-
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import shown
 from mainspring.operations.endpoints import REASON_MAX, Desk
 from mainspring.operations.workflows import KEY_LENGTH_MAX, check_data, find_workflow
-from mainspring.ports.flows import Checkpoint, Execution, ExecutionFilter, Sending
-from mainspring.workflow.audit import GENESIS, Anchor, Breach, TickWalk, Verdict, verify
+from mainspring.ports.flows import Execution, ExecutionFilter, Sending
 from mainspring.workflow.engine import ALLOWED
 from mainspring.workflow.model import RESOLUTION_MS, Arrival, Entry, Kind, LogicalClock
 from mainspring.workflow.reader import is_event_type
@@ -124,70 +121,6 @@ async def read_log(desk: Desk, execution: Execution) -> list[Entry]:
     while page := await desk.stores.flows.logs.entries(execution.id, len(entries), PAGE):
         entries.extend(page)
     return entries
-
-
-class Verified(Struct, frozen=True):
-    """What verification found: the log's verdict, the chain of its partition, and how many checkpoints held."""
-
-    verdict: Verdict
-    chain: Breach | None
-    ticks: int
-    checkpoints: int
-
-    @property
-    def valid(self) -> bool:
-        return self.verdict.valid and self.chain is None
-
-
-async def verify_execution(desk: Desk, execution_id: str) -> Verified:
-    """Walk the execution's log, the chain of ticks it is anchored in, and the signed checkpoints of that chain.
-
-    Others write meanwhile: what is read first is never judged by what was written before it, and ticks are walked in
-    pages up to where the partition stood.
-    """
-    execution = await find_execution(desk, execution_id)
-    logs = desk.stores.flows.logs
-    entries = await read_log(desk, execution)
-    checkpoints = await logs.checkpoints(execution.partition)
-    end = await logs.partition_end(execution.partition) or Anchor(0, GENESIS)
-    walk, anchors, found = TickWalk(execution.partition), list[Anchor](), dict[int, str]()
-    chain, signed = None, {each.sequence for each in checkpoints}
-    while walk.sequence < end.number and chain is None:
-        page = await logs.ticks(execution.partition, walk.sequence, min(PAGE, end.number - walk.sequence))
-        if not page:
-            break
-        for tick in page:
-            chain = chain or walk.take(tick)
-            anchors += [
-                Anchor(number, head) for each, number, head in tick.heads if each == execution_id and number >= 0
-            ]
-            if tick.sequence in signed:
-                found[tick.sequence] = tick.hash
-    chain = chain or walk.close(end)
-    unfit, held = _first_unfit(desk, checkpoints, found)
-    own = Anchor(execution.state.number, execution.state.head)
-    if own.number and own not in anchors:
-        anchors.append(own)
-    anchors.sort(key=lambda each: each.number)
-    while anchors and len(entries) < anchors[-1].number:  # it moved on after its log was read
-        page_of_log = await logs.entries(execution.id, len(entries), min(PAGE, anchors[-1].number - len(entries)))
-        if not page_of_log:
-            break
-        entries.extend(page_of_log)
-    verdict = verify(execution_id, execution.state.salt, entries, anchors)
-    return Verified(verdict, chain or unfit, walk.sequence, held)
-
-
-def _first_unfit(desk: Desk, checkpoints: Sequence[Checkpoint], found: Mapping[int, str]) -> tuple[Breach | None, int]:
-    """The first checkpoint that the chain does not fit, and how many held before it."""
-    for held, checkpoint in enumerate(checkpoints):
-        hash_ = found.get(checkpoint.sequence, "cut off")
-        is_genuine = desk.signer is None or desk.signer.is_genuine(checkpoint)
-        if hash_ != checkpoint.head or not is_genuine:
-            what = "checkpoint" if is_genuine else "signature of the checkpoint"
-            place = f"partition {checkpoint.partition}"
-            return Breach(place, checkpoint.sequence, what, checkpoint.head, hash_), held
-    return None, len(checkpoints)
 
 
 async def replay_execution(desk: Desk, execution_id: str, version: int | None = None) -> Replay:

@@ -46,10 +46,9 @@ async def _chain(desk: Desk, execution: Execution, as_operator: bool) -> tuple[l
                 last = head.sequence
         if len(found) > TICKS_MAX:
             return [], None, LONG
-    for each in await logs.checkpoints(execution.partition):
-        if each.sequence >= last > 0:
-            signed = Signed(
-                each.partition, each.sequence, each.tick, each.head, each.signed_at, each.public_key, each.signature
-            )
-            return [head for head in found if head.sequence <= each.sequence], signed, ""
+    for each in await logs.checkpoints(execution.partition, last - 1, 1) if last else ():
+        signed = Signed(
+            each.partition, each.sequence, each.tick, each.head, each.signed_at, each.public_key, each.signature
+        )
+        return [head for head in found if head.sequence <= each.sequence], signed, ""
     return [head for head in found if head.sequence <= last], None, UNSIGNED

@@ -65,6 +65,17 @@ class TickStore(Protocol):
 
     async def add_checkpoint(self, checkpoint: "Checkpoint") -> None: ...
 
+    async def standing(self, ids: Sequence[str]) -> dict[str, int]:
+        """How many entries those of the executions have that are there."""
+
+    async def forget_ticks(
+        self, lead: Lead, sequence: int, head: TickHead | None, wall: datetime, ttl_ms: int
+    ) -> Lead | None:
+        """Remove the ticks up to a sequence, and the checkpoints before it, where the epoch is still the lead's.
+
+        `head` is a tick that is written in the same transaction. None: another writer leads, and nothing was written.
+        """
+
 
 class Checkpoint(Struct, frozen=True):
     """Where a partition stood, signed: a tail that is cut off or made anew does not fit it."""
@@ -188,8 +199,11 @@ class LogStore(Protocol):
     async def partition_end(self, partition: int) -> Anchor | None:
         """How many ticks a partition's own row counts, and its head."""
 
-    async def checkpoints(self, partition: int) -> list[Checkpoint]:
-        """Ascending."""
+    async def checkpoints(self, partition: int, after: int, limit: int) -> list[Checkpoint]:
+        """A page of checkpoints by their sequence, ascending."""
+
+    async def chain_start(self, partition: int) -> Checkpoint | None:
+        """The checkpoint after which the ticks begin that are there; None: they begin with the first, or nowhere."""
 
     async def log_ids(self, partition: int) -> list[str]:
         """Every execution of the partition that is there."""

@@ -110,9 +110,24 @@ VALUES (:partition, :sequence, :tick, :head, :signed_us, :public_key, :signature
 ON CONFLICT (partition, sequence) DO NOTHING;
 
 -- name: checkpoints
--- The checkpoints of a partition.
+-- A page of a partition's checkpoints.
 SELECT partition, sequence, tick, head, signed_us, public_key, signature FROM workflow_checkpoint
-WHERE partition = :partition ORDER BY sequence;
+WHERE partition = :partition AND sequence > :after ORDER BY sequence LIMIT :limit;
+
+-- name: chain_start
+-- The checkpoint right before the first tick that is there, or before the next one where none is.
+SELECT partition, sequence, tick, head, signed_us, public_key, signature FROM workflow_checkpoint
+WHERE partition = :partition AND sequence = COALESCE(
+    (SELECT MIN(sequence) - 1 FROM workflow_tick WHERE partition = :partition),
+    (SELECT sequence FROM workflow_partition WHERE partition = :partition));
+
+-- name: forget_ticks
+-- Ticks that a checkpoint stands for.
+DELETE FROM workflow_tick WHERE partition = :partition AND sequence <= :sequence;
+
+-- name: forget_checkpoints
+-- Checkpoints of ticks that are gone, but for the last of them.
+DELETE FROM workflow_checkpoint WHERE partition = :partition AND sequence < :sequence;
 
 -- name: add_execution
 -- A new execution, unless its idempotency key is taken.

@@ -25,6 +25,7 @@ from mainspring.observe import Metrics
 from mainspring.ports.flows import Checkpoint, FlowStores, Lead, PartitionLock, Signer, TickLoad
 from mainspring.settings import Settings
 from mainspring.workers.ending import end_tasks
+from mainspring.workers.forgetting import forget_ticks
 from mainspring.workflow.audit import Anchor, TickHead, seal_tick
 from mainspring.workflow.model import LogicalClock, Phase, Workflow
 from mainspring.workflow.ticking import Moved, Ticked, run_tick
@@ -82,6 +83,7 @@ class Ticker:
         self._renewed_s: dict[int, float] = {}
         self._signed: dict[int, tuple[float, int]] = {}  # when, and at which sequence, a checkpoint was signed
         self._swept_s = time.monotonic()
+        self._forgot_s = self._swept_s - SWEEP_S / 2  # both may want to write a tick, and a tick is written once
         self._workflows: dict[tuple[str, str, int], Workflow] = {}
         self._stopping = asyncio.Event()
         self._away = False
@@ -128,12 +130,18 @@ class Ticker:
         for lead in list(self._leads.values()):
             ids = await self._stores.ticks.sweep(lead, now - self._options.keep, SWEEP_LIMIT)
             tick = LogicalClock(0, lead.zero, lead.resolution_ms).reading(now)
-            if ids and tick > lead.tick:
+            if ids and tick > lead.tick and (await self._stores.ticks.load_tick(lead, 1)).tick is None:
                 gone = [(each, -1, "") for each in ids]
                 head = seal_tick(lead.partition, lead.sequence + 1, tick, gone, lead.head, lead.epoch)
                 self._lead_on(lead, await self._stores.ticks.remove(lead, ids, head, now, self._options.lock_ttl_ms))
                 removed += len(ids)
         return removed
+
+    async def forget_once(self, now: datetime) -> None:
+        """Remove ticks that were signed long ago."""
+        for lead in list(self._leads.values()):
+            before = now - self._options.keep
+            self._lead_on(lead, await forget_ticks(self._stores, lead, self._signer, before, self._options.lock_ttl_ms))
 
     async def _keep_ticking(self) -> None:
         while True:
@@ -144,6 +152,9 @@ class Ticker:
                 if began_s - self._swept_s > SWEEP_S:
                     self._swept_s = began_s
                     await self.sweep_once(await self._stores.workflows.now())
+                if began_s - self._forgot_s > SWEEP_S:
+                    self._forgot_s = began_s
+                    await self.forget_once(await self._stores.workflows.now())
                 if turns:
                     continue
             except StoreUnavailable as fault:

@@ -115,7 +115,7 @@ class Verdict(Struct, frozen=True):
     """What verification says of one log."""
 
     valid: bool
-    entries: int
+    entries: int  # as far as they are sound
     first_tick: int | None = None
     last_tick: int | None = None
     erased: int = 0  # values that are gone; their commitments still hold
@@ -129,35 +129,75 @@ class Anchor(Struct, frozen=True):
     head: str
 
 
-def verify(execution_id: str, salt: str, entries: Sequence[Entry], anchors: Sequence[Anchor] = ()) -> Verdict:
-    """Walk the chain and compare it with the `anchors`, ascending, that something outside of it holds.
+BEGINNING: Final = Anchor(0, GENESIS)
 
-    The first breach ends the walk. A chain that was made anew is whole in itself; its breach is the first entry after
-    the last anchor that still fits.
-    """
-    previous = GENESIS
-    first, last, erased = None, None, 0
-    hashes = [GENESIS]
-    nothing = _nothing(salt)
-    for number, entry in enumerate(entries, 1):
-        given, came = entry.input, entry.output
-        if not (
-            entry.number == number
-            and entry.previous == previous
-            and entry.execution_id == execution_id
-            and (given is None or entry.input_hash == (nothing if given == b"null" else commit(salt, given)))
-            and (came is None or entry.output_hash == (nothing if came == b"null" else commit(salt, came)))
-            and entry.hash == entry_hash(entry)
-            and (last is None or entry.tick >= last)
-        ):
-            breach = _breach(entry, execution_id, salt, number, previous, last)
-            return Verdict(False, len(entries), first, last, erased, breach)
-        first = entry.tick if first is None else first
-        previous, last = entry.hash, entry.tick
-        hashes.append(previous)
-        erased += (entry.input is None) + (entry.output is None)
-    breach = _unanchored(execution_id, hashes, anchors)
-    return Verdict(breach is None, len(entries), first, last, erased, breach)
+
+class LogWalk:
+    """A walk along an execution's log, page by page: it remembers where it stands and nothing behind it."""
+
+    def __init__(self, execution_id: str, salt: str) -> None:
+        self._id, self._salt = execution_id, salt
+        self._fits = 0  # how many entries the last anchor held that fitted
+        self._first: int | None = None
+        self._last: int | None = None
+        self._erased = 0
+        self.number, self.head = 0, GENESIS
+
+    def take(self, entries: Iterable[Entry], anchors: Iterable[Anchor] = ()) -> Breach | None:
+        """The next entries, compared with those of the `anchors`, ascending, that lie among them.
+
+        The first breach ends the walk. Entries that were made anew are a chain in themselves; their breach is the first
+        entry after the last anchor that still fits.
+        """
+        begin, hashes = self.number, [self.head]
+        execution_id, salt, nothing = self._id, self._salt, _nothing(self._salt)
+        number, previous, last, erased = self.number, self.head, self._last, self._erased
+        breach = None
+        for entry in entries:
+            given, came = entry.input, entry.output
+            if not (
+                entry.number == number + 1
+                and entry.previous == previous
+                and entry.execution_id == execution_id
+                and (given is None or entry.input_hash == (nothing if given == b"null" else commit(salt, given)))
+                and (came is None or entry.output_hash == (nothing if came == b"null" else commit(salt, came)))
+                and entry.hash == entry_hash(entry)
+                and (last is None or entry.tick >= last)
+            ):
+                breach = _breach(entry, execution_id, salt, number + 1, previous, last)
+                break
+            number += 1
+            previous, last = entry.hash, entry.tick
+            if self._first is None:
+                self._first = last
+            hashes.append(previous)
+            erased += (given is None) + (came is None)
+        self.number, self.head, self._last, self._erased = number, previous, last, erased
+        return breach or self._unanchored(begin, hashes, anchors)
+
+    def close(self, anchor: Anchor) -> Breach | None:
+        """Whether the log ends where something outside of it says."""
+        return _cut(self._id, self.number, self.head, anchor)
+
+    def verdict(self, breach: Breach | None) -> Verdict:
+        return Verdict(breach is None, self.number, self._first, self._last, self._erased, breach)
+
+    def _unanchored(self, begin: int, hashes: Sequence[str], anchors: Iterable[Anchor]) -> Breach | None:
+        for anchor in anchors:
+            if begin <= anchor.number <= self.number:
+                if hashes[anchor.number - begin] != anchor.head:
+                    return Breach(self._id, self._fits + 1, "hash", anchor.head, hashes[anchor.number - begin])
+                self._fits = anchor.number
+        return None
+
+
+def verify(execution_id: str, salt: str, entries: Iterable[Entry], anchors: Sequence[Anchor] = ()) -> Verdict:
+    """Walk a whole log and compare it with the `anchors`, ascending, that something outside of it holds."""
+    walk = LogWalk(execution_id, salt)
+    breach = walk.take(entries, anchors)
+    if breach is None and anchors:
+        breach = walk.close(anchors[-1])
+    return walk.verdict(breach)
 
 
 class TickHead(Struct, frozen=True, gc=False):
@@ -183,12 +223,12 @@ def seal_tick(
 
 
 class TickWalk:
-    """A walk along a partition's chain of ticks, page by page: it remembers where it stands and nothing behind it."""
+    """The same along a partition's chain of ticks, from its beginning or from where a checkpoint says that it stood."""
 
-    def __init__(self, partition: int) -> None:
+    def __init__(self, partition: int, base: Anchor = BEGINNING, tick: int = -1) -> None:
         self._partition = partition
-        self._tick, self._epoch = -1, 0
-        self.sequence, self.head = 0, GENESIS
+        self._tick, self._epoch = tick, 0
+        self.sequence, self.head = base.number, base.head
 
     def take(self, head: TickHead) -> Breach | None:
         """The next tick; what is wrong with it, if anything is."""
@@ -216,24 +256,29 @@ class TickWalk:
 
 
 def verify_ticks(
-    partition: int, ticks: Iterable[TickHead], anchor: Anchor | None = None
+    partition: int, ticks: Iterable[TickHead], anchor: Anchor | None = None, base: Anchor = BEGINNING
 ) -> tuple[Breach | None, dict[str, Anchor]]:
     """The first breach in a partition's chain of ticks, and what it says the end of every execution's log is.
 
     A removed execution is left out of the answer; one that the answer names and the store has not, was deleted.
     """
-    walk = TickWalk(partition)
+    walk = TickWalk(partition, base)
     ends: dict[str, Anchor] = {}
     for head in ticks:
         breach = walk.take(head)
         if breach is not None:
             return breach, ends
-        for execution_id, number, last in head.heads:
-            if number < 0:
-                ends.pop(execution_id, None)
-            else:
-                ends[execution_id] = Anchor(number, last)
+        note_ends(ends, head)
     return walk.close(anchor), ends
+
+
+def note_ends(ends: dict[str, Anchor], head: TickHead) -> None:
+    """What a tick says the end of every log is that it names; a removed one has none."""
+    for execution_id, number, last in head.heads:
+        if number < 0:
+            ends.pop(execution_id, None)
+        else:
+            ends[execution_id] = Anchor(number, last)
 
 
 def _hash(
@@ -273,17 +318,6 @@ def _breach(entry: Entry, execution_id: str, salt: str, number: int, previous: s
     if last is not None and entry.tick < last:
         return Breach(execution_id, number, "tick", f"{last} or later", str(entry.tick))
     return None
-
-
-def _unanchored(execution_id: str, hashes: Sequence[str], anchors: Sequence[Anchor]) -> Breach | None:
-    fits = Anchor(0, GENESIS)
-    for anchor in anchors:
-        if anchor.number >= len(hashes):
-            return _cut(execution_id, len(hashes) - 1, hashes[-1], anchor)
-        if hashes[anchor.number] != anchor.head:
-            return Breach(execution_id, fits.number + 1, "hash", anchor.head, hashes[anchor.number])
-        fits = anchor
-    return _cut(execution_id, len(hashes) - 1, hashes[-1], fits) if anchors else None
 
 
 def _cut(name: str, number: int, head: str, anchor: Anchor | None) -> Breach | None:

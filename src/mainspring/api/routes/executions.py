@@ -47,7 +47,7 @@ from mainspring.flow_shapes import (
     tick_instant,
     verified_shape,
 )
-from mainspring.operations import executions, exporting, orders, playback
+from mainspring.operations import executions, exporting, orders, playback, verification
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import clock_of, find_execution
 from mainspring.ports.flows import Execution as Found
@@ -222,7 +222,7 @@ async def read_state(
 @router.get("/{execution}/verify", response_model=Verdict)
 async def verify_execution(desk: Reading, execution: ExecutionRef) -> Shape:
     """Whether its log is what was written; else which entry is not, with what was expected and found."""
-    return verified_shape(await executions.verify_execution(desk, execution))
+    return verified_shape(await verification.verify_execution(desk, execution))
 
 
 @router.post("/{execution}/replay", response_model=Replayed)

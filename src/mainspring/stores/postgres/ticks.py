@@ -116,6 +116,26 @@ class PostgresTicks:
         async with self._db.statement() as session:
             await session.run("add_checkpoint", *checkpoint_values(checkpoint))
 
+    async def standing(self, ids: Sequence[str]) -> dict[str, int]:
+        async with self._db.statement() as session:
+            return {str(each): int(str(number)) for each, number in await session.rows("standing", ids)}
+
+    async def forget_ticks(
+        self, lead: Lead, sequence: int, head: TickHead | None, wall: datetime, ttl_ms: int
+    ) -> Lead | None:
+        async with self._db.transaction() as session:
+            after: Lead | None = lead
+            if head is not None:
+                after = await _move(session, lead, head, wall, ttl_ms, 0)
+            elif not await session.run("renew_lease", later_us(wall, ttl_ms), lead.partition, lead.epoch):
+                after = None
+            if after is not None:
+                if head is not None:
+                    await session.run("add_tick", *tick_values(head, to_us(wall), lead.worker))
+                await session.run("forget_ticks", lead.partition, sequence)
+                await session.run("forget_checkpoints", lead.partition, sequence)
+        return after
+
 
 class PostgresEffects:
     def __init__(self, database: Database) -> None:

@@ -147,9 +147,14 @@ class PostgresLogs:
             rows = await session.rows("partition", partition)
         return Anchor(int(str(rows[0][2])), str(rows[0][3]) or GENESIS) if rows else None
 
-    async def checkpoints(self, partition: int) -> list[Checkpoint]:
+    async def checkpoints(self, partition: int, after: int, limit: int) -> list[Checkpoint]:
         async with self._db.statement() as session:
-            return [checkpoint_from(row) for row in await session.rows("checkpoints", partition)]
+            return [checkpoint_from(row) for row in await session.rows("checkpoints", partition, after, limit)]
+
+    async def chain_start(self, partition: int) -> Checkpoint | None:
+        async with self._db.statement() as session:
+            rows = await session.rows("chain_start", partition)
+        return checkpoint_from(rows[0]) if rows else None
 
     async def log_ids(self, partition: int) -> list[str]:
         async with self._db.statement() as session:

@@ -4,6 +4,10 @@
 -- The states of the executions that a tick looks at.
 SELECT id, tenant_id, state FROM execution WHERE id = ANY (:ids::text[]);
 
+-- name: standing
+-- How many entries executions have.
+SELECT id, number FROM execution WHERE id = ANY (:ids::text[]);
+
 -- name: new_arrivals
 -- What came for them before this tick, in the order in which it came.
 SELECT execution_id, id, kind, type, data, actor, occurred_at FROM execution_arrival

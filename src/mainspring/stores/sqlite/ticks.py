@@ -113,6 +113,29 @@ class SqliteTicks:
     async def add_checkpoint(self, checkpoint: Checkpoint) -> None:
         await self._db.write(lambda db: db.run("add_checkpoint", *checkpoint_values(checkpoint)))
 
+    async def standing(self, ids: Sequence[str]) -> dict[str, int]:
+        listed = msgspec.json.encode(ids).decode()
+        rows = await self._db.read(lambda db: db.rows("standing", listed))
+        return {str(each): int(str(number)) for each, number in rows}
+
+    async def forget_ticks(
+        self, lead: Lead, sequence: int, head: TickHead | None, wall: datetime, ttl_ms: int
+    ) -> Lead | None:
+        def work(db: Connection) -> Lead | None:
+            after: Lead | None = lead
+            if head is not None:
+                after = _move(db, lead, head, wall, ttl_ms, 0)
+            elif not db.run("renew_lease", later_us(wall, ttl_ms), lead.partition, lead.epoch):
+                after = None
+            if after is not None:
+                if head is not None:
+                    db.run("add_tick", *tick_values(head, to_us(wall), lead.worker))
+                db.run("forget_ticks", lead.partition, sequence)
+                db.run("forget_checkpoints", lead.partition, sequence)
+            return after
+
+        return await self._db.write_much(work)
+
 
 class SqliteEffects:
     def __init__(self, database: Database) -> None:

@@ -130,8 +130,13 @@ class SqliteLogs:
         rows = await self._db.read(lambda db: db.rows("partition", partition))
         return Anchor(int(str(rows[0][2])), str(rows[0][3]) or GENESIS) if rows else None
 
-    async def checkpoints(self, partition: int) -> list[Checkpoint]:
-        return [checkpoint_from(row) for row in await self._db.read(lambda db: db.rows("checkpoints", partition))]
+    async def checkpoints(self, partition: int, after: int, limit: int) -> list[Checkpoint]:
+        rows = await self._db.read(lambda db: db.rows("checkpoints", partition, after, limit))
+        return [checkpoint_from(row) for row in rows]
+
+    async def chain_start(self, partition: int) -> Checkpoint | None:
+        rows = await self._db.read(lambda db: db.rows("chain_start", partition))
+        return checkpoint_from(rows[0]) if rows else None
 
     async def log_ids(self, partition: int) -> list[str]:
         return [str(row[0]) for row in await self._db.read(lambda db: db.rows("log_ids", partition))]

@@ -1,0 +1,139 @@
+"""Prove that an execution's log is what was written: its own chain, the ticks that hold it, the signed checkpoints.
+
+Ticks and log are walked together, page by page, so that neither needs to fit into memory. Others write meanwhile: what
+was read is judged only by what was there before it, and where something lies beyond, the walk goes on.
+"""
+
+from msgspec import Struct
+
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.executions import PAGE, find_execution
+from mainspring.ports.flows import Checkpoint, Execution
+from mainspring.workflow.audit import BEGINNING, GENESIS, Anchor, Breach, LogWalk, TickHead, TickWalk, Verdict
+
+
+class Verified(Struct, frozen=True):
+    """What verification found: the log's verdict, the chain of its partition, and how many checkpoints held."""
+
+    verdict: Verdict
+    chain: Breach | None
+    ticks: int
+    checkpoints: int
+
+    @property
+    def valid(self) -> bool:
+        return self.verdict.valid and self.chain is None
+
+
+async def verify_execution(desk: Desk, execution_id: str) -> Verified:
+    """Walk the execution's log, the chain of ticks it is anchored in, and the signed checkpoints of that chain."""
+    execution = await find_execution(desk, execution_id)
+    while True:
+        start = await desk.stores.flows.logs.chain_start(execution.partition)
+        found = await _Walk(desk, execution, start).go()
+        if found.valid or await desk.stores.flows.logs.chain_start(execution.partition) == start:
+            return found  # otherwise old ticks were removed on the way
+
+
+class _Walk:
+    def __init__(self, desk: Desk, execution: Execution, start: Checkpoint | None) -> None:
+        self._desk, self._logs = desk, desk.stores.flows.logs
+        self._id, self._partition = execution.id, execution.partition
+        self._own = Anchor(execution.state.number, execution.state.head or GENESIS)
+        self._log = LogWalk(execution.id, execution.state.salt)
+        self._ticks, self._begin, self._held = TickWalk(self._partition), 0, 0
+        if start is not None and self._is_genuine(start):
+            self._ticks = TickWalk(self._partition, Anchor(start.sequence, start.head), start.tick)
+            self._begin, self._held = start.sequence, 1
+        self._chain: Breach | None = None
+        self._breach: Breach | None = None
+
+    async def go(self) -> Verified:
+        while True:
+            end = await self._logs.partition_end(self._partition) or BEGINNING
+            await self._follow(end)
+            if self._chain is not None or self._breach is not None:
+                break
+            chain, breach = await self._cut_off(), await self._unheld()
+            if (chain, breach) == (None, None):
+                break
+            if await self._logs.partition_end(self._partition) == end:
+                self._chain, self._breach = chain, breach
+                break
+        if self._breach is None:
+            self._breach = await self._rest()
+        return Verified(self._log.verdict(self._breach), self._chain, self._ticks.sequence - self._begin, self._held)
+
+    async def _follow(self, end: Anchor) -> None:
+        """The ticks up to where the partition stood, and the log as far as they hold it."""
+        while self._chain is None and self._ticks.sequence < end.number:
+            after = self._ticks.sequence
+            page = await self._logs.ticks(self._partition, after, min(PAGE, end.number - after))
+            if not page:
+                break
+            anchors = self._take(page)
+            if self._chain is None:
+                self._chain = await self._unfit({tick.sequence: tick.hash for tick in page}, after)
+            if anchors and self._breach is None:
+                self._breach = await self._read(anchors)
+        self._chain = self._chain or self._ticks.close(end)
+
+    def _take(self, page: list[TickHead]) -> list[Anchor]:
+        anchors = []
+        for tick in page:
+            self._chain = self._ticks.take(tick)
+            if self._chain is not None:
+                break
+            anchors += [Anchor(number, head) for each, number, head in tick.heads if each == self._id and number >= 0]
+        return anchors
+
+    async def _read(self, anchors: list[Anchor]) -> Breach | None:
+        """The log up to the last of the anchors."""
+        last = anchors[-1]
+        expected = sorted([*anchors, self._own], key=lambda each: each.number)
+        while self._log.number < last.number:
+            limit = min(PAGE, last.number - self._log.number)
+            page = await self._logs.entries(self._id, self._log.number, limit)
+            if not page:
+                break
+            if breach := self._log.take(page, expected):
+                return breach
+        return self._log.close(last)
+
+    async def _unfit(self, hashes: dict[int, str], after: int) -> Breach | None:
+        """The first checkpoint among these ticks that they do not fit."""
+        for checkpoint in await self._logs.checkpoints(self._partition, after, len(hashes)):
+            if checkpoint.sequence > self._ticks.sequence:
+                break
+            if breach := self._compare(checkpoint, hashes[checkpoint.sequence]):
+                return breach
+            self._held += 1
+        return None
+
+    async def _cut_off(self) -> Breach | None:
+        """A checkpoint beyond the last tick."""
+        beyond = await self._logs.checkpoints(self._partition, self._ticks.sequence, 1)
+        return self._compare(beyond[0], "cut off") if beyond else None
+
+    async def _unheld(self) -> Breach | None:
+        """An entry that no tick knows of."""
+        beyond = await self._logs.entries(self._id, self._log.number, 1)
+        there = self._log.number
+        return Breach(self._id, there + 1, "number", f"{there} entries", "more") if beyond else None
+
+    async def _rest(self) -> Breach | None:
+        """What the execution's own row says of its log, all the way where the chain of ticks is broken."""
+        while self._chain is not None and (page := await self._logs.entries(self._id, self._log.number, PAGE)):
+            if breach := self._log.take(page, [self._own]):
+                return breach
+        return self._log.close(self._own) if self._log.number < self._own.number else None
+
+    def _compare(self, checkpoint: Checkpoint, hash_: str) -> Breach | None:
+        is_genuine = self._is_genuine(checkpoint)
+        if hash_ == checkpoint.head and is_genuine:
+            return None
+        what = "checkpoint" if is_genuine else "signature of the checkpoint"
+        return Breach(f"partition {self._partition}", checkpoint.sequence, what, checkpoint.head, hash_)
+
+    def _is_genuine(self, checkpoint: Checkpoint) -> bool:
+        return self._desk.signer is None or self._desk.signer.is_genuine(checkpoint)
