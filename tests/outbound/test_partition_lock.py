@@ -7,6 +7,7 @@ import pytest
 
 from mainspring.domain.errors import Misconfigured
 from mainspring.outbound.partition_lock import RedisLock
+from tests.harness.proxy import FaultProxy
 from tests.harness.valkey import Valkey
 
 TTL_MS = 30_000
@@ -77,6 +78,31 @@ async def test_where_no_server_answers_the_database_decides() -> None:
         await lock.aclose()
 
     assert answers == [True, True, True]
+
+
+@pytest.mark.parametrize("fault", ["half_open", "black_hole"])
+async def test_where_packets_are_lost_every_call_ends_and_the_database_decides(valkey: Valkey, fault: str) -> None:
+    """The connection stands and nothing comes back any more; or no new one can be made."""
+    async with FaultProxy("127.0.0.1", valkey.port) as proxy:
+        lock = RedisLock(f"redis://127.0.0.1:{proxy.port}/0", "inst_1", rest_s=0)
+        assert await lock.take(0, "one", TTL_MS)
+        await getattr(proxy, fault)()
+
+        assert await lock.take(0, "two", TTL_MS)
+        await lock.leave(0, "one")
+        await lock.aclose()
+
+
+async def test_answer_that_comes_too_late_is_not_taken_for_the_next_one(lock: RedisLock, valkey: Valkey) -> None:
+    await lock.take(0, "another", TTL_MS)
+    async with FaultProxy("127.0.0.1", valkey.port) as proxy:
+        slow = RedisLock(f"redis://127.0.0.1:{proxy.port}/0", "inst_1", rest_s=0)
+        proxy.delay(0.6)
+        assert await slow.take(1, "one", TTL_MS)
+        await proxy.resume()
+
+        assert not await slow.take(0, "one", TTL_MS)
+        await slow.aclose()
 
 
 @pytest.mark.parametrize("url", ["localhost:6379", "http://s3cret@x/", "redis://h:port/0"])

@@ -9,6 +9,7 @@ from mainspring.outbound.partition_lock import RedisLock
 from mainspring.ports.stores import Stores
 from mainspring.workers.ticker import Ticker, TickerOptions
 from mainspring.workflow.model import Status
+from tests.harness.proxy import FaultProxy
 from tests.harness.valkey import Valkey
 from tests.stores.databases import query
 from tests.stores.flow_world import a_workflow, get, publish, start, tick
@@ -58,3 +59,27 @@ async def test_lock_that_was_wiped_takes_the_lead_from_nobody(
 
     await tick(one, clock, 3)
     assert (await get(stores, "x1")).status is Status.COMPLETED
+
+
+async def test_lock_whose_packets_are_lost_stops_no_tick_and_makes_no_second_writer(
+    stores: Stores, clock: FixedClock, valkey: Valkey
+) -> None:
+    """Every round of the first one asks to hold its lock longer, in vain; the second one may try, and loses."""
+    workflow = await publish(stores, a_workflow({"wait": "3s"}, {"end": "done"}))
+    await start(stores, workflow, "x1")
+    valkey.say("FLUSHALL")
+    async with FaultProxy("127.0.0.1", valkey.port) as proxy:
+        locks = [RedisLock(f"redis://127.0.0.1:{proxy.port}/0", "inst_1", rest_s=0) for _ in range(2)]
+        one, two = (a_ticker(stores, name, lock) for name, lock in zip(("one", "two"), locks, strict=True))
+        await tick(one, clock)
+        await proxy.half_open()
+        one._locked_s[0] = -1_000  # long ago, so that it must ask
+
+        await tick(two, clock)
+        await tick(one, clock, 3)
+
+        assert one._locked_s[0] > 0
+        assert (list(one.leads), list(two.leads)) == ([0], [])
+        assert (await get(stores, "x1")).status is Status.COMPLETED
+        for lock in locks:
+            await lock.aclose()

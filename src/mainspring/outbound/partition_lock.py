@@ -37,11 +37,12 @@ class _Client(Protocol):
 
 
 class RedisLock:
-    """`scope` keeps installations that share a server apart."""
+    """`scope` keeps installations that share a server apart; `rest_s` is how long a server is left alone."""
 
-    def __init__(self, url: str, scope: str) -> None:
+    def __init__(self, url: str, scope: str, rest_s: float = REST_S) -> None:
         self._client = _open(url)
         self._scope = scope
+        self._rest_s = rest_s
         self._away_until = 0.0
 
     async def take(self, partition: int, worker: str, ttl_ms: int) -> bool:
@@ -65,7 +66,7 @@ class RedisLock:
                 return await self._client.eval(script, 1, f"mainspring:{self._scope}:partition:{partition}", *values)
         except (RedisError, OSError) as fault:  # a timeout is an OSError
             log.warning("lock away", fault=f"{type(fault).__name__}: {fault}"[:200])
-            self._away_until = time.monotonic() + REST_S
+            self._away_until = time.monotonic() + self._rest_s
             return None
 
 

@@ -99,6 +99,7 @@ class Starter:
         failpoint("before_trigger_position")
         if events:
             await self._stores.flows.triggers.advance(position, events[-1].cursor)
+            failpoint("after_trigger_position")
         return len(events)
 
     async def _arm(self) -> None:
@@ -170,8 +171,10 @@ class Starter:
         try:
             if isinstance(wanted, Failure):
                 raise MainspringError(f"on[{armed.number}].{wanted.text}")
+            failpoint("before_trigger_act")
             if await self._do(armed, occasion, wanted):
                 log.info("trigger acted", workflow=armed.workflow, occasion=occasion.id)
+            failpoint("after_trigger_act")
         except StoreUnavailable:
             raise
         except MainspringError as refusal:
