@@ -1,25 +1,42 @@
 """Five hundred secrets come in by every door that takes one; none can be read afterwards, at rest or in any answer."""
 
+import asyncio
 import base64
 import os
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from urllib.parse import quote
 
 import pytest
 from fastapi import FastAPI
 from httpx2 import AsyncClient
 
+from mainspring.cli.configuration import setting_rows
 from mainspring.configuration.exporting import export_documents
+from mainspring.configuration.faults import InvalidDocument
 from mainspring.domain.access import Principal, Scope
+from mainspring.domain.errors import Misconfigured
+from mainspring.domain.run import Request
+from mainspring.domain.schedule import CRON
 from mainspring.mcp.tool import Visit, answer
 from mainspring.mcp.tools import TOOLS
+from mainspring.operations.endpoints import find_endpoint
+from mainspring.outbound.language_model import open_model
+from mainspring.outbound.mail import read_server
+from mainspring.outbound.oidc import OidcIssuer
 from mainspring.ports.stores import Stores
+from mainspring.settings import Settings
+from mainspring.wiring.clock import TimeOrderedIds
+from mainspring.workers.analyst import Analyst, AnalystOptions
 from tests.api.acting import URL, Json
 from tests.api.every import every_operation
+from tests.api.issuer import CLIENT_ID, LittleIssuer
 from tests.api.people import Browser, a_key, a_user, at_the_desk, open_door, program
 from tests.configuration.paper import apply
 from tests.harness.postgres import find_binaries
+from tests.peers.model_server import says, serving_models
+from tests.peers.post_office import PostOffice
 from tests.stores.databases import file_of, is_sqlite
 from tests.stores.world import FixedClock, run_slot
 
@@ -63,15 +80,52 @@ def _base64(text: str) -> bytes:
 
 
 @pytest.fixture
-async def door(stores: Stores, clock: FixedClock) -> AsyncIterator[FastAPI]:
-    async with open_door(stores, clock) as app:
+def planted() -> Planted:
+    return Planted()
+
+
+@pytest.fixture
+def issuer() -> Iterator[LittleIssuer]:
+    with LittleIssuer() as running:
+        yield running
+
+
+@pytest.fixture
+async def settings(planted: Planted) -> AsyncIterator[Settings]:
+    """Every setting that holds a secret, with a mail server that refuses the password it is given."""
+    async with PostOffice(extensions=("AUTH PLAIN",)) as post_office:
+        post_office.answers["AUTH"] = "535 not you"
+        yield Settings(
+            database_url=f"postgresql://app:{planted.new()}@127.0.0.1:1/x?sslpassword={planted.new()}",
+            secret_key=planted.new(),
+            oidc_client_secret=planted.new(),
+            smtp_url=f"smtp://post:{planted.new()}@127.0.0.1:{post_office.port}",
+            workflow_lock=f"redis://:{planted.new()}@127.0.0.1:1/0",
+            model_key=planted.new(),
+            model_url=f"http://model:{planted.new()}@127.0.0.1:1/v1",
+            allow_apprise=True,
+            api_requests_per_minute=0,
+            api_requests_per_minute_of_tenant=0,
+        )
+
+
+@pytest.fixture
+async def door(stores: Stores, clock: FixedClock, settings: Settings, issuer: LittleIssuer) -> AsyncIterator[FastAPI]:
+    adapter = OidcIssuer(issuer.url, CLIENT_ID, settings.oidc_client_secret)
+    async with open_door(stores, clock, settings, adapter) as app:
         yield app
 
 
 async def test_five_hundred_secrets_are_nowhere_once_they_are_in(
-    door: FastAPI, stores: Stores, store_url: str, clock: FixedClock, capfd: pytest.CaptureFixture[str]
+    door: FastAPI,
+    stores: Stores,
+    store_url: str,
+    clock: FixedClock,
+    planted: Planted,
+    settings: Settings,
+    issuer: LittleIssuer,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    planted = Planted()
     key = await a_key(stores, is_operator=True)
     planted.given(key.rpartition("_")[0].rpartition("_")[2])
     async with program(door, key) as api:
@@ -79,7 +133,12 @@ async def test_five_hundred_secrets_are_nowhere_once_they_are_in(
         await by_documents(stores, planted)
         told = await by_an_assistant(door, stores, planted)
         await by_people(door, stores, planted)
-        await run_slot(stores, clock)
+        await by_receivers(api, planted)
+        told += await by_an_issuer(door, issuer)
+        told += await by_an_echo(door, stores, clock, api, planted)
+        told += await by_mistakes(api, stores, planted)
+        told += await to_a_model(stores, settings)
+        told += repr(setting_rows(settings)).encode()
         answers = told + await everything_told(door, stores, api)
     said = capfd.readouterr()
 
@@ -166,11 +225,128 @@ async def by_people(door: FastAPI, stores: Stores, planted: Planted) -> None:
         assert (await browser.log_in(password=f"{planted.new()} is wrong")).status_code == 401
 
 
+async def by_receivers(api: AsyncClient, planted: Planted) -> None:
+    """Webhooks with a token in their address; alerts by mail, and through apprise with passwords and tokens."""
+    for number in range(5):
+        wish = {"url": f"{URL}?token={planted.new()}", "name": f"token {number}"}
+        assert (await api.post("/api/v1/webhooks", json=wish)).status_code == 201
+        edited = await api.patch(f"/api/v1/webhooks/token {number}", json={"url": f"{URL}?token={planted.new()}"})
+        assert edited.json()["url"] == f"{URL}?••••"
+    ways = [f"json://ann:{planted.new()}@127.0.0.1:1/{planted.new()}?token={planted.new()}", "ops@example.com"]
+    made = await api.post("/api/v1/alerts", json={"name": "everywhere", "to": ways})
+    assert made.status_code == 201, made.text
+    tried = (await api.post("/api/v1/alerts/everywhere/test")).json()
+    assert [way["ok"] for way in tried["ways"]] == [False, False]
+    assert "refused user or password" in tried["ways"][1]["error"]
+
+
+async def by_an_issuer(door: FastAPI, issuer: LittleIssuer) -> bytes:
+    """A login that the issuer refuses, because our secret there is not the one it knows."""
+    async with Browser(door) as browser:
+        begun = await browser.get("/api/v1/auth/oidc/login")
+        ended = await browser.get(issuer.log_in(begun.headers["location"]))
+    assert ended.status_code == 401
+    return begun.content + ended.content + repr((begun.headers, ended.headers)).encode()
+
+
+@asynccontextmanager
+async def an_echo() -> AsyncIterator[str]:
+    """A target that answers with what it was sent."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + head)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+
+
+async def by_an_echo(door: FastAPI, stores: Stores, clock: FixedClock, api: AsyncClient, planted: Planted) -> bytes:
+    """What a target says after our secrets is stored, shown and told to a model."""
+    headers = [{"name": name, "value": planted.new(), "secret": True} for name in HEADERS]
+    async with an_echo() as url:
+        wish = {"name": "echo", "url": url, "interval_ms": "1h", "headers": headers}
+        checked = await api.post("/api/v1/endpoints/check", json=wish)
+        assert "x-mine" in checked.text.lower()
+        assert (await api.post("/api/v1/endpoints", json=wish)).status_code == 201
+        endpoint = await find_endpoint(at_the_desk(stores), "echo")
+        request = Request("default", endpoint.id, "msg_1", clock.now(), 1, endpoint.action)
+        outcome = await door.state.context.caller.call(request)
+    assert b"X-Mine" in outcome.body.data
+    assert (await api.post("/api/v1/endpoints/echo/run")).status_code == 202
+    assert await run_slot(stores, clock, outcome)
+    return checked.content
+
+
+async def by_mistakes(api: AsyncClient, stores: Stores, planted: Planted) -> bytes:
+    """Secrets in wishes that are refused: what is said about them says nothing of them."""
+
+    def header(value: object) -> Json:
+        return {"name": "broken", "url": URL, "interval_ms": "1h", "headers": [{"name": "X-Key", "value": value}]}
+
+    wishes: list[tuple[str, object]] = [
+        ("endpoints", header(f"{planted.new()}\r\nHost: x")),
+        ("endpoints", header([planted.new()])),
+        ("endpoints", header(planted.new()) | {"interval_ms": "soon"}),
+        ("endpoints", header("x") | {"url": f"http://ann:{planted.new()}@example.com/"}),
+        ("webhooks", {"url": f"https://ann:{planted.new()}@example.com/"}),
+        ("webhooks", {"url": f"https://example.com:99999/?token={planted.new()}"}),
+        ("webhooks", {"url": f"ftp://example.com/?token={planted.new()}"}),
+        ("alerts", {"name": "a", "to": [f"https://ann:{planted.new()}@example.com/"]}),
+        ("alerts", {"name": "a", "to": [f"nonsense://{planted.new()}"]}),
+        ("alerts", {"name": "a", "to": [f"https://example.com:99999/?token={planted.new()}"]}),
+        ("config/apply", {"document": f"endpoints: {{a: {{headers: {{X-Key: {planted.new()}}}, evry: 1h}}}}"}),
+        ("config/apply", {"document": "endpoints: {}", "references": {"env:KEY": [planted.new()]}}),
+    ]
+    refused = [await api.post(f"/api/v1/{path}", json=wish) for path, wish in wishes]
+    assert [answer.status_code for answer in refused] == [422] * len(wishes), [answer.text for answer in refused]
+    said = [answer.text for answer in refused]
+    text = "webhooks: {a: {url: 'https://example.com:99999/?token=${env:KEY}', secret: '${env:KEY}'}}"
+    with pytest.raises(InvalidDocument) as broken:
+        await apply(at_the_desk(stores), text, environment={"KEY": planted.new()})
+    with pytest.raises(Misconfigured) as misconfigured:
+        read_server(f"ftp://ann:{planted.new()}@example.com")
+    return "".join((*said, str(broken.value), broken.value.in_full(), str(misconfigured.value))).encode()
+
+
+async def to_a_model(stores: Stores, settings: Settings) -> bytes:
+    """Everything that a session about the endpoint with the echo sends to its model."""
+    desk = at_the_desk(stores)
+    endpoint = await find_endpoint(desk, "echo")
+    done = ("submit_analysis", {"reasoning": "all is well", "confidence": "high", "next_analysis_in_ms": 600_000})
+    reads: list[tuple[str, Json]] = [
+        (tool, {}) for tool in ("get_latest_response", "get_response_history", "get_sibling_latest_responses")
+    ]
+    with serving_models(says("openai", *reads), says("openai", done)) as server:
+        model = open_model("openai:small", server.model_url("openai"), settings.model_key)
+        session = await Analyst(stores, model, desk.vault, TimeOrderedIds(), CRON, AnalystOptions("a")).look(endpoint)
+    assert session is not None
+    assert [call.tool for call in session.detail.tool_calls] == [tool for tool, _ in reads]
+    assert "X-Mine" in repr(server.requests)
+    return repr(server.requests).encode()
+
+
 async def everything_told(door: FastAPI, stores: Stores, api: AsyncClient) -> bytes:
-    """Every list and every page of the API with the first endpoint, and an export."""
-    endpoint = (await api.get("/api/v1/endpoints/api 0")).json()
-    (alert, *_) = (await api.get("/api/v1/alerts")).json()["items"]
-    ids = {"endpoint": endpoint["id"], "job": "default", "alert": alert["id"], "webhook": "hook 0"}
+    """Every list and every page of the API, which is all that the pages of the UI read, and an export."""
+
+    async def first(path: str) -> str:
+        return str((await api.get(f"/api/v1/{path}")).json()["items"][0]["id"])
+
+    endpoint = (await api.get("/api/v1/endpoints/echo")).json()["id"]
+    ids = {
+        "endpoint": endpoint,
+        "job": "default",
+        "alert": "everywhere",
+        "webhook": "token 0",
+        "run": await first(f"runs?endpoint={endpoint}"),
+        "session": await first("sessions"),
+        "user": await first("users"),
+        "key": await first("keys"),
+        "tenant": "default",
+    }
     answers = [await each.send(api, ids) for each in every_operation(door) if each.method == "get"]
     answers += [await api.get(f"/api/v1/{path}?limit=200") for path in ("endpoints", "events", "audit", "runs")]
     exported = await export_documents(at_the_desk(stores))

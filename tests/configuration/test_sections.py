@@ -237,6 +237,23 @@ async def test_changed_way_and_changed_secret_are_told_without_being_shown(desk:
     assert len(webhook.config.secrets) == 2
 
 
+async def test_token_in_the_address_of_a_webhook_is_a_reference_and_never_shown(desk: Desk) -> None:
+    hooks = "webhooks: {audit: {url: 'https://audit.example.com/hook?key=${env:KEY}', secret: '${env:HOOK}'}}"
+    environment = {"KEY": "first-token", "HOOK": SECRET}
+
+    made = await apply(desk, hooks, environment=environment)
+    kept = await apply(desk, as_yaml(await export_documents(desk)), prune=True)
+    changed = await apply(desk, hooks, environment={**environment, "KEY": "other-token"})
+    again = await apply(desk, hooks, environment={**environment, "KEY": "other-token"})
+
+    assert "https://audit.example.com/hook?••••" in told(made)[0]
+    assert (kept.steps, again.steps) == ((), ())
+    assert told(changed) == ["change webhook audit url:(secret)>(another secret)"]
+    assert await faults(desk, hooks.replace("audit.example.com", "${env:TOKEN}").replace("${env:HOOK}", "")) == [
+        "1:25 what stands before the `?` of a url is shown; put the reference behind it"
+    ]
+
+
 async def test_alert_and_webhook_are_renamed_and_edited(desk: Desk) -> None:
     await put(desk)
     text = SHOP.replace("  ops:\n", "  people:\n    renamed_from: ops\n    failures: 5\n").replace("[run.*]", "[job.*]")

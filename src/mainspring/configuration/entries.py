@@ -196,7 +196,10 @@ class AlertEntry(LastingEntry):
 class WebhookEntry(LastingEntry):
     """A receiver of events, outside."""
 
-    url: str = Field(description="Where events are sent: http:// or https://.", examples=["https://example.com/hook"])
+    url: str = Field(
+        description="http:// or https://. What stands behind `?` is sealed; a reference may be there.",
+        examples=["https://example.com/hook", "https://example.com/hook?key=${env:HOOK_KEY}"],
+    )
     types: Texts = Field(default=[], description="Which events; all by default.", examples=[["run.*", "job.paused"]])
     secret: str = Field(
         default="",

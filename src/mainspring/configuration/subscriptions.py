@@ -120,7 +120,7 @@ def _change(
     keys = [*before, *(key for key in after if key not in before)]
     fields = [FieldChange(key, before.get(key), after.get(key)) for key in keys if before.get(key) != after.get(key)]
     if config != old.config and not fields:
-        fields = [FieldChange(*_hidden(old))]
+        fields = [FieldChange(*_hidden(old, config))]
     if source != old.managed_by:
         fields.append(FieldChange("managed_by", old.managed_by, source))
     renamed_from = old.name if new.name != old.name else None
@@ -130,10 +130,11 @@ def _change(
     plan.steps.append(Step(CHANGE, new.kind, new.name, tuple(fields), renamed_from))
 
 
-def _hidden(old: Subscription) -> tuple[str, str, str]:
+def _hidden(old: Subscription, config: Config) -> tuple[str, str, str]:
     """What changed where nothing that is shown did."""
-    key = "to" if old.kind is SubscriptionKind.ALERT else "secret"
-    return key, "(secret)", "(another secret)"
+    if isinstance(config, Alert) or isinstance(old.config, Alert):
+        return "to", "(secret)", "(another secret)"
+    return "url" if config.target != old.config.target else "secret", "(secret)", "(another secret)"
 
 
 def _enabled(wanted: Wanted) -> bool:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from mainspring.configuration.entries import Entry, WebhookEntry
 from mainspring.configuration.faults import Place
 from mainspring.configuration.planning import Exported, Plan, Wanted
-from mainspring.configuration.references import STORED, has_reference, resolved
+from mainspring.configuration.references import STORED, escaped, has_reference, resolved
 from mainspring.configuration.subscriptions import (
     first_good,
     is_wanted,
@@ -20,7 +20,7 @@ from mainspring.domain.signing import key_bytes
 from mainspring.domain.subscription import Subscription, SubscriptionKind, Webhook, secret_place
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.subscriptions import list_subscriptions
-from mainspring.operations.webhooks import WebhookDraft, checked_receiver, webhook_config
+from mainspring.operations.webhooks import WebhookDraft, webhook_config
 
 HARMLESS: dict[str, object] = {"url": "https://example.com/", "types": (), "description": ""}
 DEFAULTS: dict[str, object] = {"types": [], "description": "", "enabled": True}
@@ -48,19 +48,33 @@ def _configured(plan: Plan, wanted: Wanted, webhook_id: str, old: Subscription |
     assert isinstance(entry, WebhookEntry)
     there = old.config if old is not None and isinstance(old.config, Webhook) else None
     secret = _secret(plan, wanted, webhook_id, there)
-    draft = WebhookDraft(entry.url, wanted.name, tuple(entry.types), entry.description, entry.enabled, secret or "")
+    url = _url(plan, wanted)
+    draft = WebhookDraft(
+        url or str(HARMLESS["url"]), wanted.name, tuple(entry.types), entry.description, entry.enabled, secret or ""
+    )
 
     def make(mended: Mapping[str, object]) -> Webhook:
-        tried = replace(draft, **mended)
-        url = checked_receiver(plan.desk, tried.url)[0]
-        return webhook_config(plan.desk, webhook_id, url, tried, there.secrets if there is not None else ())
+        return webhook_config(plan.desk, webhook_id, replace(draft, **mended), there)
 
     def place(field: str) -> Place:
         return wanted.at(field).masked() if field == "url" else wanted.at(field)
 
     made = first_good(plan, make, HARMLESS, place)
     assert made is None or isinstance(made, Webhook)
-    return None if secret is None else made
+    return None if secret is None or url is None else made
+
+
+def _url(plan: Plan, wanted: Wanted) -> str | None:
+    """Where it goes, with what its references stand for; None where a fault was noted."""
+    assert isinstance(wanted.entry, WebhookEntry)
+    text = wanted.entry.url
+    try:
+        if has_reference(text.partition("?")[0]):
+            raise ValueError("what stands before the `?` of a url is shown; put the reference behind it")
+        return resolved(text, plan.options.resolve)
+    except ValueError as fault:
+        plan.fault(wanted.at("url").masked(), str(fault))
+        return None
 
 
 def _secret(plan: Plan, wanted: Wanted, webhook_id: str, there: Webhook | None) -> str | None:
@@ -96,7 +110,7 @@ def _written(webhook: Subscription) -> dict[str, object]:
     config = webhook.config
     assert isinstance(config, Webhook)
     entry: dict[str, object] = {
-        "url": config.url,
+        "url": escaped(config.url),
         "types": list(config.types),
         "secret": STORED,
         "description": config.description,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import HttpAction, Outcome, Request, RunStatus
-from mainspring.domain.subscription import Subscription, Webhook, secret_place
+from mainspring.domain.subscription import Subscription, Webhook, secret_place, target_place
 from mainspring.domain.text import clean_text, sanitised_view
 
 # After the first attempt, the second, ...: eight attempts over about a day.
@@ -114,13 +114,26 @@ def settle_attempt(
     return Settled(again, replace(worse, enabled=False, disabled_reason=why, updated_at=now), (event,))
 
 
-def webhook_request(webhook: Subscription, message_id: str, payload: str, at: datetime, attempt: int) -> Request:
+def webhook_request(
+    webhook: Subscription,
+    open_sealed: Callable[[str, str], str],
+    message_id: str,
+    payload: str,
+    at: datetime,
+    attempt: int,
+) -> Request:
     """One attempt at a message to a webhook: signed with its own secrets, redirects not followed."""
     config = webhook.config
     assert isinstance(config, Webhook)
-    action = message_action(config.url, payload)
+    action = message_action(webhook_url(webhook, open_sealed), payload)
     place = secret_place(webhook.tenant_id, webhook.id)
     return Request(webhook.tenant_id, webhook.id, message_id, at, attempt, action, config.secrets, place)
+
+
+def webhook_url(webhook: Subscription, open_sealed: Callable[[str, str], str]) -> str:
+    config = webhook.config
+    assert isinstance(config, Webhook)
+    return open_sealed(config.target, target_place(webhook.tenant_id, webhook.id)) if config.target else config.url
 
 
 def message_action(url: str, payload: str) -> HttpAction:

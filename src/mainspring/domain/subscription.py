@@ -11,6 +11,7 @@ from msgspec import Struct
 from mainspring.domain.errors import Conflict
 
 SECRETS_MAX = 2  # while one is being replaced, messages are signed with both
+MASK = "••••"  # stands for what is sealed
 CHANNELS_MAX = 10
 
 
@@ -20,10 +21,13 @@ class SubscriptionKind(StrEnum):
 
 
 class Webhook(Struct, frozen=True, tag="webhook"):
+    """Its address may hold a token behind the question mark: then the whole is sealed, and `url` is what is shown."""
+
     url: str
     types: tuple[str, ...]
     secrets: tuple[str, ...]  # sealed, newest first
     description: str = ""
+    target: str = ""  # the address, sealed; "": all of it is shown
 
 
 class AlertKind(StrEnum):
@@ -108,6 +112,11 @@ class Subscription(Struct, frozen=True):
 def secret_place(tenant_id: str, subscription_id: str) -> str:
     """What the secrets of a webhook are sealed to."""
     return f"{tenant_id}|{subscription_id}|secret"
+
+
+def target_place(tenant_id: str, subscription_id: str) -> str:
+    """What the address of a webhook is sealed to."""
+    return f"{tenant_id}|{subscription_id}|url"
 
 
 def channel_place(tenant_id: str, subscription_id: str, channel_id: str) -> str:

@@ -210,8 +210,11 @@ def _default_port(scheme: str) -> int:
 
 
 def _refused(url: str, rest: str, *, hide: bool = False) -> InvalidInput:
-    shown = "url" if hide else f"url {url[:100]!r}"
-    return InvalidInput(f"{shown} {rest}", field="url", value=None if hide else url[:100])
+    """What stands behind the question mark may be a token, so no message ever shows it."""
+    path, mark, _ = url.partition("?")
+    told = f"{path[:100]}{mark and '?…'}"
+    shown = "url" if hide else f"url {told!r}"
+    return InvalidInput(f"{shown} {rest}", field="url", value=None if hide else told)
 
 
 def _bad_header(name: str, rest: str) -> InvalidInput:

@@ -20,6 +20,7 @@ from mainspring.domain.run import Outcome, Request
 from mainspring.domain.schedule import check_timezone
 from mainspring.domain.subscription import (
     CHANNELS_MAX,
+    MASK,
     Alert,
     AlertKind,
     Channel,
@@ -47,7 +48,6 @@ from mainspring.ports.outside import Caller
 FAILURES_MAX = 1_000
 COOLDOWN_MS_MAX = 7 * 86_400_000
 KINDS_DEFAULT = (AlertKind.FAILING, AlertKind.RECOVERED, AlertKind.PARKED)
-_MASK = "••••"
 
 Messengers = Mapping[ChannelKind, Messenger]
 
@@ -232,7 +232,7 @@ def _channels(
 
 def read_way(desk: Desk, messengers: Messengers, text: str) -> tuple[ChannelKind, str, str]:
     """What kind of way it is, where it leads, and what is shown of it."""
-    if _MASK in text:
+    if MASK in text:
         raise InvalidInput(
             f"to '{shown(text)}' is what is shown of a way, and the alert has none like it; give it in full", field="to"
         )
@@ -243,10 +243,10 @@ def read_way(desk: Desk, messengers: Messengers, text: str) -> tuple[ChannelKind
         if why := desk.never_called(host):
             raise InvalidInput(f"to {target.origin!r} is never called: {why}; choose another", field="to")
         path = target.url.removeprefix(scheme.lower() + "://").partition("/")[2]
-        return ChannelKind.WEBHOOK, target.url, target.origin + (f"/{_MASK}" if path else "/")
+        return ChannelKind.WEBHOOK, target.url, target.origin + (f"/{MASK}" if path else "/")
     if separator:
         messengers[ChannelKind.APPRISE].check(text)
-        return ChannelKind.APPRISE, text, f"{scheme}://{_MASK}"
+        return ChannelKind.APPRISE, text, f"{scheme}://{MASK}"
     address = text.removeprefix("mailto:")
     messengers[ChannelKind.MAIL].check(address)
     return ChannelKind.MAIL, address, address

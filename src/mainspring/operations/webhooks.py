@@ -1,7 +1,8 @@
 """What a user may ask for about webhooks: receivers of events, outside.
 
 A webhook's secret is shown once, when it is made or replaced. While it is being replaced, messages carry a signature
-by the old one too.
+by the old one too. What stands behind the question mark of its address may be a token, so it is sealed and never shown
+again: `?••••` stands for it, also in an edit.
 """
 
 from collections.abc import Callable
@@ -15,12 +16,20 @@ from mainspring.domain.delivery import webhook_request
 from mainspring.domain.errors import Forbidden, InvalidInput
 from mainspring.domain.event import EventType
 from mainspring.domain.instant import rfc3339
-from mainspring.domain.name import NAME_LENGTH_MAX, check_name
+from mainspring.domain.name import NAME_LENGTH_MAX, check_name, shown
 from mainspring.domain.run import Outcome
 from mainspring.domain.selection import check_types, names_confidential
 from mainspring.domain.signing import key_bytes
-from mainspring.domain.subscription import SECRETS_MAX, Subscription, SubscriptionKind, Webhook, secret_place
-from mainspring.domain.target import check_url
+from mainspring.domain.subscription import (
+    MASK,
+    SECRETS_MAX,
+    Subscription,
+    SubscriptionKind,
+    Webhook,
+    secret_place,
+    target_place,
+)
+from mainspring.domain.target import Target, check_url
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.subscriptions import (
     DESCRIPTION_MAX,
@@ -50,9 +59,8 @@ async def add_webhook(desk: Desk, draft: WebhookDraft) -> Subscription:
     there = await check_room(desk, SubscriptionKind.WEBHOOK)
     now = await desk.stores.schedule.now()
     webhook_id = desk.ids.new("whk", now)
-    url, host = checked_receiver(desk, draft.url)
-    name = draft.name or _free_name(host, {each.name for each in there})
-    config = webhook_config(desk, webhook_id, url, draft, ())
+    config = webhook_config(desk, webhook_id, draft, None)
+    name = draft.name or _free_name(_host(check_url(config.url, desk.allow_ports)), {each.name for each in there})
     name = check_name(name, field="name", kind="webhook")
     webhook = Subscription(webhook_id, desk.tenant_id, name, config, draft.enabled, 1, now, now, now)
     await desk.stores.subscriptions.add_subscription(webhook, told(desk, EventType.WEBHOOK_CREATED, now, webhook))
@@ -66,15 +74,12 @@ async def find_webhook(desk: Desk, name_or_id: str) -> Subscription:
 async def edit_webhook(desk: Desk, name_or_id: str, edit: Callable[[WebhookDraft], WebhookDraft]) -> Subscription:
     """Change what `edit` changes; enabling it again forgives what failed, and past events are not made up for."""
     found = await find_webhook(desk, name_or_id)
-    before = draft_of(found)
-    wanted = edit(before)
+    wanted = edit(draft_of(found))
     now = await desk.stores.schedule.now()
-    config = _config(found)
-    url = config.url if wanted.url == before.url else checked_receiver(desk, wanted.url)[0]
     edited = replace(
         found,
         name=check_name(wanted.name, field="name", kind="webhook"),
-        config=webhook_config(desk, found.id, url, wanted, config.secrets),
+        config=webhook_config(desk, found.id, wanted, _config(found)),
     )
     edited = switched(edited, wanted.enabled, now)
     return await put_subscription(desk, edited, told(desk, EventType.WEBHOOK_UPDATED, now, edited), now)
@@ -90,11 +95,12 @@ async def test_webhook(desk: Desk, caller: Caller, name_or_id: str) -> Outcome:
         "data": {"webhook": found.id, "name": found.name, "text": "This is a test. Nothing happened."},
     }
     message_id = desk.ids.new("msg", now)
-    return await caller.call(webhook_request(found, message_id, msgspec.json.encode(payload).decode(), now, 1))
+    text = msgspec.json.encode(payload).decode()
+    return await caller.call(webhook_request(found, desk.vault.open, message_id, text, now, 1))
 
 
-def webhook_config(desk: Desk, webhook_id: str, url: str, draft: WebhookDraft, there: tuple[str, ...]) -> Webhook:
-    """What a draft becomes; a new secret goes before those that are there."""
+def webhook_config(desk: Desk, webhook_id: str, draft: WebhookDraft, there: Webhook | None) -> Webhook:
+    """What a draft becomes; a new secret goes before those that are there, an address that is there stays sealed."""
     types = check_types(draft.types)
     if names_confidential(types) and not desk.may_administer:
         raise Forbidden(
@@ -102,12 +108,13 @@ def webhook_config(desk: Desk, webhook_id: str, url: str, draft: WebhookDraft, t
             "leave such types out, or ask an owner",
             scope="admin",
         )
-    secrets = there
+    shown_as, target = _address(desk, webhook_id, draft.url, there)
+    secrets = there.secrets if there is not None else ()
     if draft.secret:
         key_bytes(draft.secret)
         new = desk.vault.seal(draft.secret, secret_place(desk.tenant_id, webhook_id))
-        secrets = (new, *there)[:SECRETS_MAX]
-    return Webhook(url, types, secrets, check_text(draft.description, "description", DESCRIPTION_MAX))
+        secrets = (new, *secrets)[:SECRETS_MAX]
+    return Webhook(shown_as, types, secrets, check_text(draft.description, "description", DESCRIPTION_MAX), target)
 
 
 def draft_of(webhook: Subscription) -> WebhookDraft:
@@ -115,15 +122,29 @@ def draft_of(webhook: Subscription) -> WebhookDraft:
     return WebhookDraft(config.url, webhook.name, config.types, config.description, webhook.enabled)
 
 
-def checked_receiver(desk: Desk, url: str) -> tuple[str, str]:
-    """The address in its one written form, and its host."""
-    target = check_url(url, desk.allow_ports)
-    host = target.host_key.rpartition(":")[0]
-    if why := desk.never_called(host):
+def _address(desk: Desk, webhook_id: str, url: str, there: Webhook | None) -> tuple[str, str]:
+    """What is shown of an address, and the whole of it sealed; "" where all is shown."""
+    if there is not None and url == there.url:
+        return there.url, there.target
+    if MASK in url:
         raise InvalidInput(
-            f"url {target.url[:100]!r} is never called: {why}; choose another receiver", field="url", value=target.url
+            f"url '{shown(url)}' is what is shown of an address, and the webhook has none like it; give it in full",
+            field="url",
         )
-    return target.url, host
+    target = check_url(url, desk.allow_ports)
+    path, mark, _ = target.url.partition("?")
+    if why := desk.never_called(_host(target)):
+        raise InvalidInput(f"url {path[:100]!r} is never called: {why}; choose another receiver", field="url")
+    if not mark:
+        return path, ""
+    shown_as, place = f"{path}?{MASK}", target_place(desk.tenant_id, webhook_id)
+    if there is not None and there.target and desk.vault.open(there.target, place) == target.url:
+        return shown_as, there.target
+    return shown_as, desk.vault.seal(target.url, place)
+
+
+def _host(target: Target) -> str:
+    return target.host_key.rpartition(":")[0]
 
 
 def _free_name(host: str, taken: set[str]) -> str:

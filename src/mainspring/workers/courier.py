@@ -40,9 +40,17 @@ class Courier:
         if subscription is None:
             return _unsent("its subscription was deleted")
         if not isinstance(subscription.config, Alert):
-            request = webhook_request(
-                subscription, delivery.id, delivery.payload, delivery.happened_at, delivery.attempt
-            )
+            try:
+                request = webhook_request(
+                    subscription,
+                    self._vault.open,
+                    delivery.id,
+                    delivery.payload,
+                    delivery.happened_at,
+                    delivery.attempt,
+                )
+            except MainspringError as fault:
+                return _unsent(str(fault))
             return await self._caller.call(request)
         channel = next((each for each in subscription.config.channels if each.id == delivery.channel), None)
         if channel is None:
