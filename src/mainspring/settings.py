@@ -5,6 +5,7 @@ a setting that is silently ignored is worse than one that does not exist.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -16,6 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput, Misconfigured, did_you_mean
+from mainspring.domain.misfit import misfit
 
 PREFIX = "MAINSPRING_"
 OURS_BUT_NOT_SETTINGS = ("MAINSPRING_FAILPOINTS", "MAINSPRING_SERVER", "MAINSPRING_API_KEY")
@@ -27,31 +29,53 @@ def _duration(value: object) -> object:
     try:
         return timedelta(milliseconds=parse_duration_ms(value, field="duration"))
     except InvalidInput as fault:
-        raise ValueError(str(fault)) from fault
+        raise ValueError(str(fault).replace("duration ", "", 1)) from fault
 
 
 def _networks(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    return tuple(ip_network(part.strip()) for part in value.split(",") if part.strip())
+    return tuple(_network(part) for part in _parts(value)) if isinstance(value, str) else value
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(text)
+    except ValueError:
+        pass
+    try:
+        meant = ip_network(text, strict=False)
+    except ValueError:
+        raise ValueError(f"{text!r} is no network; write them like 127.0.0.0/8,10.1.0.0/16") from None
+    width = meant.max_prefixlen
+    raise ValueError(f"{text!r} is an address within the network {meant}; write that, or /{width} for it alone")
 
 
 def _ports(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    return frozenset(int(part) for part in value.split(",") if part.strip())
+    return frozenset(_numbers(value, "443,8443")) if isinstance(value, str) else value
 
 
 def _names(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    return tuple(part.strip() for part in value.split(",") if part.strip())
+    return tuple(_parts(value)) if isinstance(value, str) else value
 
 
 def _partitions(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    return tuple(int(part) for part in value.split(",") if part.strip())
+    return tuple(_numbers(value, "0,2")) if isinstance(value, str) else value
+
+
+def _numbers(text: str, example: str) -> list[int]:
+    for part in _parts(text):
+        if not (part.isascii() and part.isdigit()):
+            raise ValueError(f"{part!r} is not a whole number; write them like {example}")
+    return [int(part) for part in _parts(text)]
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _public_url(value: object) -> object:
+    if isinstance(value, str) and not re.fullmatch(r"(https?://[^/?#\s]+/?)?", value):
+        raise ValueError("that is no address of a server; write scheme and host, like https://mainspring.example.com")
+    return value
 
 
 Partitions = Annotated[tuple[int, ...], BeforeValidator(_partitions)]
@@ -153,9 +177,8 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     model_price_out: float = Field(default=0.0, ge=0, description="Dollars per million output tokens, for estimates.")
     host: str = Field(default="127.0.0.1", description="Address that `serve` listens on.")
     port: int = Field(default=8080, ge=0, le=65_535, description="Port that `serve` listens on; 0 picks a free one.")
-    public_url: str = Field(
+    public_url: Annotated[str, BeforeValidator(_public_url)] = Field(
         default="",
-        pattern=r"^(https?://[^/?#\s]+/?)?$",
         description="Where people reach this server, e.g. `https://mainspring.example.com`; for links and cookies.",
     )
     oidc_issuer: str = Field(default="", description="OIDC issuer for single sign-on, e.g. `https://id.example.com`.")
@@ -220,7 +243,7 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     for name in given:
         if name not in known and name not in OURS_BUT_NOT_SETTINGS:
             raise Misconfigured(
-                f"unknown setting {name}{did_you_mean(name, known) or ';'} `mainspring settings` lists them all",
+                f"unknown setting {name}{did_you_mean(name, known) or ';'} unset it: `mainspring settings` lists all",
                 setting=name,
             )
     values = {name[len(PREFIX) :].lower(): value for name, value in given.items() if name in known}
@@ -228,7 +251,7 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         return Settings(**values)  # type: ignore[arg-type]  # pydantic parses the text
     except ValidationError as fault:
         first = fault.errors()[0]
-        name = PREFIX + str(first["loc"][0]).upper()
-        raise Misconfigured(
-            f"{name}={values.get(str(first['loc'][0]), '')!r} is not valid: {first['msg']}", setting=name
-        ) from None
+        name, value = PREFIX + str(first["loc"][0]).upper(), values.get(str(first["loc"][0]), "")
+        rule = misfit(first["type"], first["msg"], first.get("ctx", {}), value)
+        colon = ":" if first["type"] == "value_error" else ""
+        raise Misconfigured(f"{name}={value!r}{colon} {rule}", setting=name) from None

@@ -36,9 +36,12 @@ def test_unknown_command_and_option_suggest_the_nearest(shell: Shell) -> None:
         (("next", "helth"), "no endpoint 'helth', did you mean 'health'?"),
         (("hint", "clear", "helth"), "no endpoint 'helth', did you mean 'health'?"),
         (("runs", "helth"), "no endpoint 'helth', did you mean 'health'?"),
-        (("run", "show", "run_1"), "no run 'run_1'"),
+        (("run", "show", "run_1"), "no run 'run_1'; `mainspring runs` lists those there are"),
         (("job", "pause", "defalt"), "no job 'defalt', did you mean 'default'?"),
-        (("signing-key", "revoke", "sk_1"), "no signing key 'sk_1'"),
+        (
+            ("signing-key", "revoke", "sk_1"),
+            "no signing key 'sk_1'; `mainspring signing-key list` lists those there are",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
@@ -85,8 +88,8 @@ def test_database_that_does_not_answer_is_5(tmp_path: Path) -> None:
     ("setting", "value", "message"),
     [
         ("MAINSPRING_CONCURENCY", "5", "did you mean 'MAINSPRING_CONCURRENCY'?"),
-        ("MAINSPRING_PORT", "abc", "MAINSPRING_PORT='abc' is not valid"),
-        ("MAINSPRING_TENANT", "", "MAINSPRING_TENANT='' is not valid"),
+        ("MAINSPRING_PORT", "abc", "MAINSPRING_PORT='abc' is not a whole number; write it in digits"),
+        ("MAINSPRING_TENANT", "", "MAINSPRING_TENANT='' is too short; its length must be 1 or more"),
         ("MAINSPRING_DATABASE_URL", "mysql://u:hunter2@h/x", "unknown kind of database 'mysql'; give sqlite:///"),
         ("MAINSPRING_DATABASE_URL", "u:hunter2@h/x", "unknown kind of database; give sqlite:///"),
         ("MAINSPRING_DATABASE_URL", "sqlite://", "names no file; write sqlite:///path/to/file.db"),

@@ -63,8 +63,9 @@ async def test_what_is_refused_is_the_same(pair: Pair) -> None:
         ("why", "nope"),
         ("hint", "interval", "nope", "5s"),
     ):
-        near, far = await pair.both(*command)
-        assert far == near, command
+        for style in ((), ("-o", "json")):
+            near, far = await pair.both(*command, *style)
+            assert far == near, command
 
 
 async def test_what_is_done_is_done_and_told_the_same(pair: Pair) -> None:
@@ -246,7 +247,7 @@ async def test_documents_are_applied_through_a_server_with_the_references_of_thi
     file.write_text("endpoints:\n  health:\n    url: https://example.com/\n    evry: 1m\n")
     near, far = await pair.both("apply", str(file))
     assert "evry" in far
-    assert far.replace("^", "") == near.replace("^", "")
+    assert far == near
     crontab = "*/5 * * * * curl -H 'Authorization: Bearer x' https://shop.example.com/ping\n"
     taken = await asyncio.to_thread(pair.far, "import", "crontab", "-", "--apply", stdin=crontab)
     assert taken.exit_code == 0, taken.output

@@ -24,6 +24,7 @@ from mainspring.domain.errors import (
     TooManyRequests,
     did_you_mean,
 )
+from mainspring.domain.misfit import misfit
 from mainspring.workflow.document import InvalidDocument
 from mainspring.workflow.markup import Fault as DocumentFault
 
@@ -211,8 +212,6 @@ def _fault(error: Mapping[str, object], request: Request) -> Fault:
 
 
 def _words(error: Mapping[str, object], path: Sequence[object], request: Request) -> str:
-    """Pydantic's message in our words; its own begin with what a program says."""
-    message = str(error["msg"]).removeprefix("Value error, ")
     match error["type"]:
         case "extra_forbidden":
             near = did_you_mean(str(path[-1]), _known_fields(request)) if len(path) == 1 else ""
@@ -221,7 +220,9 @@ def _words(error: Mapping[str, object], path: Sequence[object], request: Request
             return "is required; give it"
         case "model_attributes_type" | "dict_type":
             return "is not a JSON object; send {...}"
-    return message[:1].lower() + message[1:]
+    context = error.get("ctx") or {}
+    assert isinstance(context, Mapping)
+    return misfit(str(error["type"]), str(error["msg"]), context, error.get("input"))
 
 
 def _known_fields(request: Request) -> tuple[str, ...]:

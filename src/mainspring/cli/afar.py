@@ -253,7 +253,8 @@ def _faults_of(refusal: "ApiError", texts: "Sequence[tuple[str, str]]") -> "Inva
             name, text = texts[int(str(each["pointer"]).split("/")[2])]
             lines = text.splitlines()
             line = lines[each["line"] - 1] if each["line"] <= len(lines) else ""
-            faults.append(Fault(Place(name, each["line"], each["column"], 1, line), each["message"]))
+            place = Place(name, each["line"], each["column"], each.get("length", 1), line)
+            faults.append(Fault(place.masked() if each.get("masked") else place, each["message"]))
     return InvalidDocument(faults) if faults else None
 
 

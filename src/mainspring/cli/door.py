@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+from typer._click.exceptions import UsageError  # Typer gives it no public name
 from typer.core import TyperCommand
 from typer.models import CommandFunctionType
 
@@ -85,6 +86,14 @@ class Door(typer.Typer):
 
 
 class DoorCommand(TyperCommand):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as fault:
+            from mainspring.cli.usage import in_our_words
+
+            raise in_our_words(fault) from None
+
     def invoke(self, ctx: Any) -> Any:  # Typer keeps its context's class private
         output = ctx.params.get("output", Output.TABLE)
         try:

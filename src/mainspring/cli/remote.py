@@ -57,14 +57,26 @@ def ask_server(server: str, work: Callable[["Client"], T]) -> T:
         raise error from None
 
 
+# How this door names what the API names otherwise; what is wrong with no field of it is the schedule.
+FIELDS = {
+    **{
+        f"{name}_ms": name for name in ("interval", "timeout", "min_interval", "max_interval", "jitter", "max_lateness")
+    },
+    "ttl_ms": "ttl",
+    "at": "next_run_at",
+    "": "schedule",
+}
+
+
 def error_of(refusal: "ApiError") -> MainspringError:
     """The error that the server met, with its words, so that the exit code is the same too."""
-    named = re.match(r"no ([a-z ]+) '", refusal.detail)
+    named = re.match(r"(?:no |another )?([A-Za-z ]+?) (?:'|is named )", refusal.detail)
     places = (each.get("path") or each.get("pointer") or each.get("parameter") or "" for each in refusal.errors)
     field = str(next(places, "")).strip("/")
+    field = FIELDS.get(field, field)
     by_kind: dict[str, MainspringError] = {
         "not-found": NotFound(named[1] if named else "", ""),
-        "conflict": Conflict("", kind="", name=""),
+        "conflict": Conflict("", kind=named[1] if named else "", name=""),
         "quota-exceeded": QuotaExceeded("", quota="", limit=0),
         "not-authenticated": NotAuthenticated(),
         "forbidden": Forbidden("", scope=""),

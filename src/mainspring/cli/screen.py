@@ -9,9 +9,26 @@ import re
 import sys
 from enum import StrEnum
 
-from mainspring.domain.errors import MainspringError
+from mainspring.domain.errors import MainspringError, NotFound
 from mainspring.domain.text import spelled_out
 
+# What shows the things of a kind, for who names one that is not there.
+LISTS = {
+    **{
+        kind: f"{kind} list"
+        for kind in ("endpoint", "job", "workflow", "execution", "webhook", "alert", "user", "tenant")
+    },
+    "live API key": "apikey list",
+    "signing key": "signing-key list",
+    "member": "member list",
+    "endpoint of this job": "endpoint list",
+    "execution or correlation key of a running one": "execution list",
+    "run": "runs",
+    "session": "sessions list",
+    "delivery": "webhook deliveries NAME",
+    "rule": "rules list",
+    "scenario": "simulate",
+}
 _NOT_PLAIN = re.compile(r"[^\x20-\x7e\n]")
 
 
@@ -51,7 +68,9 @@ def show_error(fault: MainspringError, output: Output) -> None:
         error = {"code": fault.code, "message": str(fault), "field": field}
         print(as_json({"error": error}), file=sys.stderr)
     else:
-        print(f"error: {spelled_out(str(fault))}", file=sys.stderr)
+        kind = fault.kind if isinstance(fault, NotFound) and "did you mean" not in str(fault) else ""
+        way_out = f"; `mainspring {LISTS[kind]}` lists those there are" if kind in LISTS else ""
+        print(f"error: {spelled_out(str(fault))}{way_out}", file=sys.stderr)
 
 
 def _escaped(character: str) -> str:

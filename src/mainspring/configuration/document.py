@@ -24,6 +24,7 @@ from mainspring.configuration.planning import Wanted
 from mainspring.configuration.reading import Path, Tree, read_documents
 from mainspring.configuration.sections import SECTIONS
 from mainspring.domain.errors import InvalidInput, did_you_mean
+from mainspring.domain.misfit import misfit
 from mainspring.domain.name import check_name
 
 KEYS = ("source", *(section.key for section in SECTIONS))
@@ -178,8 +179,7 @@ def _fault(tree: Tree, model: type[Entry], path: Path, error: Any) -> Fault:
     if kind in _WANTED:
         what = _KINDS.get(type(error["input"]), "nothing" if error["input"] is None else "that")
         return Fault(place, f"{shown} is {what}; it must be {_WANTED[kind]}")
-    message = str(error["msg"]).removeprefix("Value error, ")
-    return Fault(place, f"{shown} {message}")
+    return Fault(place, f"{shown} {misfit(kind, str(error['msg']), error.get('ctx', {}), error['input'])}")
 
 
 def _suggestion(name: str, known: tuple[str, ...]) -> str:

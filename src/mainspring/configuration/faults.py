@@ -12,6 +12,7 @@ from mainspring.domain.errors import InvalidInput
 from mainspring.domain.text import spelled_out
 
 SHOWN_FAULTS_MAX = 50
+HIDDEN = "…"
 LINE_CHARS_MAX = 160
 
 
@@ -29,7 +30,11 @@ class Place(Struct, frozen=True):
 
     def masked(self) -> "Place":
         """The same without what stands there: it may be a secret."""
-        return replace(self, length=1, source=f"{self.source[: self.column - 1]}…" if self.source else "")
+        return replace(self, length=1, source=f"{self.source[: self.column - 1]}{HIDDEN}" if self.source else "")
+
+    @property
+    def is_masked(self) -> bool:
+        return self.source.endswith(HIDDEN) and len(self.source) == self.column
 
 
 class Fault(Struct, frozen=True):

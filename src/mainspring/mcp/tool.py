@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from mainspring.domain.access import Principal, Scope
 from mainspring.domain.errors import InvalidInput, MainspringError, NotFound, did_you_mean
+from mainspring.domain.misfit import misfit
 from mainspring.domain.name import shown
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.rehearsal import rehearsal
@@ -24,6 +25,7 @@ from mainspring.shapes import Shape
 FAULTS_TOLD_MAX = 5
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
+SECRET = ("secret_headers",)
 log = structlog.get_logger()
 
 
@@ -157,8 +159,10 @@ def _in_words(fault: ErrorDetails, known: tuple[str, ...]) -> str:
     if fault["type"] == "extra_forbidden":
         near = did_you_mean(name, known) or f"; known are: {', '.join(known) or 'none'}"
         return f"unknown argument {name!r}{near}"
-    rule = fault["msg"].replace("Input should be", "it should be")
-    return f"argument {name!r} is '{shown(fault['input'])}': {rule}"
+    if fault["loc"][0] in SECRET:  # nothing of a secret goes back, not even to whoever sent it
+        return f"argument {name!r} is not as it should be; it maps names of headers to their values, which are text"
+    rule = misfit(fault["type"], fault["msg"], fault.get("ctx", {}), fault["input"])
+    return f"argument {name!r} is '{shown(fault['input'])}', and that {rule}"
 
 
 def _refusal(fault: MainspringError) -> Answer:

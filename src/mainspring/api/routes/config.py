@@ -98,6 +98,8 @@ async def apply_config(request: Request, desk: Writing, wish: Application, dry_r
                 "detail": f"line {each.place.line}, column {each.place.column}: {each.message}",
                 "line": each.place.line,
                 "column": each.place.column,
+                "length": each.place.length,
+                "masked": each.place.is_masked,
                 "message": each.message,
             }
             for each in refused.faults[:SHOWN_FAULTS_MAX]
