@@ -204,6 +204,29 @@ async def test_changed_rule_keeps_its_cooldown_and_left_out_ones_go(desk: Desk) 
     assert kept.states == {"x": RuleState(0, fired_at, "")}
 
 
+async def test_rules_that_an_entry_says_nothing_about_stay_until_it_does_or_they_are_pruned(desk: Desk) -> None:
+    rule = "{name: calm, when: ok, clear_hints: true}"
+    jobs, endpoint = "jobs: {j: {%s}}\n", "endpoints: {a: {job: j, url: 'https://example.com/', every: 1m%s}}"
+    await put(desk, jobs % f"rules: [{rule}]" + endpoint % f", rules: [{rule}]")
+
+    silent = await apply(desk, jobs % "" + endpoint % "")
+    would = await apply(desk, jobs % "" + endpoint % "", prune=True, dry_run=True)
+    exported = await apply(desk, as_yaml(await export_documents(desk)), prune=True)
+    none = await put(desk, jobs % "" + endpoint % ", rules: []")
+    pruned = await apply(desk, jobs % "" + endpoint % "", prune=True)
+
+    removed = "rules.calm:{'when': 'ok', 'clear_hints': True}>None"
+    way_out = (
+        "keeps 1 rule that its entry does not describe; write them down, or remove them with `rules: []` or --prune"
+    )
+    assert (silent.steps, silent.notes) == ((), (f"job 'j' {way_out}", f"endpoint 'a' {way_out}"))
+    assert told(would) == [f"change job j {removed}", f"change endpoint a {removed}"]
+    assert exported.steps == ()
+    assert none == [f"change endpoint a {removed}"]
+    assert told(pruned) == [f"change job j {removed}"]
+    assert await rules(desk) == {}
+
+
 async def test_order_of_rules_is_the_order_of_the_document(desk: Desk, clock: FixedClock) -> None:
     one = "endpoints: {a: {url: 'https://example.com/', every: 1m, rules: [%s]}}"
     b, c, d = (f"{{name: {name}, when: ok, clear_hints: true}}" for name in "bcd")

@@ -1,7 +1,8 @@
 """The key `rules` of jobs and endpoints: what happens when responses say something.
 
-An entry says everything about its thing, so its rules are exactly those that stand there, in that order. A rule is
-known by its name: changed, it still knows when it fired, so that an edit does not end a cooldown.
+Where an entry has the key, its rules are exactly those that stand there, in that order; `rules: []` is none. Where it
+has not, rules that were made elsewhere stay, unless what is not described is pruned. A rule is known by its name:
+changed, it still knows when it fired, so that an edit does not end a cooldown.
 """
 
 from collections.abc import Sequence
@@ -39,15 +40,16 @@ async def plan_rules(plan: Plan, jobs: Sequence[Wanted], endpoints: Sequence[Wan
     for each in jobs:
         rules = _checked(plan, each, None, members.get(each.name, ()))
         job = plan.jobs.get(each.name)
-        if rules is not None and job is not None:
-            _plan_owner(plan, Owner("job", job.name, job.id), stored.get(job.id, []), rules, steps)
+        if rules is None or job is None or _stay(plan, each, "job", stored.get(job.id, [])):
+            continue
+        _plan_owner(plan, Owner("job", job.name, job.id), stored.get(job.id, []), rules, steps)
     ids = {name: endpoint_id for endpoint_id, name in plan.name_of.items()}
     seen = {endpoint.id: endpoint for endpoint in plan.endpoints}
     for each in endpoints:
         assert isinstance(each.entry, EndpointEntry)
         rules = _checked(plan, each, each.name, members.get(each.entry.job, ()))
         endpoint_id = ids.get(each.name)
-        if rules is None or endpoint_id is None:
+        if rules is None or endpoint_id is None or _stay(plan, each, "endpoint", stored.get(endpoint_id, [])):
             continue
         owner = Owner("endpoint", each.name, plan.job_of[endpoint_id], endpoint_id)
         is_changed = _plan_owner(plan, owner, stored.get(endpoint_id, []), rules, steps)
@@ -62,6 +64,19 @@ async def exported_rules(desk: Desk) -> dict[str, list[dict[str, object]]]:
         owner = known.stored.endpoint_id or known.stored.job_id
         found.setdefault(owner, []).append(rule_document(known.stored.rule))
     return found
+
+
+def _stay(plan: Plan, wanted: Wanted, kind: str, stored: list[StoredRule]) -> bool:
+    """Whether rules are left as they are, because the entry says nothing about them; that there are some is noted."""
+    if "rules" in wanted.entry.model_fields_set or plan.options.prune:
+        return False
+    if stored:
+        count = "1 rule" if len(stored) == 1 else f"{len(stored)} rules"
+        plan.notes.append(
+            f"{kind} {wanted.name!r} keeps {count} that its entry does not describe; write them down, or remove them "
+            "with `rules: []` or --prune"
+        )
+    return True
 
 
 def _members(plan: Plan, endpoints: Sequence[Wanted]) -> dict[str, tuple[str, ...]]:
