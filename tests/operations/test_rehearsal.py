@@ -11,6 +11,8 @@ from mainspring.domain.changes import Change
 from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
+from mainspring.operations.bulk import Verb as BulkVerb
+from mainspring.operations.bulk import act_of, act_on_some
 from mainspring.operations.endpoints import (
     Desk,
     add_endpoint,
@@ -30,7 +32,7 @@ from mainspring.operations.endpoints import (
 from mainspring.operations.jobs import add_job, edit_job, set_job_status
 from mainspring.operations.rehearsal import rehearsal
 from mainspring.operations.tenants import find_tenant, set_quotas
-from mainspring.ports.endpoints import EndpointFilter
+from mainspring.ports.endpoints import EndpointFilter, EndpointStore
 
 HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
 OTHER = replace(HEALTH, name="other")
@@ -113,6 +115,29 @@ async def test_later_steps_at_the_desk_see_the_earlier_ones(desk: Desk, clock: F
         await find_endpoint(trial, again.id)
     listed = await trial.stores.endpoints.endpoints("default", EndpointFilter())
     assert [(each.id, each.archived_at) for each in listed] == [(endpoint.id, clock.now())]
+
+
+async def test_many_endpoints_are_read_at_once(desk: Desk) -> None:
+    names = [f"health-{number}" for number in range(20)]
+    ids = [(await add_endpoint(desk, replace(HEALTH, name=name))).id for name in names]
+    reads = CountedReads(desk.stores.endpoints)
+    trial = rehearsal(replace(desk, stores=replace(desk.stores, endpoints=reads)))
+
+    for _ in range(2):
+        tally = await act_on_some(trial, ids, act_of(desk, BulkVerb.PAUSE, lambda now: None, ""))
+
+    assert (tally.matched, tally.changed) == (20, 0), "the second time they are paused already"
+    assert reads.count == 1
+
+
+class CountedReads:
+    def __init__(self, real: EndpointStore) -> None:
+        self._real = real
+        self.count = 0
+
+    def __getattr__(self, name: str) -> object:
+        self.count += 1
+        return getattr(self._real, name)
 
 
 async def test_nothing_becomes_of_ids_that_do_not_exist(desk: Desk) -> None:

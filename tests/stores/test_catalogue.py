@@ -147,6 +147,17 @@ async def test_endpoints_are_listed_by_job(stores: Stores) -> None:
     assert await names(stores, EndpointFilter(job_id="job_two")) == ["b"]
 
 
+async def test_endpoints_are_read_by_their_ids_archived_or_not_within_the_tenant(stores: Stores) -> None:
+    await stores.endpoints.put_tenant(Tenant("other", "other"))
+    late, early, unasked = an_endpoint("b"), an_endpoint("a", archived_at=START), an_endpoint("c")
+    foreign = an_endpoint("d", tenant_id="other", job_id="job_other")
+    await add(stores, late, early, unasked, foreign)
+
+    wanted = EndpointFilter(ids=(late.id, foreign.id, early.id, "ep_none"), limit=1)
+
+    assert await names(stores, wanted) == ["a", "b"]
+
+
 async def test_archived_endpoints_are_listed_apart(stores: Stores) -> None:
     gone = an_endpoint("gone")
     await add(stores, an_endpoint("here"), gone)

@@ -67,8 +67,10 @@ class RehearsedEndpoints:
     async def change_endpoints(self, tenant_id: str, ids: Sequence[str], act: Act) -> list[Change]:
         now = await self._schedule.now()
         changes: list[Change] = []
+        unknown = EndpointFilter(ids=tuple(each for each in ids if each not in self._endpoints))
+        read = {each.id: each for each in await self._real.endpoints(tenant_id, unknown)} if unknown.ids else {}
         for endpoint_id in ids:
-            endpoint = await self.endpoint(tenant_id, endpoint_id)
+            endpoint = self._endpoints[endpoint_id] if endpoint_id in self._endpoints else read.get(endpoint_id)
             if endpoint is None:
                 continue
             change = act(endpoint, now)

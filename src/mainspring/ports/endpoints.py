@@ -11,10 +11,13 @@ from mainspring.domain.event import Event
 
 
 class EndpointFilter(Struct, frozen=True):
+    """A page of endpoints; or, with `ids`, just these, archived or not, whatever else is said."""
+
     job_id: str | None = None
     archived: bool = False
     after: tuple[str, str] | None = None  # name and id of the last one seen: archived ones may share a name
     limit: int = 100
+    ids: tuple[str, ...] | None = None
 
 
 Join = Callable[[Endpoint, JobStatus, int], Endpoint]  # a new endpoint, its job's status, how many there are

@@ -11,6 +11,7 @@ from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
 from mainspring.ports.accounts import ORIGIN
 from mainspring.ports.endpoints import EndpointFilter, Join, as_it_is
+from mainspring.stores.lists import in_order
 from mainspring.stores.people import AUDIT_COLUMNS, audited_by_tenant, digests, head_from, struct_values
 from mainspring.stores.postgres.database import Database, Session, as_json, columns
 from mainspring.stores.postgres.schedule import lock, tenants
@@ -51,6 +52,9 @@ class PostgresEndpoints:
 
     async def endpoints(self, tenant_id: str, wanted: EndpointFilter) -> list[Endpoint]:
         async with self._db.statement(tenant_id) as session:
+            if wanted.ids is not None:
+                found = [endpoint_from(row) for row in await session.rows("endpoints_by_id", list(wanted.ids))]
+                return in_order(found, tenant_id)
             rows = await session.rows(
                 "endpoints", tenant_id, wanted.job_id, wanted.archived, *(wanted.after or (None, None)), wanted.limit
             )

@@ -11,6 +11,7 @@ from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
 from mainspring.ports.accounts import ORIGIN
 from mainspring.ports.endpoints import EndpointFilter, Join, as_it_is
+from mainspring.stores.lists import in_order
 from mainspring.stores.people import audited_by_tenant, digests, head_from, struct_values
 from mainspring.stores.rows import config_values, event_rows, job_from, job_values, joined_status, state_values
 from mainspring.stores.sqlite.database import Connection, Database, instant, microseconds
@@ -42,6 +43,10 @@ class SqliteEndpoints:
         return endpoint_row(rows[0]) if rows else None
 
     async def endpoints(self, tenant_id: str, wanted: EndpointFilter) -> list[Endpoint]:
+        if wanted.ids is not None:
+            ids = encoded(wanted.ids)
+            found = await self._db.read(lambda db: db.rows("endpoints_by_id", ids))
+            return in_order([endpoint_row(row) for row in found], tenant_id)
         rows = await self._db.read(
             lambda db: db.rows(
                 "endpoints", tenant_id, wanted.job_id, wanted.archived, *(wanted.after or (None, None)), wanted.limit
