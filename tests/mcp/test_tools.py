@@ -7,7 +7,7 @@ import pytest
 
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
-from mainspring.domain.run import RunStatus
+from mainspring.domain.run import Body, RunStatus
 from mainspring.domain.session import Session, SessionDetail, ToolCall
 from mainspring.mcp.tools import TOOLS
 from mainspring.mcp.untrusted import marked
@@ -222,6 +222,23 @@ async def test_rules_are_tried_added_shown_and_removed(assistant: Assistant, hou
     assert "does nothing" in refused
     assert "give rules to add" in nothing
     assert (removed["removed"], removed["rules"]) == (["busy"], [])
+
+
+async def test_rules_are_judged_by_recorded_runs(assistant: Assistant, house: House, clock: FixedClock) -> None:
+    await add_endpoint(house.desk(), HEALTH)
+    for depth in (5, 50):
+        text = b'{"depth": %d}' % depth
+        await run_slot(house.stores, clock, an_outcome(body=Body(text, "application/json", False, len(text))))
+        clock.tick(seconds=60)
+    rule = {"name": "busy", "when": "body.depth > 10", "interval": "30s"}
+
+    tried = await assistant("change_rules", endpoint="health", add=[rule], dry_run=True)
+    added = await assistant("change_rules", endpoint="health", add=[rule])
+    shown = await assistant("get_planner", endpoint="health", test_runs=10)
+
+    assert (tried["tested_runs"], [each["fired"] for each in tried["fired_at"]]) == (2, [["busy"]])
+    assert "fired_at" not in added
+    assert (shown["tested_runs"], shown["fired_at"]) == (2, tried["fired_at"])
 
 
 async def test_what_a_model_said_is_shown_as_data(assistant: Assistant, house: House, clock: FixedClock) -> None:

@@ -7,26 +7,35 @@ from pydantic import Field
 from mainspring.domain.access import Scope
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.rulebook import mode_of
+from mainspring.domain.rules import Rule
 from mainspring.mcp.arguments import WORDS_MAX, ChangeEndpoint, OneEndpoint
 from mainspring.mcp.tool import Toolbox, Visit
 from mainspring.mcp.untrusted import marked
-from mainspring.operations.rules import add_rules, find_owner, rehearsed, remove_rules, rules_of
-from mainspring.planner_shapes import rule_shape, session_shape
+from mainspring.operations.rules import Owner, add_rules, find_owner, rehearse_rules, rehearsed, remove_rules, rules_of
+from mainspring.planner_shapes import rule_shape, session_shape, tested_shape
 from mainspring.ports.planner import KnownRule
 from mainspring.shapes import Shape
 
 SESSIONS_SHOWN = 5
 RULES_MAX = 50
+TRIED_RUNS = 50
 
 box = Toolbox()
 
 
+class AskPlanner(OneEndpoint):
+    test_runs: Annotated[
+        int, Field(description="Also say which of its own rules fire at the last so many recorded runs.", ge=0, le=100)
+    ] = 0
+
+
 @box.tool(Scope.READ, only_reads=True)
-async def get_planner(visit: Visit, wanted: OneEndpoint) -> Shape:
+async def get_planner(visit: Visit, wanted: AskPlanner) -> Shape:
     """Show what adapts an endpoint: its rules and those of its job, when each fired and what is wrong with it; whether
     the planner is live, in shadow mode or off for it; and what a language model said about it lately.
 
-    What a model said and what its tools answered is marked as untrusted data.
+    With `test_runs`, also what its rules make of recorded runs. What a model said and what its tools answered is marked
+    as untrusted data.
     """
     desk = visit.desk
     owner = await find_owner(desk, wanted.endpoint, None)
@@ -39,6 +48,7 @@ async def get_planner(visit: Visit, wanted: OneEndpoint) -> Shape:
         "mode": mode,
         "rules": [rule_shape(each) for each in mine],
         "sessions": [_marked(session_shape(session, owner.endpoint.name)) for session in sessions],
+        **await _tested(visit, owner, [each.stored.rule for each in await rules_of(desk, owner)], wanted.test_runs),
     }
 
 
@@ -61,7 +71,10 @@ class ChangeRules(ChangeEndpoint):
 
 @box.tool(Scope.WRITE)
 async def change_rules(visit: Visit, wanted: ChangeRules) -> Shape:
-    """Add rules to an endpoint, remove some, or both; get_planner shows those it has. Try with dry_run first."""
+    """Add rules to an endpoint, remove some, or both; get_planner shows those it has.
+
+    Try with dry_run first: it also says which of the last recorded runs they would have fired at.
+    """
     if not wanted.add and not wanted.remove:
         raise InvalidInput("nothing to do: give rules to add, or names to remove", field="add")
     desk = rehearsed(visit.desk) if wanted.dry_run else visit.desk
@@ -76,6 +89,18 @@ async def change_rules(visit: Visit, wanted: ChangeRules) -> Shape:
         "added": [each.rule.name for each in added],
         "removed": removed,
         "rules": [rule_shape(each) for each in after],
+        **await _tested(visit, owner, [each.stored.rule for each in after], TRIED_RUNS if wanted.dry_run else 0),
+    }
+
+
+async def _tested(visit: Visit, owner: Owner, rules: list[Rule], count: int) -> Shape:
+    """Recorded runs at which a rule fires or fails, oldest first, and how many runs were looked at."""
+    if not count:
+        return {}
+    tested = await rehearse_rules(visit.desk, owner, rules, count)
+    return {
+        "tested_runs": len(tested),
+        "fired_at": [tested_shape(each) for each in tested if each.fired or each.faults],
     }
 
 
