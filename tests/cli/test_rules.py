@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from mainspring.cli.sessions import NONE_YET
 from tests.cli.shell import Shell
 
 
@@ -69,7 +70,7 @@ def test_without_a_model_everything_else_works_and_says_how_to_add_one(shell: Sh
     shell.add("health")
 
     assert "set MAINSPRING_MODEL to" in shell.refused("planner", "look", "health", code=78)
-    assert shell.ok("sessions", "list") == "No session yet.\n"
+    assert shell.ok("sessions", "list") == f"{NONE_YET}\n"
     assert "no session 'ses_1'" in shell.refused("sessions", "show", "ses_1", code=3)
     assert "rules alone, which need no key" in shell("doctor").stdout
     shell.env["MAINSPRING_MODEL"] = "small"

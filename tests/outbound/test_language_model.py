@@ -143,6 +143,16 @@ async def test_silence_ends_with_the_time_budget() -> None:
     assert spoken.final is None
 
 
+async def test_server_that_is_not_there_is_named_with_the_way_out() -> None:
+    async with serving(None) as server:
+        pass
+
+    spoken, _ = await converse(server)
+
+    assert spoken.fault.startswith("no connection to the model's server 127.0.0.1: ModelConnectionError")
+    assert spoken.fault.endswith("see that it runs, and MAINSPRING_MODEL_URL")
+
+
 async def test_token_and_call_budgets_end_a_session() -> None:
     async with serving(completion(("get_latest_response", {}))) as server:
         spoken, called = await converse(server)
@@ -160,6 +170,8 @@ async def test_token_and_call_budgets_end_a_session() -> None:
         ("mistral:x", "", "k", "names no model"),
         ("openai:", "", "k", "names no model"),
         ("openai:small", "", "", "needs a key"),
+        ("openai:small", "localhost", "", "is no URL of a server"),
+        ("openai:small", "http://127.0.0.1:eighty/v1", "", "is no URL of a server"),
     ],
 )
 def test_model_that_cannot_be_is_refused(name: str, url: str, key: str, words: str) -> None:

@@ -18,6 +18,10 @@ from mainspring.words import clock, took
 if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
 
+NONE_YET = (
+    "No session yet: a model looks at endpoints that have a description; `mainspring doctor` says how to add one."
+)
+
 app = Door("Sessions: what a language model saw, said and did.")
 
 
@@ -57,7 +61,7 @@ def list_sessions(
         Column("AT"), Column("SESSION"), Column("ENDPOINT", can_cut=True), Column("STATUS"), Column("TOKENS"),
         Column("TOOLS", can_cut=True, spare=True), Column("REASONING", tail=True),
     )  # fmt: skip
-    show_table(columns, rows, "No session yet.")
+    show_table(columns, rows, NONE_YET)
     if usage["sessions"]:
         spent = f"{usage['sessions']} sessions, {usage['tokens']} tokens, about ${usage['cost_usd']:.4f}"
         say(f"{usage['month']}: {spent}")

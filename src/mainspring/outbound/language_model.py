@@ -7,6 +7,7 @@ a model is configured, and not before: the libraries below cost half a second an
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from mainspring.domain.errors import Misconfigured
 from mainspring.domain.text import clean_text
@@ -17,14 +18,16 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 FAULT_CHARS_MAX = 500
+KEY_CHARS_MIN = 6  # a shorter one is a placeholder for a server that wants none, and a piece of ordinary words
 OUTPUT_TOKENS_MAX = 4_000  # of one answer
 PROVIDERS = ("openai", "anthropic", "google")
 
 
 class PydanticAiModel:
-    def __init__(self, name: str, model: "Model[Any]", key: str = "") -> None:
+    def __init__(self, name: str, model: "Model[Any]", url: str = "", key: str = "") -> None:
         self.name = name
         self._model = model
+        self._url = url
         self._key = key
 
     async def converse(
@@ -37,7 +40,7 @@ class PydanticAiModel:
         budget: Budget,
     ) -> Conversation:
         from pydantic_ai import Agent, StructuredDict, Tool, ToolOutput, UsageLimits
-        from pydantic_ai.exceptions import IncompleteToolCall, UsageLimitExceeded
+        from pydantic_ai.exceptions import IncompleteToolCall, ModelConnectionError, UsageLimitExceeded
         from pydantic_ai.usage import RunUsage
 
         def tool(spec: ToolSpec) -> Tool[None]:
@@ -73,6 +76,8 @@ class PydanticAiModel:
             fault, spent = f"no end within {budget.seconds:g} s", True
         except IncompleteToolCall as cut:
             fault, truncated = self._words(cut), True
+        except ModelConnectionError as away:
+            fault = f"no connection to {self._server}: {self._words(away)}; see that it runs, and MAINSPRING_MODEL_URL"
         except Exception as wrong:  # whatever a strange reply makes the library below raise is that reply's fault
             fault = self._words(wrong)
         return Conversation(
@@ -85,10 +90,17 @@ class PydanticAiModel:
             fault,
         )
 
+    @property
+    def _server(self) -> str:
+        """Its host alone: a URL may hold a password."""
+        return f"the model's server {urlsplit(self._url).hostname}" if self._url else "the model's provider"
+
     def _words(self, fault: BaseException) -> str:
         """The fault in one line, without the key, should a server have sent it back."""
         text = f"{type(fault).__name__}: {fault}"
-        return clean_text(text.replace(self._key, "[key]") if self._key else text, FAULT_CHARS_MAX)
+        return clean_text(
+            text.replace(self._key, "[key]") if len(self._key) >= KEY_CHARS_MIN else text, FAULT_CHARS_MAX
+        )
 
 
 def open_model(name: str, url: str, key: str) -> PydanticAiModel:
@@ -106,6 +118,12 @@ def open_model(name: str, url: str, key: str) -> PydanticAiModel:
             "of your own that wants none",
             setting="MAINSPRING_MODEL_KEY",
         )
+    if url and not _is_http(url):
+        raise Misconfigured(
+            "MAINSPRING_MODEL_URL is no URL of a server; write http://HOST:PORT/v1, or https://, or unset it for the "
+            "provider's own",
+            setting="MAINSPRING_MODEL_URL",
+        )
     try:
         model = _model(provider, model_name, url or None, key or "none")
     except ImportError as fault:
@@ -115,7 +133,15 @@ def open_model(name: str, url: str, key: str) -> PydanticAiModel:
             f"install it with: pip install 'mainspring[{extra}]'",
             setting="MAINSPRING_MODEL",
         ) from None
-    return PydanticAiModel(name, model, key)
+    return PydanticAiModel(name, model, url, key)
+
+
+def _is_http(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is none
+        return False
 
 
 def _model(provider: str, name: str, url: str | None, key: str) -> "Model[Any]":
