@@ -15,7 +15,6 @@ from mainspring.operations.advising import (
     find_session,
     look_at,
     modes_of,
-    shadow_firings,
     shadow_sessions,
 )
 from mainspring.operations.endpoints import Desk, add_endpoint
@@ -66,10 +65,10 @@ async def test_firings_of_shadow_mode_are_told_newest_first(desk: Desk, clock: F
         decisions = judge(page, await desk.stores.planner.facts(want(page)))
         await desk.stores.planner.commit_page(page, decisions)
 
-    fired = await shadow_firings(desk, endpoint.id, 10)
+    fired = await desk.stores.sessions.shadow_firings("default", endpoint.id, 10)
     assert [each.data["rule"] for each in fired] == ["rule-1", "rule-1"]
     assert fired[0].at > fired[1].at
-    assert await shadow_firings(desk, "ep_other", 10) == []
+    assert await desk.stores.sessions.shadow_firings("default", "ep_other", 10) == []
 
 
 async def test_look_needs_a_model_that_can_be_used_and_is_free(desk: Desk, clock: FixedClock) -> None:

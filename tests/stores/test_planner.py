@@ -17,6 +17,11 @@ from mainspring.domain.rules import read_rule
 from mainspring.domain.run import Body, Outcome, RunStatus
 from mainspring.observe import Metrics
 from mainspring.ports.stores import Stores
+from mainspring.stores.firings import SHADOW_PAGE
+from mainspring.stores.postgres.database import QUERIES as POSTGRES
+from mainspring.stores.postgres.sessions import PostgresSessions
+from mainspring.stores.sqlite.database import QUERIES as SQLITE
+from mainspring.stores.sqlite.sessions import SqliteSessions
 from mainspring.workers.planner import Planner
 
 CHANGED = Event(EventType.RULES_CHANGED, START, "default")
@@ -249,3 +254,38 @@ async def test_rules_go_with_their_endpoint_and_by_their_ids(stores: Stores) -> 
     assert await stores.planner.remove_rules("another", ["rule_2"], CHANGED) == 0
     assert await stores.planner.remove_rules("default", ["rule_2"], CHANGED) == 1
     assert await stores.planner.next_page(20) is None
+
+
+def rehearsed(endpoint: Endpoint, number: int) -> Event:
+    data: dict[str, object] = {"rule": f"rule {number}", "shadow": True}
+    return Event(EventType.RULE_FIRED, START, "default", endpoint.id, "", "rule:x", data)
+
+
+async def test_rehearsed_firings_are_found_behind_everything_else(stores: Stores) -> None:
+    first, second = an_endpoint("first"), an_endpoint("second")
+    await add(stores, first, second)
+    other = Event(EventType.RULE_FIRED, START, "default", first.id, "", "rule:x", {"rule": '"shadow":true'})
+    await stores.runs.add_events([rehearsed(first, 0), other, rehearsed(first, 1)])
+    for number in range(SHADOW_PAGE):
+        await stores.runs.add_events([rehearsed(second, number)])
+    await told(stores)  # PostgreSQL holds back what an older transaction could still come before
+
+    of_first = await stores.sessions.shadow_firings("default", first.id, 10)
+    newest = await stores.sessions.shadow_firings("default", None, 2)
+
+    assert [event.data["rule"] for event in of_first] == ["rule 1", "rule 0"]
+    assert [event.data["rule"] for event in newest] == [f"rule {SHADOW_PAGE - 1}", f"rule {SHADOW_PAGE - 2}"]
+    assert await stores.sessions.shadow_firings("another", None, 2) == []
+
+
+async def test_rehearsed_firings_are_found_by_their_index(stores: Stores) -> None:
+    sessions = stores.sessions
+    if isinstance(sessions, PostgresSessions):
+        async with sessions._db.statement("default") as session:
+            lines = await session._connection.fetch(f"EXPLAIN {POSTGRES['shadow_events']}", "default", None, None, 10)
+    else:
+        assert isinstance(sessions, SqliteSessions)
+        explain = f"EXPLAIN QUERY PLAN {SQLITE['shadow_events']}"
+        lines = await sessions._db.read(lambda db: list(db._db.execute(explain, ("default", None, 10))))
+
+    assert "event_in_shadow" in str(lines)

@@ -4,7 +4,6 @@ from msgspec import Struct
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict, Misconfigured, NotFound
-from mainspring.domain.event import Event, EventType
 from mainspring.domain.firing import LIVE, SHADOW
 from mainspring.domain.session import Session
 from mainspring.operations.endpoints import Desk, find_endpoint
@@ -14,8 +13,7 @@ HOW_TO_ADD_A_MODEL = (
     "set MAINSPRING_MODEL to openai:NAME, anthropic:NAME or google:NAME, and "
     "MAINSPRING_MODEL_KEY or MAINSPRING_MODEL_URL"
 )
-SHADOW_EVENTS_MAX = 5_000
-SHADOW_SESSIONS_MAX = 200
+SESSIONS_PAGE = 200
 
 
 class Modes(Struct, frozen=True):
@@ -63,19 +61,14 @@ async def look_at(desk: Desk, name: str, look: Look | None) -> tuple[Endpoint, S
     return endpoint, session
 
 
-async def shadow_firings(desk: Desk, endpoint_id: str | None, limit: int) -> list[Event]:
-    """What rules would have done in shadow mode, newest first, among the newest events."""
-    newest = await desk.stores.runs.latest_events(desk.tenant_id, SHADOW_EVENTS_MAX)
-    found = [
-        each.event
-        for each in reversed(newest)
-        if each.event.type is EventType.RULE_FIRED
-        and each.event.data.get("shadow") is True
-        and endpoint_id in (None, each.event.endpoint_id)
-    ]
-    return found[:limit]
-
-
 async def shadow_sessions(desk: Desk, endpoint_id: str | None, limit: int) -> list[Session]:
-    newest = await desk.stores.sessions.sessions(desk.tenant_id, endpoint_id, None, SHADOW_SESSIONS_MAX)
-    return [session for session in newest if session.mode == SHADOW][:limit]
+    """What the model would have done in shadow mode, newest first."""
+    found: list[Session] = []
+    before_id: str | None = None
+    while len(found) < limit:
+        page = await desk.stores.sessions.sessions(desk.tenant_id, endpoint_id, before_id, SESSIONS_PAGE)
+        found += [session for session in page if session.mode == SHADOW]
+        if len(page) < SESSIONS_PAGE:
+            break
+        before_id = page[-1].id
+    return found[:limit]

@@ -64,7 +64,7 @@ class PlannerStore(Protocol):
 
 
 class SessionStore(Protocol):
-    """A model's sessions: who may be looked at now, what was found, what was spent."""
+    """A model's sessions: who may be looked at now, what was found, what was spent; and what rules only rehearsed."""
 
     async def claim_analyses(
         self, worker: str, lease_ms: int, lookback_ms: int, limit: int, endpoint_id: str | None = None
@@ -88,6 +88,9 @@ class SessionStore(Protocol):
 
     async def token_usage(self, tenant_id: str) -> TokenUsage:
         """Of this month, by the store's clock."""
+
+    async def shadow_firings(self, tenant_id: str, endpoint_id: str | None, limit: int) -> list[Event]:
+        """What rules would have done in shadow mode, newest first, as far back as events are kept."""
 
     async def owner_of(self, endpoint_id: str) -> Endpoint | None:
         """An endpoint by its id alone: its tenant is not known yet."""

@@ -17,8 +17,10 @@ from mainspring.domain.governor import CronReader
 from mainspring.domain.rulebook import Decisions, FinishedRun, Result, StoredRule
 from mainspring.domain.rules import Rule
 from mainspring.domain.run import RunStatus
+from mainspring.stores.rows import stored_events
 
 CURSOR = "rules"
+SHADOW_PAGE = 200  # rows of events, each with what one transaction told
 HEALTH_SPANS = (timedelta(hours=1), timedelta(hours=4), timedelta(hours=24))
 _RULE = msgspec.json.Decoder(Rule)
 
@@ -63,6 +65,18 @@ def finished_runs(stored: Iterable[StoredEvent]) -> tuple[FinishedRun, ...]:
             assert isinstance(failures, int)
             found.append(FinishedRun(event.tenant_id, event.endpoint_id, event.run_id, event.at, failures))
     return tuple(found)
+
+
+def fired_in_shadow(texts: Iterable[str], endpoint_id: str | None) -> list[Event]:
+    """What rules would have done, by rows of events, newest first; of one endpoint or of all."""
+    return [
+        each.event
+        for text in texts
+        for each in reversed(stored_events([("", text)]))
+        if each.event.type is EventType.RULE_FIRED
+        and each.event.data.get("shadow") is True
+        and endpoint_id in (None, each.event.endpoint_id)
+    ]
 
 
 def apply_firings(

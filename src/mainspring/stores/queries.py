@@ -14,7 +14,7 @@ from importlib.resources.abc import Traversable
 
 SHARED = "mainspring.stores"  # the folder of the queries that both databases speak
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
-_PARAMETER = re.compile(r"(?<!:):([a-z_]+)\b")
+_PARAMETER = re.compile(r'(?<![:"]):([a-z_]+)\b')
 _COMMENT = re.compile(r"--[^\n]*\n")
 
 
@@ -36,7 +36,7 @@ def _sql_files(folder: str) -> list[Traversable]:
 
 
 def numbered(sql: str) -> str:
-    """`:name` as `$1`, `$2`, ... by first appearance; `::casts` are left alone."""
+    """`:name` as `$1`, `$2`, ... by first appearance; `::casts` and the `"name":value` of JSON are left alone."""
     numbers: dict[str, int] = {}
 
     def number(match: re.Match[str]) -> str:

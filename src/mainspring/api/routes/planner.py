@@ -131,7 +131,7 @@ async def look_at_endpoint(desk: Running, endpoint: EndpointRef, request: Reques
 async def read_shadow_results(desk: Reading, endpoint: OfEndpoint = None, limit: Limit = 50) -> Shape:
     """What rules and the model would have done where they are in shadow mode."""
     only = None if endpoint is None else (await find_endpoint(desk, endpoint)).id
-    firings = await advising.shadow_firings(desk, only, limit)
+    firings = await desk.stores.sessions.shadow_firings(desk.tenant_id, only, limit)
     names = await desk.stores.look.names(desk.tenant_id, sorted({each.endpoint_id for each in firings}))
     told = [
         {

@@ -102,3 +102,11 @@ SELECT scope, mode FROM planner_mode WHERE mode <> 'live';
 -- Live, shadow or off, for everything, a tenant or an endpoint.
 INSERT INTO planner_mode (scope, mode) VALUES (:scope, :mode)
 ON CONFLICT (scope) DO UPDATE SET mode = excluded.mode;
+
+-- name: shadow_events
+-- What was told of shadow mode before a place, newest first; the words of the index, or it is not used. `event.tx`, for
+-- `tx` would be the text.
+SELECT tx::text, seq, events FROM event
+WHERE tenant_id = :tenant_id AND strpos(events, '"shadow":true') > 0 AND tx < pg_snapshot_xmin(pg_current_snapshot())
+  AND (:tx::text IS NULL OR (tx, seq) < (:tx::text::xid8, :seq::bigint))
+ORDER BY event.tx DESC, seq DESC LIMIT :limit;

@@ -6,6 +6,7 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event
 from mainspring.domain.session import Session, TokenUsage
 from mainspring.stores.batches import month_of
+from mainspring.stores.firings import SHADOW_PAGE, fired_in_shadow
 from mainspring.stores.postgres.database import Database
 from mainspring.stores.postgres.endpoints import add_events
 from mainspring.stores.rows import endpoint_from
@@ -53,6 +54,18 @@ class PostgresSessions:
         async with self._db.statement(tenant_id) as db:
             rows = await db.rows("token_usage", tenant_id, month)
         return TokenUsage(*rows[0]) if rows else TokenUsage(month)  # type: ignore[arg-type]  # columns
+
+    async def shadow_firings(self, tenant_id: str, endpoint_id: str | None, limit: int) -> list[Event]:
+        found: list[Event] = []
+        before: tuple[object, object] = (None, None)
+        async with self._db.statement(tenant_id) as db:
+            while len(found) < limit:
+                rows = await db.rows("shadow_events", tenant_id, *before, SHADOW_PAGE)
+                found += fired_in_shadow((str(row[2]) for row in rows), endpoint_id)
+                if len(rows) < SHADOW_PAGE:
+                    break
+                before = (rows[-1][0], rows[-1][1])
+        return found[:limit]
 
     async def owner_of(self, endpoint_id: str) -> Endpoint | None:
         async with self._db.statement() as db:

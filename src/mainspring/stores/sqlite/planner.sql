@@ -96,3 +96,9 @@ SELECT scope, mode FROM planner_mode WHERE mode <> 'live';
 -- Live, shadow or off, for everything, a tenant or an endpoint.
 INSERT INTO planner_mode (scope, mode) VALUES (:scope, :mode)
 ON CONFLICT (scope) DO UPDATE SET mode = excluded.mode;
+
+-- name: shadow_events
+-- What was told of shadow mode before a place, newest first; the words of the index, or it is not used.
+SELECT seq, events FROM event
+WHERE tenant_id = :tenant_id AND instr(events, '"shadow":true') > 0 AND (:before IS NULL OR seq < :before)
+ORDER BY seq DESC LIMIT :limit;

@@ -6,6 +6,7 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event
 from mainspring.domain.session import Session, TokenUsage
 from mainspring.stores.batches import month_of
+from mainspring.stores.firings import SHADOW_PAGE, fired_in_shadow
 from mainspring.stores.sessions import ANALYSIS_COLUMNS, session_from, session_values
 from mainspring.stores.sqlite.database import Connection, Database, instant
 from mainspring.stores.sqlite.endpoints import add_events
@@ -55,6 +56,18 @@ class SqliteSessions:
         month = month_of(self._db.clock.now())
         rows = await self._db.read(lambda db: db.rows("token_usage", tenant_id, month))
         return TokenUsage(*rows[0]) if rows else TokenUsage(month)  # type: ignore[arg-type]  # columns
+
+    async def shadow_firings(self, tenant_id: str, endpoint_id: str | None, limit: int) -> list[Event]:
+        found: list[Event] = []
+        before: object = None
+        while len(found) < limit:
+            place = before
+            rows = await self._db.read(lambda db, place=place: db.rows("shadow_events", tenant_id, place, SHADOW_PAGE))  # type: ignore[misc]  # bound now
+            found += fired_in_shadow((str(row[1]) for row in rows), endpoint_id)
+            if len(rows) < SHADOW_PAGE:
+                break
+            before = rows[-1][0]
+        return found[:limit]
 
     async def owner_of(self, endpoint_id: str) -> Endpoint | None:
         rows = await self._db.read(lambda db: db.rows("endpoints_by_id", encoded([endpoint_id])))
