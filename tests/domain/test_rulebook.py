@@ -17,6 +17,7 @@ from mainspring.domain.rulebook import (
     StoredRule,
     Want,
     decide,
+    deciding,
     mode_of,
     want,
 )
@@ -64,6 +65,24 @@ def judged(one: Page, facts: Facts | None = None) -> Decisions:
 )
 def test_rule_sees_what_it_reads(when: str) -> None:
     assert [firing.target_id for firing in judged(page(rule(when))).firings] == ["ep_1"]
+
+
+def test_others_may_have_their_turn_before_each_judgement() -> None:
+    many = page(rule("ok"), rule("failures == 3"), rule("ok", "ep_2"))
+    facts = Facts({"ep_1": (result("ep_1"),)}, {})
+    steps = deciding(many, facts)
+
+    stops = 0
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            decisions = end.value
+            break
+        stops += 1
+
+    assert stops == 2, "the third rule reads nothing of this run"
+    assert decisions == decide(many, facts)
 
 
 def test_only_what_rules_read_is_wanted() -> None:

@@ -130,7 +130,10 @@ class Nursery:
         self._process.stdin.write(json.dumps(dict(env or {})) + "\n")
         self._process.stdin.flush()
         with self._changed:
-            assert self._changed.wait_for(lambda: len(self._births) > known, DEADLINE_S), "the nursery does not answer"
+            is_born = self._changed.wait_for(
+                lambda: len(self._births) > known, 2 * DEADLINE_S
+            )  # it imports it all first
+            assert is_born, "the nursery does not answer"
             pid = self._births[known]
         undertaker.watch(pid)
         worker = Worker(self, pid)

@@ -12,12 +12,12 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import FOREVER
-from mainspring.domain.rulebook import StoredRule, Want, decide, want
+from mainspring.domain.rulebook import Decisions, StoredRule, Want, decide, want
 from mainspring.domain.rules import read_rule
 from mainspring.domain.run import Body, Outcome, RunStatus
 from mainspring.observe import Metrics
 from mainspring.ports.stores import Stores
-from mainspring.stores.firings import SHADOW_PAGE
+from mainspring.stores.firings import PAGE_RUNS, SHADOW_PAGE
 from mainspring.stores.postgres.database import QUERIES as POSTGRES
 from mainspring.stores.postgres.sessions import PostgresSessions
 from mainspring.stores.sqlite.database import QUERIES as SQLITE
@@ -254,6 +254,27 @@ async def test_rules_go_with_their_endpoint_and_by_their_ids(stores: Stores) -> 
     assert await stores.planner.remove_rules("another", ["rule_2"], CHANGED) == 0
     assert await stores.planner.remove_rules("default", ["rule_2"], CHANGED) == 1
     assert await stores.planner.next_page(20) is None
+
+
+async def test_page_ends_after_some_hundred_runs_and_the_next_goes_on(stores: Stores) -> None:
+    endpoint = an_endpoint("busy")
+    await add(stores, endpoint)
+    await rule(stores, endpoint, when="ok", pause="1h")
+    each = PAGE_RUNS // 2 + 1
+    for batch in range(3):
+        ended = [f"run_{batch}_{number}" for number in range(each)]
+        await stores.runs.add_events(
+            [Event(EventType.RUN_FINISHED, START, "default", endpoint.id, run) for run in ended]
+        )
+    await told(stores)
+
+    pages = []
+    while (page := await stores.planner.next_page(20)) is not None:
+        pages.append([run.run_id for run in page.runs])
+        assert await stores.planner.commit_page(page, Decisions((), {}, ()))
+
+    assert [len(runs) for runs in pages] == [2 * each, each]
+    assert len({run_id for runs in pages for run_id in runs}) == 3 * each
 
 
 def rehearsed(endpoint: Endpoint, number: int) -> Event:

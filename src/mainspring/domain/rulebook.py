@@ -7,7 +7,7 @@ The worker reads and writes; nothing here does. The same page and facts give the
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from msgspec import Struct
@@ -154,6 +154,18 @@ def want(page: Page) -> list[Want]:
 
 
 def decide(page: Page, facts: Facts) -> Decisions:
+    """All of it at once."""
+    steps = deciding(page, facts)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            decisions: Decisions = end.value
+            return decisions
+
+
+def deciding(page: Page, facts: Facts) -> Generator[None, None, Decisions]:
+    """The same with a stop before each judgement, at which others may have their turn."""
     by_id = {member.id: member for member in page.members}
     names = {(member.job_id, member.name): member for member in page.members}
     states = dict(page.states)
@@ -172,6 +184,7 @@ def decide(page: Page, facts: Facts) -> Decisions:
         mode = OFF if target is None else mode_of(page.modes, stored.tenant_id, target.id)
         if target is None or mode == OFF:
             continue
+        yield
         sight = _Sight(rule, run, subject, page, facts, names, parsed)
         verdict = judge(rule.when, sight.look)
         key = (stored.id, subject.id)

@@ -25,7 +25,9 @@ class PlannerStore(Protocol):
     """Rules, and the finished runs they have not judged yet. Each finished run is judged once, by whomever."""
 
     async def next_page(self, limit: int) -> Page | None:
-        """Finished runs of up to `limit` transactions after the cursor; None where there is no rule or no new one.
+        """Finished runs of up to `limit` transactions after the cursor, some hundreds of them at the most.
+
+        None where there is no rule or no new run.
 
         A page without runs only moves the cursor on.
         """

@@ -20,6 +20,7 @@ from mainspring.domain.run import RunStatus
 from mainspring.stores.rows import stored_events
 
 CURSOR = "rules"
+PAGE_RUNS = 250  # as many as one transaction of a scheduler may bring
 SHADOW_PAGE = 200  # rows of events, each with what one transaction told
 HEALTH_SPANS = (timedelta(hours=1), timedelta(hours=4), timedelta(hours=24))
 _RULE = msgspec.json.Decoder(Rule)
@@ -77,6 +78,16 @@ def fired_in_shadow(texts: Iterable[str], endpoint_id: str | None) -> list[Event
         and each.event.data.get("shadow") is True
         and endpoint_id in (None, each.event.endpoint_id)
     ]
+
+
+def cut_page(rows: Iterable[tuple[str, str | None]]) -> tuple[str, tuple[FinishedRun, ...]]:
+    """The runs of the first rows, up to some hundreds, and the last row's place: a page must not take long."""
+    place, runs = "", list[FinishedRun]()
+    for place, text in rows:
+        runs += () if text is None else finished_runs(stored_events([(place, text)]))
+        if len(runs) >= PAGE_RUNS:
+            break
+    return place, tuple(runs)
 
 
 def apply_firings(

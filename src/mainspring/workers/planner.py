@@ -9,17 +9,20 @@ the planner away, hanging or killed, endpoints run by their baseline, and what w
 """
 
 import asyncio
+from collections.abc import Generator
+from itertools import count
 
 import structlog
 
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.rulebook import Decisions, Page, decide, want
+from mainspring.domain.rulebook import Decisions, Page, deciding, want
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
 from mainspring.ports.planner import PlannerStore
 from mainspring.workers.ending import end_tasks
 
+JUDGED_AT_ONCE = 50  # about a millisecond; a scheduler in the same process waits no longer for its turn
 PAGE_MAX = 20  # transactions, of up to some hundred finished runs each
 TICK_S = 5.0
 RETRY_S = 1.0
@@ -77,10 +80,22 @@ class Planner:
     async def _judge(self, page: Page) -> Decisions:
         facts = await self._store.facts(want(page))
         try:
-            return decide(page, facts)
+            return await _in_turns(deciding(page, facts))
         except Exception as fault:  # our own mistake, about one page: the next ones must not wait behind it for ever
             log.exception("page skipped", worker=self._worker)
             tenants = sorted({run.tenant_id for run in page.runs})
             data: dict[str, object] = {"fault": f"{type(fault).__name__}: {fault}"[:500]}
             events = (Event(EventType.RULE_FAULTY, page.now, tenant, data=data) for tenant in tenants)
             return Decisions((), {}, tuple(events))
+
+
+async def _in_turns(steps: Generator[None, None, Decisions]) -> Decisions:
+    for number in count(1):
+        try:
+            next(steps)
+        except StopIteration as end:
+            decisions: Decisions = end.value
+            return decisions
+        if number % JUDGED_AT_ONCE == 0:
+            await asyncio.sleep(0)
+    raise AssertionError("a page ends")

@@ -14,8 +14,8 @@ from mainspring.stores.firings import (
     CURSOR,
     HEALTH_SPANS,
     apply_firings,
+    cut_page,
     edited_values,
-    finished_runs,
     result_from,
     rule_states,
     rule_taken,
@@ -25,7 +25,7 @@ from mainspring.stores.firings import (
 from mainspring.stores.postgres.database import Database, Session, as_json, columns
 from mainspring.stores.postgres.endpoints import add_events
 from mainspring.stores.postgres.schedule import lock
-from mainspring.stores.rows import endpoint_from, id_floor, state_values, stored_events
+from mainspring.stores.rows import endpoint_from, id_floor, state_values
 
 POLL_S = 0.25  # a notification for every finished run would cost each of them a lock at commit
 
@@ -53,7 +53,7 @@ class PostgresPlanner:
             rows = await session.rows("planner_events", tx, int(seq), limit)
             if not rows:
                 return None
-            runs = finished_runs(stored_events((str(row[0]), str(row[1])) for row in rows if row[1] is not None))
+            upto, runs = cut_page((str(row[0]), None if row[1] is None else str(row[1])) for row in rows)
             if not runs and len(rows) < limit:
                 return None
             ids = list({run.endpoint_id for run in runs})
@@ -63,7 +63,7 @@ class PostgresPlanner:
             states = rule_states(await session.rows("states_of_rules", [stored.id for stored in rules]))
             modes = await _modes(session)
             now = await self._db.now_in(session)
-        return Page(str(cursor), str(rows[-1][0]), now, runs, tuple(rules), tuple(members), states, modes)
+        return Page(str(cursor), upto, now, runs, tuple(rules), tuple(members), states, modes)
 
     async def facts(self, wants: Sequence[Want]) -> Facts:
         now = await self._db.now()

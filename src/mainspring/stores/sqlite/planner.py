@@ -13,15 +13,15 @@ from mainspring.stores.firings import (
     CURSOR,
     HEALTH_SPANS,
     apply_firings,
+    cut_page,
     edited_values,
-    finished_runs,
     result_from,
     rule_states,
     rule_taken,
     rule_values,
     stored_rule,
 )
-from mainspring.stores.rows import id_floor, state_values, stored_events
+from mainspring.stores.rows import id_floor, state_values
 from mainspring.stores.sqlite.database import Connection, Database, instant
 from mainspring.stores.sqlite.endpoints import add_events
 from mainspring.stores.sqlite.schedule import POLL_S, encoded, endpoint_row
@@ -52,7 +52,7 @@ class SqlitePlanner:
         rows = db.rows("planner_events", int(str(cursor)), limit)
         if not rows:
             return None
-        runs = finished_runs(stored_events((str(seq), str(text)) for seq, text in rows if text is not None))
+        upto, runs = cut_page((str(seq), None if text is None else str(text)) for seq, text in rows)
         if not runs and len(rows) < limit:
             return None
         ids = encoded(list({run.endpoint_id for run in runs}))
@@ -65,7 +65,7 @@ class SqlitePlanner:
         )
         modes = {str(scope): str(mode) for scope, mode in db.rows("planner_modes")}
         now = self._db.clock.now()
-        return Page(str(cursor), str(rows[-1][0]), now, runs, tuple(rules), tuple(members), states, modes)
+        return Page(str(cursor), upto, now, runs, tuple(rules), tuple(members), states, modes)
 
     async def facts(self, wants: Sequence[Want]) -> Facts:
         def work(db: Connection) -> Facts:
