@@ -22,6 +22,8 @@ WHEELS ?= --only-binary=:all:
 PIP := $(PY) -m pip --disable-pip-version-check --no-input -qq
 INSTALL := $(PIP) install --require-hashes --no-deps $(WHEELS) -r
 INSTALL_PACKAGE := SKIP_WEB_BUILD=1 $(PIP) install --no-deps --no-build-isolation --editable .
+# So that no start has to, where bytecode may not be written.
+COMPILE_PACKAGE := $(PY) -m compileall -q src/mainspring
 
 # More than two cores can carry, for much of a test is waiting for a disk or a process; each brings its own PostgreSQL.
 PYTEST_WORKERS ?= -n 4
@@ -51,10 +53,29 @@ run: $(VENV)/.runtime ## Start everything in one process on SQLite
 
 .PHONY: test
 test: $(VENV)/.test ## Lint, types and all tests (short fault tests included)
-	@{ $(BUILD_WEB) && tests/browser/bring_chromium.sh; } & pages=$$!; $(MAKE) --no-print-directory check && wait $$pages
+	@$(MAKE) --no-print-directory -j3 check pages collection
 	$(PYTEST) $(PYTEST_WORKERS) --ignore=tests/faults --ignore=tests/browser $(ARGS)
-	$(PYTEST) -n 0 tests/browser $(ARGS)
-	$(PYTEST) -n 0 tests/faults $(ARGS)
+	@$(MAKE) --no-print-directory -j2 short-faults browser
+
+# What `test` does side by side, for it leaves a core idle: mypy works on one, a fault test mostly waits.
+.PHONY: pages
+pages:
+	@$(BUILD_WEB)
+	@tests/browser/bring_chromium.sh
+
+# Compiles what the workers of the tests would else compile at the same time, each for itself; they say what is wrong.
+.PHONY: collection
+collection:
+	@$(PYTEST) -n 0 --collect-only -qq >$(VENV)/collection.log 2>&1 || true
+
+.PHONY: short-faults
+short-faults:
+	$(PYTEST) -n 2 --dist worksteal tests/faults $(ARGS)
+
+.PHONY: browser
+browser:
+	@echo "the browser tests run beside, and say what they found at their end"
+	@code=0; $(PYTEST) -n 0 tests/browser $(ARGS) >$(VENV)/browser.log 2>&1 || code=$$?; cat $(VENV)/browser.log; exit $$code
 
 .PHONY: check
 check: $(VENV)/.test ## Lint, format and types
@@ -127,12 +148,14 @@ $(VENV)/.runtime: requirements/runtime.txt pyproject.toml $(VENV)/.made-at
 	@echo "installing $<"
 	@$(INSTALL) $<
 	@$(INSTALL_PACKAGE)
+	@$(COMPILE_PACKAGE)
 	@touch $@
 
 $(VENV)/.test: requirements/test.txt requirements/runtime.txt pyproject.toml $(VENV)/.made-at
 	@echo "installing $<"
 	@$(INSTALL) $<
 	@$(INSTALL_PACKAGE)
+	@$(COMPILE_PACKAGE)
 	@touch $(VENV)/.runtime $@
 
 $(VENV)/.bench: requirements/bench.txt requirements/test.txt requirements/runtime.txt pyproject.toml $(VENV)/.made-at

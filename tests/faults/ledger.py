@@ -20,7 +20,7 @@ from mainspring.domain.run import ENDED_BY_CALL, Run, RunStatus, slot_id
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
-from tests.harness.waiting import until_true
+from tests.harness.waiting import DEADLINE_S, until_true
 from tests.peers.journal import Entry
 
 PAGE = 10_000
@@ -182,20 +182,30 @@ def percentile(ordered: Sequence[float], share: float) -> float:
 async def read_ledger(stores: Stores, entries: Sequence[Entry], tenant_ids: Iterable[str] = ("default",)) -> Ledger:
     endpoints: dict[str, Endpoint] = {}
     runs: list[Run] = []
-    events: list[Event] = []
     for tenant_id in tenant_ids:
         for endpoint in await stores.endpoints.endpoints(tenant_id, EndpointFilter(limit=PAGE)):
             endpoints[endpoint.id] = endpoint
         runs += await all_runs(stores, tenant_id)
+    return Ledger(endpoints, runs, await all_events(stores), entries)
+
+
+async def all_events(stores: Stores) -> list[Event]:
+    """Every event there is, once all of them can be read."""
     await _until_all_events_are_readable(stores)
+    return await events_so_far(stores)
+
+
+async def events_so_far(stores: Stores) -> list[Event]:
+    """Every event that can be read now; the newest may have to wait for an older transaction."""
+    events: list[Event] = []
     cursor = ""
     while page := await stores.runs.events_after(cursor, None, PAGE):
         events += [each.event for each in page]
         cursor = page[-1].cursor
-    return Ledger(endpoints, runs, events, entries)
+    return events
 
 
-async def until_counted(stores: Stores, status: RunStatus, wanted: int, deadline_s: float = 20.0) -> None:
+async def until_counted(stores: Stores, status: RunStatus, wanted: int, deadline_s: float = DEADLINE_S) -> None:
     """Until exactly so many runs have this status; no `running` ones means that everything is settled."""
 
     async def is_so() -> bool:

@@ -10,9 +10,8 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import FOREVER
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.rules import add_rules, find_owner, set_mode
-from mainspring.ports.stores import Stores
 from tests.faults.conftest import Figures
-from tests.faults.ledger import all_runs
+from tests.faults.ledger import all_events, all_runs, events_so_far
 from tests.faults.nursery import Nursery
 from tests.faults.stage import JOB, Stage, calling, fill
 from tests.faults.storm import drain, start_workers
@@ -22,7 +21,6 @@ from tests.peers.journal import Journal
 PLANNERS = 3  # each in a scheduler's process
 WATCHES = 8
 COOLDOWN_S = 2
-PAGE = 10_000
 DYING = {failpoints.VARIABLE: "before_plan=kill:0.25,after_plan=kill:0.25"}
 
 
@@ -55,15 +53,6 @@ async def rules(desk: Desk) -> None:
         "cooldown": f"{COOLDOWN_S}s",
     }
     await add_rules(desk, sleeper, [wake, {"name": "rest", "when": "duration_ms >= 0", "pause": "forever"}])
-
-
-async def events_of(stores: Stores) -> list[Event]:
-    found: list[Event] = []
-    cursor = ""
-    while page := await stores.runs.events_after(cursor, None, PAGE):
-        cursor = page[-1].cursor
-        found.extend(each.event for each in page)
-    return found
 
 
 def finished(events: list[Event]) -> set[str]:
@@ -102,18 +91,18 @@ async def test_killed_planners_judge_every_finished_run_exactly_once(
         await replace_the_dead(nursery, kills)
         await start_workers(nursery, PLANNERS)
         async with postgres_stage.stores() as stores:
-            before = finished(await events_of(stores))
+            before = finished(await all_events(stores))
 
             async def caught_up() -> bool:
-                return before - judged(await events_of(stores)).keys() <= asleep_runs(await events_of(stores))
+                return before - judged(await events_so_far(stores)).keys() <= asleep_runs(await events_so_far(stores))
 
             async def woken_again() -> bool:
-                return len(woken(await events_of(stores))) >= 2
+                return len(woken(await events_so_far(stores))) >= 2
 
             await until_true(caught_up, "what the dead left is judged", 60)
             await until_true(woken_again, "the sleeper is woken again after a restart", 60)
             await drain(nursery, stores)
-            events = await events_of(stores)
+            events = await all_events(stores)
 
     counts = judged(events)
     wakes = woken(events)
@@ -133,7 +122,7 @@ async def test_without_the_cursors_guard_runs_are_judged_twice(
         async with postgres_stage.stores() as stores:
 
             async def twice() -> list[str]:
-                return [run_id for run_id, times in judged(await events_of(stores)).items() if times > 1]
+                return [run_id for run_id, times in judged(await events_so_far(stores)).items() if times > 1]
 
             found = await until_true(twice, "two planners judge one run", 60)
 
@@ -152,11 +141,11 @@ async def test_planner_that_fails_at_every_page_leaves_the_baseline(
         async with postgres_stage.stores() as stores:
 
             async def enough() -> bool:
-                return len(finished(await events_of(stores))) >= wanted and nursery.count("worker failed") >= 2
+                return len(finished(await events_so_far(stores))) >= wanted and nursery.count("worker failed") >= 2
 
             await until_true(enough, f"{wanted} runs beside a planner that fails", 60 + wanted / 10)
             await drain(nursery, stores)
-            events = await events_of(stores)
+            events = await all_events(stores)
             sources = {run.source for run in await all_runs(stores)}
 
     figures(finished=len(finished(events)), planner_failures=nursery.count("worker failed"))
@@ -194,13 +183,13 @@ async def test_killed_planner_leaves_hints_whole_or_not_at_all(
         async with sqlite_stage.stores() as stores:
 
             async def all_hinted() -> bool:
-                return len(told(await events_of(stores))) == WATCHES
+                return len(told(await events_so_far(stores))) == WATCHES
 
             await until_true(all_hinted, "every endpoint got its hint", 60)
             await drain(nursery, stores)
             known = await stores.planner.rules("default")
             endpoints = {each.id: await stores.endpoints.endpoint("default", each.id) for each in watches}
-            fired = told(await events_of(stores))
+            fired = told(await all_events(stores))
 
     figures(kills=kills, fired=len(fired))
     assert Counter(each.endpoint_id for each in fired) == Counter(endpoints.keys())
