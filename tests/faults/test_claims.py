@@ -87,10 +87,10 @@ async def test_without_row_locks_slots_are_claimed_twice(
 ) -> None:
     """The negative control: neither a row lock nor the lock around claims keeps the schedulers apart."""
     locking = " FOR UPDATE SKIP LOCKED"
-    assert locking in QUERIES["claim_revisions"]
-    assert "pg_try_advisory_xact_lock" in QUERIES["serialize_claims_and_read_clock"]
-    monkeypatch.setitem(QUERIES, "claim_revisions", QUERIES["claim_revisions"].replace(locking, ""))
-    monkeypatch.setitem(QUERIES, "serialize_claims_and_read_clock", "SELECT $1::bigint IS NOT NULL, clock_timestamp()")
+    assert locking in QUERIES["lock_due"]
+    assert "pg_try_advisory_xact_lock" in QUERIES["begin_claim"]
+    monkeypatch.setitem(QUERIES, "lock_due", QUERIES["lock_due"].replace(locking, ""))
+    monkeypatch.setitem(QUERIES, "begin_claim", "BEGIN; SELECT 1")
 
     claimed, shares = await compete(postgres_stage, 8, 3, forgive_deadlocks=True)
 

@@ -225,7 +225,7 @@ async def test_lease_that_runs_out_is_something_to_wake_for(stores: Stores) -> N
 async def test_nothing_planned_is_nothing_to_wake_for(stores: Stores) -> None:
     await add(stores, an_endpoint(next_run_at=None))
 
-    assert await claim(stores) == ClaimBatch(START)
+    assert await claim(stores) == ClaimBatch(START, START)
 
 
 @pytest.mark.parametrize("limit", [0, -1])
@@ -282,6 +282,18 @@ async def test_start_of_a_run_is_told_in_the_transaction_of_its_claim(stores: St
     *_, last = await told(stores)
     data = {"slot_at": "2025-01-01T00:00:00Z", "attempt": 1, "trigger": "schedule"}
     assert last == Event(EventType.RUN_STARTED, START, "default", endpoint.id, each.run_id, "worker-1", data)
+
+
+async def test_a_batch_says_when_it_was_judged_and_when_it_was_handed_over(store_url: str) -> None:
+    async with open_stores(store_url) as stores:  # with the database's own clock
+        await stores.endpoints.put_tenant(Tenant("default", "default"))
+        await add(stores, an_endpoint())
+        before = await stores.schedule.now()
+        batch = await claim(stores)
+        after = await stores.schedule.now()
+
+    assert before <= batch.now < batch.handed_at
+    assert batch.handed_at - after < timedelta(milliseconds=50)  # told by another clock that started with this one
 
 
 async def test_two_workers_at_once_never_get_the_same_slot(stores: Stores, other_stores: Stores) -> None:

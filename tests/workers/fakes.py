@@ -58,6 +58,7 @@ class FaultyStore:
         self.refuses: Callable[[Finished], bool] = lambda finished: False
         self.claim_fault: Exception | None = None
         self.heartbeat_fault: Exception | None = None
+        self.expire_fault: Exception | None = None
         self.loses_answer_to = ""  # "claim" or "finish": does what it is asked, and then its connection is gone
         self.finish_takes_s = 0.0
         self.claims = 0  # how often somebody reached for work
@@ -89,6 +90,8 @@ class FaultyStore:
 
     async def expire_hints(self, limit: int) -> int:
         self._check()
+        if self.expire_fault is not None:
+            raise self.expire_fault
         return await self._store.expire_hints(limit)
 
     async def wait_for_change(self, timeout_s: float) -> bool:

@@ -10,7 +10,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from mainspring.domain.endpoint import Endpoint, LostWorkerPolicy
+from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import EventType
+from mainspring.domain.hint import IntervalHint
 from mainspring.domain.run import HttpAction, Run, RunStatus, Trigger, slot_id
 from mainspring.observe import Metrics
 from mainspring.ports.records import RunFilter
@@ -100,6 +102,20 @@ async def test_a_place_is_taken_until_its_result_is_recorded(stores: Stores) -> 
         await holds_for(lambda: len(bench.caller.requests) == 2, "nothing new starts", 0.3)
         bench.store.is_away = False
         await until(lambda: len(bench.caller.requests) == 3, "the third one starts")
+
+
+@pytest.mark.parametrize("fault", [StoreUnavailable("away"), ValueError("a bug")], ids=["away", "a bug"])
+async def test_what_was_claimed_is_called_although_hints_cannot_be_expired(stores: Stores, fault: Exception) -> None:
+    bench = Bench(stores)
+    over = IntervalHint(1_000, START - MINUTE, "was busy", "ada")
+    await add(stores, an_endpoint(), an_endpoint(next_run_at=START + MINUTE, interval_hint=over))
+    bench.store.expire_fault = fault
+
+    claimed = await bench.scheduler.run_once()
+
+    assert claimed == 1
+    assert await bench.statuses() == [RunStatus.SUCCESS]
+    assert bench.scheduler.in_flight == 0
 
 
 async def test_a_call_that_raises_is_a_failure_of_its_own_endpoint(stores: Stores) -> None:

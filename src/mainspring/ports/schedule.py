@@ -20,11 +20,13 @@ class Caps(Struct, frozen=True):
 class ClaimBatch(Struct, frozen=True):
     """What a claim brought: the slots to execute, the store's clock, and when to look again.
 
+    `now` is when it was judged what is due, `handed_at` when the batch left the store; a transaction lies between.
     `more` says that due work was left behind although places were free (a cap or a lock was in the way of some, or
     settled rows made room): look again at once. `next_due_at` is None when nothing is planned at all.
     """
 
     now: datetime
+    handed_at: datetime
     claims: tuple[Claim, ...] = ()
     next_due_at: datetime | None = None
     more: bool = False

@@ -27,6 +27,8 @@ def load_queries(package: str, fragments: Mapping[str, str]) -> dict[str, str]:
         sql = _COMMENT.sub("", body).strip().rstrip(";")
         for fragment, replacement in fragments.items():
             sql = sql.replace("{{" + fragment + "}}", replacement)
+        if name in queries:
+            raise ValueError(f"two queries are called {name}; rename one")
         queries[name] = sql
     return queries
 

@@ -45,6 +45,7 @@ MIGRATION_TIMEOUT_S = 660  # > what the server is told to allow a migration, and
 CLOSE_TIMEOUT_S = 0.5  # a goodbye that is not answered by then is left unsaid
 RECONNECT_PAUSE_S = 1.25  # with the listener, at most two attempts a second while the database is away
 MIGRATION_LOCK = 0x6D61696E737072  # "mainspr"
+CLAIM_LOCK = 0x6D61696E737063  # "mainspc"
 EVERY_TENANT = "*"  # what the policies take for all; no tenant can be named so
 SERVER_SETTINGS = {
     "application_name": "mainspring",
@@ -83,6 +84,10 @@ REFUSED = (
     asyncpg.InvalidCatalogNameError,
     asyncpg.InsufficientPrivilegeError,
 )
+TENANT_COLUMNS = """
+    id, name, runs_per_month, tokens_per_month, endpoints_max, interval_ms_min,
+    (SELECT COALESCE(SUM(runs), 0)::bigint FROM usage WHERE usage.tenant_id = tenant.id AND month = :month),
+    ARRAY(SELECT sealed FROM signing_key WHERE signing_key.tenant_id = tenant.id ORDER BY created_at DESC, id DESC)"""
 _encode = msgspec.json.Encoder().encode
 _BOOLEANS = {"spread", "job_active", "body_truncated"}
 _INTEGERS = {
@@ -151,6 +156,8 @@ _QUERIES = load_queries(
         "job_parameters": _parameters(JOB_COLUMNS),
         "analysis_columns": ", ".join(ANALYSIS_COLUMNS),
         "analysis_parameters": _parameters(ANALYSIS_COLUMNS),
+        "claim_lock": str(CLAIM_LOCK),
+        "tenant_columns": TENANT_COLUMNS,
         **ACCOUNT_FRAGMENTS,
     },
 )
@@ -168,11 +175,12 @@ def columns(rows: Sequence[Sequence[object]], width: int) -> list[list[object]]:
 
 
 class Session:
-    """A connection inside one transaction, with our queries by name."""
+    """A connection inside one transaction, with our queries by name; `found` is how many rows its beginning found."""
 
-    def __init__(self, connection: Any, audit_keys: AuditKeys) -> None:  # asyncpg ships no types for its pool proxy
+    def __init__(self, connection: Any, audit_keys: AuditKeys, found: int = 0) -> None:  # asyncpg ships no types
         self._connection = connection
         self.audit_keys = audit_keys
+        self.found = found
 
     async def rows(self, query: str, *values: object) -> list[Sequence[object]]:
         return list(await self._connection.fetch(QUERIES[query], *values))
@@ -182,9 +190,7 @@ class Session:
 
     async def run(self, query: str, *values: object) -> int:
         """Execute for its effect; how many rows it changed."""
-        status = str(await self._connection.execute(QUERIES[query], *values))
-        count = status.rpartition(" ")[2]
-        return int(count) if count.isdigit() else 0
+        return _rows_of(await self._connection.execute(QUERIES[query], *values))
 
     async def run_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
         """Execute once for each row, without waiting for the answers in between."""
@@ -248,22 +254,26 @@ class Database:
         return database
 
     @asynccontextmanager
-    async def transaction(self, tenant_id: str | None = None) -> AsyncIterator[Session]:
+    async def transaction(self, tenant_id: str | None = None, begin: str = "begin") -> AsyncIterator[Session]:
         """One transaction: commits where the block ends, leaves nothing where it raises.
 
         With a tenant, row-level security hides every other tenant in it: whatever is asked for within one tenant
-        names it here. Without one, as the workers are, it goes across them all, at no cost.
+        names it here. Without one, as the workers are, it goes across them all, at no cost. `begin` names a query
+        that begins it and does something more on the same way to the database and back.
         """
-        async with self._lent() as connection, connection.transaction():
+        async with self._lent() as connection:
             try:
-                session = Session(connection, self.audit_keys)
+                found = _rows_of(await connection.execute(QUERIES[begin]))
+                session = Session(connection, self.audit_keys, found)
                 if tenant_id is not None:
                     await session.only(tenant_id)
                 elif self._behind_bouncer:
                     await connection.fetchval(QUERIES["work_for_all"])
                 yield session
-            except TimeoutError:
-                connection.terminate()  # it would not answer a rollback either
+                await connection.execute("COMMIT")
+            except BaseException as fault:
+                if not isinstance(fault, TimeoutError) and not connection.is_closed():  # else it would not answer
+                    await connection.execute("ROLLBACK")
                 raise
 
     @asynccontextmanager
@@ -291,8 +301,11 @@ class Database:
         return self.clock.now() if self.clock is not None else read  # type: ignore[return-value]  # timestamptz
 
     async def notify(self, session: Session, moved_to: datetime | None = None) -> None:
-        when = to_us(moved_to) if moved_to is not None else ""
-        await session.value("notify", CHANNEL, f"{self.origin} {when}")
+        await session.value("notify", CHANNEL, self.word_of(moved_to))
+
+    def word_of(self, moved_to: datetime | None) -> str:
+        """What a notification says: who sends it, and when something is due now."""
+        return f"{self.origin} {to_us(moved_to) if moved_to is not None else ''}"
 
     def listen(self, on_notify: Callable[[str], None]) -> None:
         """Call `on_notify` with the instant of every notification of others; keeps a connection of its own for it."""
@@ -395,6 +408,12 @@ class Database:
 
 async def _nothing_to_reset(connection: object) -> None:
     """All we set is set for a transaction, so a connection comes back as it went."""
+
+
+def _rows_of(status: str) -> int:
+    """How many rows a command's answer, like `UPDATE 3`, is about."""
+    count = status.rpartition(" ")[2]
+    return int(count) if count.isdigit() else 0
 
 
 def _unavailable(fault: BaseException) -> StoreUnavailable:

@@ -9,33 +9,53 @@ SELECT LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
                   ORDER BY claimable_at LIMIT 1) AS upcoming),
              (SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL));
 
--- name: serialize_claims_and_read_clock
--- Keep claims apart for the moment they take, so that caps counted over the fleet hold exactly. A try, never a wait:
--- a worker that is stopped inside its claim must not stop the others.
-SELECT pg_try_advisory_xact_lock(:key), clock_timestamp();
+-- name: begin
+-- A transaction as they all are.
+BEGIN;
 
--- name: due
--- What is in flight for each tenant and host, as rows without an id, and the due endpoints of every tenant, oldest first,
--- as many of each as there are places; those of hosts that are full are not even looked at.
-WITH busy AS MATERIALIZED (
-    SELECT tenant_id, host, COUNT(*) AS runs FROM schedule WHERE lease_until IS NOT NULL AND lease_until > :now
+-- name: begin_claim
+-- A transaction that keeps claims apart for the moment they take, so that caps counted over the fleet hold exactly; it
+-- finds one row where it is our turn. A try, never a wait: a worker that is stopped inside its claim must not stop the others.
+BEGIN; SELECT 1 WHERE pg_try_advisory_xact_lock({{claim_lock}});
+
+-- name: take_claim_turn
+-- Another try.
+SELECT pg_try_advisory_xact_lock({{claim_lock}});
+
+-- name: due_and_read_clock
+-- What time it is, as a row of nobody; what is in flight for each tenant and host, as rows without an id; and the due
+-- endpoints of every tenant, oldest first, as many of each as there are places; those of hosts that are full are not even
+-- looked at. `told` is the time where another clock counts than the database's.
+WITH clock AS MATERIALIZED (
+    SELECT COALESCE(:told::timestamptz, clock_timestamp()) AS now
+), busy AS MATERIALIZED (
+    SELECT tenant_id, host, COUNT(*) AS runs FROM schedule
+    WHERE lease_until IS NOT NULL AND lease_until > (SELECT now FROM clock)
     GROUP BY tenant_id, host
 ), full_hosts AS MATERIALIZED (
     SELECT ARRAY(SELECT host FROM busy GROUP BY host HAVING SUM(runs) >= :per_host) AS hosts
 )
+SELECT NULL, NULL, NULL, now, 0 FROM clock
+UNION ALL
 SELECT NULL, tenant_id, host, NULL::timestamptz, runs FROM busy
 UNION ALL
 SELECT due.id, due.tenant_id, due.host, due.claimable_at, 0
 FROM tenant CROSS JOIN LATERAL (
     SELECT id, tenant_id, host, claimable_at FROM schedule
-    WHERE tenant_id = tenant.id AND claimable_at <= :now
+    WHERE tenant_id = tenant.id AND claimable_at <= (SELECT now FROM clock)
       AND NOT COALESCE(host = ANY ((SELECT hosts FROM full_hosts)::text[]), false)  -- opaque, so that nobody guesses that no row is left
     ORDER BY claimable_at LIMIT :limit) AS due;
 
--- name: claim_revisions
--- Lock what was picked; rows that another worker holds or has finished meanwhile are left out.
-SELECT id, revision FROM schedule WHERE id = ANY (:ids::text[]) AND claimable_at <= :now
-ORDER BY id FOR UPDATE SKIP LOCKED;
+-- name: lock_due
+-- Lock what was picked; rows that another worker holds or has finished meanwhile are left out. Then, as rows without a
+-- revision, their tenants with what they used this month and their sealed signing keys.
+WITH locked AS MATERIALIZED (
+    SELECT id, revision, tenant_id FROM schedule WHERE id = ANY (:ids::text[]) AND claimable_at <= :now
+    ORDER BY id FOR UPDATE SKIP LOCKED
+)
+SELECT revision, id, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM locked
+UNION ALL
+SELECT NULL, {{tenant_columns}} FROM tenant WHERE id IN (SELECT tenant_id FROM locked);
 
 -- name: lock_and_read_clock
 -- Lock endpoints by id, in one order for everybody, so that no two batches wait for each other. The last row's clock was
@@ -58,10 +78,7 @@ SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id) WHERE id = AN
 
 -- name: tenants
 -- Tenants with what they used this month and their sealed signing keys.
-SELECT id, name, runs_per_month, tokens_per_month, endpoints_max, interval_ms_min,
-       (SELECT COALESCE(SUM(runs), 0)::bigint FROM usage WHERE usage.tenant_id = tenant.id AND month = :month),
-       ARRAY(SELECT sealed FROM signing_key WHERE signing_key.tenant_id = tenant.id ORDER BY created_at DESC, id DESC)
-FROM tenant WHERE id = ANY (:ids::text[]);
+SELECT {{tenant_columns}} FROM tenant WHERE id = ANY (:ids::text[]);
 
 -- name: close_runs
 -- Runs whose workers were lost. Before the next statement, for one endpoint has one live run.
@@ -93,7 +110,8 @@ INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}};
 INSERT INTO run ({{run_columns}}) SELECT * FROM {{run_rows}};
 
 -- name: write_results
--- Everything ordinary finishes change, in one statement. A result is written once, also where its run was given up.
+-- Everything ordinary finishes change, in one statement, and the word of it that goes to other processes, if there is one.
+-- A result is written once, also where its run was given up.
 WITH settled AS (
     UPDATE schedule SET revision = revision + 1, {{outcome_assignments}}
     FROM {{outcome_rows}} WHERE schedule.id = new.id
@@ -101,8 +119,10 @@ WITH settled AS (
     UPDATE run SET {{result_assignments}} FROM {{result_rows}}
     WHERE run.tenant_id = new.tenant_id AND run.id = new.id
       AND COALESCE(run.status IN ('running', 'abandoned', 'unknown') OR run.error_code = 'zombie', false)  -- opaque, too
+), told AS (
+    INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}}
 )
-INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}};
+SELECT pg_notify(:channel, :payload) WHERE :payload <> '';
 
 -- name: superseded_runs
 -- Which of these runs are known to have come too late.

@@ -13,16 +13,15 @@ from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.fairness import Candidate, pick
 from mainspring.domain.governor import CronReader
-from mainspring.domain.instant import to_us
+from mainspring.domain.instant import from_us, to_us
 from mainspring.domain.settling import Finished
 from mainspring.ports.outside import Ids
 from mainspring.ports.schedule import Caps, ClaimBatch, FinishReport
 from mainspring.stores.batches import Batch, admit_all, expire_all, month_of, release_all, settle_all
 from mainspring.stores.cache import EndpointCache
-from mainspring.stores.postgres.database import Database, Session, as_json, columns
+from mainspring.stores.postgres.database import CHANNEL, Database, Session, as_json, columns
 from mainspring.stores.rows import as_it_is, endpoint_from
 
-CLAIM_LOCK = 0x6D61696E737063  # "mainspc"
 CLAIM_LOCK_TRIES = 20
 CLAIM_LOCK_PAUSE_S = 0.002
 NOTICE = timedelta(seconds=5)  # what is due sooner than a sleeping worker's next look is worth a notification
@@ -48,19 +47,22 @@ class PostgresSchedule:
         revisions: dict[str, int] = {}
         rows = Batch(as_it_is)
         claims: list[Claim] = []
-        async with self._db.transaction() as session:
-            now = await self._serialize(session)
-            self._offset_us = to_us(now) - time.monotonic_ns() // 1000
-            picked, more = await self._pick(session, now, limit, caps)
+        async with self._db.transaction(begin="begin_claim") as session:
+            await _take_turn(session)
+            asked_us = time.monotonic_ns() // 1000
+            now, picked, more = await self._pick(session, limit, caps)
+            self._offset_us = to_us(now) - asked_us
             if picked:
-                revisions = _revisions(await session.rows("claim_revisions", picked, now))
+                locked = await session.rows("lock_due", picked, now, month_of(now))
+                revisions = {row[1]: row[0] for row in locked if row[0] is not None}  # type: ignore[misc]  # columns
+                held = _tenants([row[1:] for row in locked if row[0] is None])
                 endpoints = await self._endpoints(session, revisions)
-                held = await tenants(session, {endpoint.tenant_id for endpoint in endpoints}, now)
                 claims, rows, started = admit_all(endpoints, held, now, worker, lease_margin_ms, self._ids, self._cron)
                 await self._write_claims(session, rows, started, worker, now)
             next_due_at = None if more else await session.value("upcoming", now)
         self._cache.keep(revisions, rows.endpoints, written=1)
-        return ClaimBatch(now, tuple(claims), next_due_at, more)  # type: ignore[arg-type]  # timestamptz
+        handed_at = self._db.at(from_us(time.monotonic_ns() // 1000 + self._offset_us))
+        return ClaimBatch(now, handed_at, tuple(claims), next_due_at, more)  # type: ignore[arg-type]  # timestamptz
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
         async with self._db.transaction() as session:
@@ -74,15 +76,16 @@ class PostgresSchedule:
                 late = [each.claim.endpoint.id for each in batch], list(report.superseded)
                 rows.leave_out({str(row[0]) for row in await session.rows("superseded_runs", *late)})
             await _write_states(session, rows)
+            is_soon = report.next_due_at is not None and report.next_due_at < now + NOTICE
             await session.run(
                 "write_results",
                 as_json(rows.outcomes),
                 as_json([row[:-1] for row in rows.results]),
                 [row[-1] for row in rows.results],
                 as_json(rows.event_rows()),
+                CHANNEL,
+                self._db.word_of(report.next_due_at) if is_soon else "",
             )
-            if report.next_due_at is not None and report.next_due_at < now + NOTICE:
-                await self._db.notify(session, report.next_due_at)
         self._cache.keep(revisions, rows.endpoints, written=1)
         waiting = [each.claim.run_id for each in batch if each.claim.endpoint.id in held]
         return replace(report, waiting=tuple(waiting)) if waiting else report
@@ -137,24 +140,17 @@ class PostgresSchedule:
         if self._moved_to_us < self._asleep_until_us:
             self._changed.set()
 
-    async def _serialize(self, session: Session) -> datetime:
-        """Wait a moment for our turn; what time it is then."""
-        for _ in range(CLAIM_LOCK_TRIES):
-            ((is_ours, now),) = await session.rows("serialize_claims_and_read_clock", CLAIM_LOCK)
-            if is_ours:
-                break
-            await asyncio.sleep(CLAIM_LOCK_PAUSE_S)
-        return self._db.at(now)
-
-    async def _pick(self, session: Session, now: datetime, limit: int, caps: Caps) -> tuple[list[str], bool]:
-        """Who gets the free places, and whether somebody due was left out."""
+    async def _pick(self, session: Session, limit: int, caps: Caps) -> tuple[datetime, list[str], bool]:
+        """What time it is, who gets the free places, and whether somebody due was left out."""
         if limit <= 0:
-            return [], False
-        rows = await session.rows("due", now, caps.per_host, limit)
+            return await self._db.now_in(session), [], False
+        told = self._db.clock.now() if self._db.clock is not None else None
+        (clock, *rows) = await session.rows("due_and_read_clock", told, caps.per_host, limit)
         busy = {(row[1], row[2]): row[4] for row in rows if row[0] is None}
         candidates = [Candidate(*row[:4]) for row in rows if row[0] is not None]  # type: ignore[arg-type]  # columns
         picked = pick(candidates, busy, caps.per_tenant, caps.per_host, limit)  # type: ignore[arg-type]  # columns
-        return picked, bool(picked) and (len(picked) == limit or len(picked) < len(candidates))
+        more = bool(picked) and (len(picked) == limit or len(picked) < len(candidates))
+        return clock[3], picked, more  # type: ignore[return-value]  # timestamptz
 
     async def _write_claims(
         self, session: Session, rows: Batch, started: Counter[str], worker: str, now: datetime
@@ -197,7 +193,20 @@ async def _held(session: Session, ids: Sequence[str], locked: dict[str, int]) ->
 
 
 async def tenants(session: Session, ids: set[str], now: datetime) -> dict[str, Tenant]:
-    rows = await session.rows("tenants", month_of(now), list(ids))
+    return _tenants(await session.rows("tenants", month_of(now), list(ids)))
+
+
+async def _take_turn(session: Session) -> None:
+    """Wait a moment for our turn to claim, unless the transaction began with it."""
+    is_ours: object = session.found
+    for _ in range(CLAIM_LOCK_TRIES):
+        if is_ours:
+            return
+        await asyncio.sleep(CLAIM_LOCK_PAUSE_S)
+        is_ours = await session.value("take_claim_turn")
+
+
+def _tenants(rows: Sequence[Sequence[object]]) -> dict[str, Tenant]:
     return {str(row[0]): Tenant(*row[:7], tuple(row[7])) for row in rows}  # type: ignore[arg-type, call-arg]  # columns
 
 

@@ -59,18 +59,17 @@ class SqliteSchedule:
             for tenant_id, runs in started.items():
                 db.run("count_usage", tenant_id, month_of(now), worker, runs)
             _write(db, rows, now, worker)
-            return ClaimBatch(now, tuple(claims), more=more), picked, rows.endpoints
+            return ClaimBatch(now, now, tuple(claims), more=more), picked, rows.endpoints
 
         # One `now` for both questions: what falls due between two of them would be neither due nor to come.
         now = self._db.clock.now()
         if limit <= 0 or not self._db.look(lambda db: _is_any_due(db, now)):
-            return ClaimBatch(now, next_due_at=self._db.look(lambda db: _next_due_at(db, now)))
+            return ClaimBatch(now, now, next_due_at=self._db.look(lambda db: _next_due_at(db, now)))
         batch, revisions, endpoints = await self._db.write(work)
         self._cache.keep(revisions, endpoints, written=1)
-        if batch.more:
-            return batch
         # Only after the commit, up to which writes are queued: the claim's own leases run out too.
-        return replace(batch, next_due_at=self._db.look(lambda db: _next_due_at(db, batch.now)))
+        next_due_at = None if batch.more else self._db.look(lambda db: _next_due_at(db, batch.now))
+        return replace(batch, handed_at=self._db.clock.now(), next_due_at=next_due_at)
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
         def work(db: Connection) -> tuple[FinishReport, dict[str, int], list[Endpoint]]:
