@@ -222,7 +222,8 @@ def _policies(facts: "StoreFacts") -> Iterator[Finding]:
         message = "row-level security does not hold for this database user: it is a superuser, or has BYPASSRLS"
         yield Finding("tenants", WARNING, message, "connect as a plain user that owns the database and its tables")
     elif facts.kind == "postgresql":
-        yield Finding("tenants", OK, "kept apart by row-level security too")
+        could = "; this user owns the tables, and could switch it off" if facts.owns_tables else ""
+        yield Finding("tenants", OK, f"kept apart by row-level security too{could}")
 
 
 async def _clock(stores: "Stores", kind: str) -> list[Finding]:

@@ -39,7 +39,8 @@ class Backlog(Struct, frozen=True):
 class StoreFacts(Struct, frozen=True):
     """What the database is: its kind and version, its schema, and which migrations this process has applied to it.
 
-    `above_policies`: its user is one for whom row-level security does not hold.
+    `above_policies`: its user is one for whom row-level security does not hold. `owns_tables`: or who could switch it
+    off.
     """
 
     kind: str  # sqlite | postgresql
@@ -47,6 +48,7 @@ class StoreFacts(Struct, frozen=True):
     schema: int
     migrated: tuple[str, ...] = ()
     above_policies: bool = False
+    owns_tables: bool = False
 
 
 class UpkeepStore(Protocol):

@@ -389,8 +389,9 @@ class Database:
             # Whoever comes second waits here, for as long as the first one migrates; the server ends what is too long.
             await session.script("SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '600s'")
             await session.value("lock_migrations", MIGRATION_LOCK, timeout_s=MIGRATION_TIMEOUT_S)
-            await session.run("create_migration_table")
-            applied = {row[0] for row in await session.rows("applied_migrations")}
+            applied: set[object] = set()
+            if await session.value("has_migration_table"):  # who may not make tables may still find them made
+                applied = {row[0] for row in await session.rows("applied_migrations")}
             if unknown := applied - {number for number, _, _ in known}:
                 raise Misconfigured(
                     f"the database has schema {max(map(int, map(str, unknown)))}, newer than this program knows; "
@@ -398,12 +399,24 @@ class Database:
                     setting="MAINSPRING_DATABASE_URL",
                 )
             missing = [migration for migration in known if migration[0] not in applied]
+            if missing:
+                await self._apply(session, missing)
+        self.migrated = tuple(name for _, name, _ in missing)
+
+    async def _apply(self, session: Session, missing: Sequence[tuple[int, str, str]]) -> None:
+        try:
+            await session.run("create_migration_table")
             for number, name, text in missing:
                 await session.script(text, timeout_s=MIGRATION_TIMEOUT_S)
                 await session.run("add_migration", number, name, await self.now_in(session))
-            if missing:
-                await session.run("guard_tenants")
-        self.migrated = tuple(name for _, name, _ in missing)
+            await session.run("guard_tenants")
+        except (asyncpg.InsufficientPrivilegeError, asyncpg.InvalidSchemaNameError) as fault:
+            raise Misconfigured(
+                f"the database lacks {len(missing)} migrations, up to {missing[-1][1]}, and the user of "
+                f"MAINSPRING_DATABASE_URL may not change its schema ({fault}); run `mainspring migrate` as the user "
+                "who owns the tables, then start this again",
+                setting="MAINSPRING_DATABASE_URL",
+            ) from None
 
 
 async def _nothing_to_reset(connection: object) -> None:

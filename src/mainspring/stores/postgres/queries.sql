@@ -463,6 +463,10 @@ SELECT value FROM installation WHERE key = :key;
 -- A value of this installation, if it has none yet.
 INSERT INTO installation (key, value) VALUES (:key, :value) ON CONFLICT (key) DO NOTHING;
 
+-- name: has_migration_table
+-- Whether this database was ever migrated.
+SELECT to_regclass('schema_migration') IS NOT NULL;
+
 -- name: create_migration_table
 -- Where applied migrations are noted.
 CREATE TABLE IF NOT EXISTS schema_migration (

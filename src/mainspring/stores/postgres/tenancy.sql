@@ -13,3 +13,7 @@ SELECT guard_tenants();
 -- name: is_above_policies
 -- Whether row-level security holds for this user at all: a superuser's and some others' statements pass it by.
 SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user;
+
+-- name: owns_tables
+-- Whether this user could switch the policies off: it owns the tables, or may become who does.
+SELECT pg_has_role(relowner, 'MEMBER') FROM pg_class WHERE oid = 'endpoint'::regclass;

@@ -63,7 +63,9 @@ class PostgresUpkeep:
             version = str(await session.value("server_version"))
             applied = await session.rows("applied_migrations")
             above = bool(await session.value("is_above_policies"))
-        return StoreFacts("postgresql", version, max(int(str(row[0])) for row in applied), self._db.migrated, above)
+            owns = bool(await session.value("owns_tables"))
+        schema = max(int(str(row[0])) for row in applied)
+        return StoreFacts("postgresql", version, schema, self._db.migrated, above, owns)
 
     async def ping(self) -> None:
         async with self._db.statement() as session:
