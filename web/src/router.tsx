@@ -1,9 +1,9 @@
 /** Every address of the UI. Filters live in the address, so that a view can be kept, sent and gone back to. */
 import type { QueryClient } from "@tanstack/react-query";
 import {
-  createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, Outlet, redirect,
+  createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent as lazily, Outlet, redirect,
 } from "@tanstack/react-router";
-import { Problem } from "./api/client";
+import { Problem, unreachable } from "./api/client";
 import { sessionQuery } from "./api/session";
 import { Broken, Missing, Pending } from "./parts/Outcomes";
 import { Shell } from "./shell/Shell";
@@ -12,6 +12,16 @@ const text = (value: unknown): string | undefined => (typeof value === "string" 
 /** Only the parameters we know, as text; an address somebody made up shows the page without them. */
 const only = <Name extends string>(...names: Name[]) => (search: Record<string, unknown>) =>
   Object.fromEntries(names.flatMap((name) => (text(search[name]) ? [[name, String(search[name])]] : []))) as Partial<Record<Name, string>>;
+
+/** A page's code when it is asked for. Where it cannot be had the router loads the whole page anew, which is right after an upgrade, but leaves nothing of ours where the server is gone. */
+const lazyRouteComponent = <Module extends Record<string, unknown>, Name extends keyof Module>(load: () => Promise<Module>, name: Name) =>
+  lazily(
+    () => load().catch(async (fault: unknown) => {
+      await fetch("/healthz").catch(() => { throw unreachable(); });
+      throw fault;
+    }),
+    name,
+  );
 
 const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet, notFoundComponent: Missing });
 

@@ -26,6 +26,8 @@ export class Problem extends Error {
 }
 
 export const UNREACHABLE = 0;
+export const unreachable = () =>
+  new Problem(UNREACHABLE, "Server not reached", "The server does not answer. Is it running, and is this machine online?");
 
 const signedOutListeners = new Set<() => void>();
 export function onSignedOut(listener: () => void): () => void {
@@ -38,7 +40,7 @@ async function send(request: Request): Promise<Response> {
     return await fetch(request);
   } catch (fault) {
     if (request.signal.aborted) throw fault;
-    throw new Problem(UNREACHABLE, "Server not reached", "The server does not answer. Is it running, and is this machine online?");
+    throw unreachable();
   }
 }
 

@@ -5,6 +5,7 @@ import { type LiveState, Stream } from "./stream";
 import type { EventShown } from "./types";
 
 const REST_MS = 700; // a burst of events is one reading, and none is shown later than a second
+const FIRST_MS = 50; // after a quiet time the first is shown at once, with what was written beside it
 const Live = createContext<LiveState>("connecting");
 export const useLiveState = () => useContext(Live);
 
@@ -39,15 +40,17 @@ function isPaging(query: Query): boolean {
 class Reader {
   private waiting = new Set<string>();
   private timer: number | undefined;
+  private readAt = 0;
   constructor(private readonly client: QueryClient) {}
 
   add(keys: string[]): void {
     for (const key of keys) this.waiting.add(key);
-    this.timer ??= window.setTimeout(() => this.read(), REST_MS);
+    this.timer ??= window.setTimeout(() => this.read(), Math.max(FIRST_MS, this.readAt + REST_MS - Date.now()));
   }
 
   private read(): void {
     this.timer = undefined;
+    this.readAt = Date.now();
     const keys = [...this.waiting];
     this.waiting.clear();
     for (const key of keys) {

@@ -84,7 +84,7 @@ export const neighboursQuery = (run: Run & { endpoint_id: string }) =>
       let later: Run[] = [];
       for (const span of AROUND_MS) {
         const found = (await list({ since: run.started_at, until: new Date(Date.parse(run.started_at) + span).toISOString(), limit: 200 })).items;
-        later = found.slice(0, Math.max(0, found.findIndex((each) => each.id === run.id)));
+        later = found.filter((each) => each.id > run.id); // an id may be made just before the run starts, so it need not be among them itself
         if (later.length) break;
       }
       const attempts = [...later, run, ...earlier].filter((each) => each.slot_at === run.slot_at && each.trigger !== "test").reverse();
