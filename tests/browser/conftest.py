@@ -1,23 +1,37 @@
-"""One server with its UI for all browser tests; a console error fails whichever test saw it.
+"""One server with its UI, one browser and one signed-in page for many tests; a console error fails who saw it.
 
-They run in a process of their own (`make test` does so): Playwright keeps an event loop, beside which async tests fail.
+A fresh page costs two seconds of a processor, one that goes elsewhere half a second: so tests hand the page on.
+They run in processes of their own (`make test` does so): Playwright keeps an event loop, beside which async tests fail.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.browser.site import CHROMIUM, FLAGS, WHY_NOT, Json, Site, cookies_for, open_site
+from tests.browser.site import CHROMIUM, FLAGS, Json, Site, cookies_for, open_site, require
+from tests.browser.tab import PATIENCE_MS, Tab
+from tests.harness.postgres import Cluster
 from tests.harness.processes import Processes
+
+expect.set_options(timeout=PATIENCE_MS)
+
+WAITING = """\
+name: waiting
+description: Wait for an answer.
+steps:
+  - id: reply
+    wait_for: {event: reply, timeout: 2d, on_timeout: silent}
+    next: end
+  - id: silent
+    end: silent
+"""
 
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    if WHY_NOT:
-        pytest.skip(WHY_NOT)
+    require()
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield launched
@@ -26,8 +40,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def site_and_cookies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, list[Json]]]:
-    if WHY_NOT:
-        pytest.skip(WHY_NOT)
+    require()
     folder: Path = tmp_path_factory.mktemp("site")
     with Processes() as processes, open_site(processes, folder) as site:
         yield site, cookies_for(site, site.log_in())
@@ -38,51 +51,73 @@ def site(site_and_cookies: tuple[Site, list[Json]]) -> Site:
     return site_and_cookies[0]
 
 
-@pytest.fixture
-def cookies(site_and_cookies: tuple[Site, list[Json]]) -> list[Json]:
-    return site_and_cookies[1]
-
-
 @pytest.fixture(scope="package")
 def shown(site_and_cookies: tuple[Site, list[Json]]) -> dict[str, str]:
-    """An endpoint that has run, with a hint and a failing neighbour."""
-    site = site_and_cookies[0]
+    """An endpoint that has run, with a hint and a failing neighbour; a session; a workflow that waits; who is told."""
+    return fill(site_and_cookies[0])
+
+
+def fill(site: Site) -> dict[str, str]:
     endpoint = site.add("shown", job="shop", description="Is the shop open?")["id"]
     failing = site.add("failing", "/fail", job="shop")["id"]
     site.call("PUT", f"/endpoints/{endpoint}/hints/interval", {"interval_ms": "30m", "reason": "sale"})
     site.run(failing)
     run = site.run(endpoint)["id"]
     session = site.call("POST", f"/endpoints/{failing}/look")["id"]  # without a description only we look at it
-    return {"endpoint": endpoint, "run": run, "session": session}
+    site.call("POST", "/workflows", {"document": WAITING})
+    execution = site.call("POST", "/workflows/waiting/start", {"correlation": "order-0"})["id"]
+    site.call("POST", "/webhooks", {"url": f"{site.shop}/ok", "name": "shown hook"})
+    site.call("POST", "/alerts", {"name": "shown alert", "to": [f"{site.shop}/ok"]})
+    return {"endpoint": endpoint, "run": run, "session": session, "workflow": "waiting", "execution": execution}
+
+
+@pytest.fixture(scope="package")
+def tab(browser: Browser, site_and_cookies: tuple[Site, list[Json]]) -> Iterator[Tab]:
+    made = Tab(browser, *site_and_cookies)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="package")
+def postgres_tab(
+    browser: Browser, postgres_cluster: Cluster, postgres_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Tab]:
+    """A page of a second server, on PostgreSQL."""
+    url = postgres_cluster.create_database("browser", template=postgres_template)
+    folder: Path = tmp_path_factory.mktemp("postgres")
+    with Processes() as processes, open_site(processes, folder, MAINSPRING_DATABASE_URL=url) as site:
+        made = Tab(browser, site, cookies_for(site, site.log_in()))
+        yield made
+        made.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def either_tab(request: pytest.FixtureRequest) -> Iterator[Tab]:
+    """The page on each store, watched like `page`."""
+    found: Tab = request.getfixturevalue("tab" if request.param == "sqlite" else "postgres_tab")
+    found.take()
+    yield found
+    assert found.give_back() == []
 
 
 @pytest.fixture
-def page(browser: Browser, site_and_cookies: tuple[Site, list[Json]]) -> Iterator[Page]:
+def page(tab: Tab) -> Iterator[Page]:
     """A signed-in page; it fails its test for every error in the console and every exception in a script."""
-    site, cookies = site_and_cookies
-    context = browser.new_context(base_url=site.url, viewport={"width": 1440, "height": 900})
-    context.add_cookies(cookies)
-    context.set_default_timeout(15_000)
-    page = context.new_page()
-    faults: list[str] = []
+    yield tab.take()
+    assert tab.give_back() == []
 
-    def hear(message: ConsoleMessage) -> None:
-        # The browser itself reports every refusal; a form that asks before it saves meets some.
-        is_refusal = re.search(r"status of (409|422)", message.text)
-        if message.type in ("error", "warning") and not is_refusal:
-            faults.append(f"{message.type}: {message.text}")
 
-    page.on("console", hear)
-    page.on("pageerror", lambda error: faults.append(f"exception: {error}"))
-    yield page
-    context.close()
-    assert faults == []
+@pytest.fixture
+def troubled_page(tab: Tab) -> Iterator[Page]:
+    """The same for tests in which the network fails: the browser reports that itself, so only exceptions count."""
+    yield tab.take()
+    assert [fault for fault in tab.give_back() if fault.startswith("exception")] == []
 
 
 @pytest.fixture
 def browser_page(browser: Browser, site: Site) -> Iterator[Page]:
     """Nobody is signed in. Refusals are part of what is tried here, so the console is not watched."""
     context = browser.new_context(base_url=site.url, viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE_MS)
     yield context.new_page()
     context.close()

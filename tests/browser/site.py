@@ -11,19 +11,23 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 
 from mainspring.api.frontend import BUILT
-from tests.harness.processes import Processes
+from tests.harness.addresses import HOST, free_port
+from tests.harness.processes import Process, Processes
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
 WHY_NOT = (
-    "no Chromium on this machine; install it: apt-get install chromium"
+    "there is no Chromium on this machine: tests/browser/bring_chromium.sh brings one as root on Debian and Ubuntu, "
+    "elsewhere install chromium and have it on the PATH"
     if CHROMIUM is None
-    else "the web UI is not built; build it: make web"
+    else "the web UI is not built: make web builds it"
     if not (BUILT / "index.html").exists()
     else ""
 )
+OPT_OUT = "SKIP_BROWSER_TESTS"
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -35,6 +39,8 @@ FLAGS = [
 ]
 EMAIL, PASSWORD = "ann@example.com", "four words in a row"
 Json = Any  # what a stranger's JSON may be
+PATIENCE_S = 70
+START_S = 120.0  # a cold start beside a whole suite; a start that succeeds does not wait for it
 
 
 # What the model of the tests thinks, one step after the other.
@@ -108,10 +114,36 @@ class Shop(BaseHTTPRequestHandler):
         pass
 
 
+def require() -> None:
+    """A test of the pages that did not run is no test that passed: only who asks for it goes without."""
+    if os.environ.get(OPT_OUT):
+        pytest.skip(f"{OPT_OUT} is set")
+    if WHY_NOT:
+        pytest.fail(f"{WHY_NOT}; or go without the browser tests: {OPT_OUT}=1", pytrace=False)
+
+
 class Site:
-    def __init__(self, url: str, shop: str, link: str, folder: Path) -> None:
-        self.url, self.shop, self.link, self.folder = url, shop, link, folder
-        self._client = httpx2.Client(base_url=url, timeout=20)
+    """A running server and its shop; it may be stopped and started again at the same address."""
+
+    def __init__(self, processes: Processes, env: dict[str, str], shop: str) -> None:
+        self._processes, self._port = processes, free_port()
+        self.env, self.shop = env, shop
+        self.url = f"http://{HOST}:{self._port}"
+        self._server = self._start()
+        self.link = self._server.wait_for("#token=", START_S).strip().rpartition(" ")[2]
+        self._client = httpx2.Client(base_url=self.url, timeout=PATIENCE_S)
+
+    def stop(self) -> None:
+        """As the kernel would: nobody is told."""
+        self._server.kill()
+
+    def start_again(self) -> None:
+        self._server = self._start()
+
+    def _start(self) -> Process:
+        server = self._processes.start("serve", "--port", str(self._port), env=self.env)
+        server.wait_for("listening on http", START_S)
+        return server
 
     def log_in(self) -> dict[str, str]:
         """Make the first owner, once; the cookies of its session."""
@@ -131,7 +163,7 @@ class Site:
         return self.call("POST", "/endpoints", wish)
 
     def run(self, endpoint: str) -> Json:
-        return self.call("POST", f"/endpoints/{endpoint}/run?wait=20s")["run"]
+        return self.call("POST", f"/endpoints/{endpoint}/run?wait=60s")["run"]
 
     def close(self) -> None:
         self._client.close()
@@ -139,23 +171,20 @@ class Site:
 
 @contextmanager
 def open_site(processes: Processes, folder: Path, **settings: str) -> Iterator[Site]:
-    shop = ThreadingHTTPServer(("127.0.0.1", 0), Shop)
+    shop = ThreadingHTTPServer((HOST, 0), Shop)
     threading.Thread(target=shop.serve_forever, daemon=True).start()
     env = {
         "MAINSPRING_DATA_DIR": str(folder),
         "MAINSPRING_ALLOW_CIDRS": "127.0.0.0/8",
         "PATH": os.environ.get("PATH", ""),
         "MAINSPRING_MODEL": "openai:small",
-        "MAINSPRING_MODEL_URL": f"http://127.0.0.1:{shop.server_address[1]}/v1",
+        "MAINSPRING_MODEL_URL": f"http://{HOST}:{shop.server_address[1]}/v1",
         "MAINSPRING_MODEL_PRICE_IN": "3",
         "MAINSPRING_API_REQUESTS_PER_MINUTE": "0",
         "MAINSPRING_API_REQUESTS_PER_MINUTE_OF_TENANT": "0",
         **settings,
     }
-    server = processes.start("serve", "--port", "0", env=env)
-    url = server.wait_for("listening on http").rpartition(" ")[2].strip()
-    link = server.wait_for("#token=").strip().rpartition(" ")[2]
-    site = Site(url, f"http://127.0.0.1:{shop.server_address[1]}", link, folder)
+    site = Site(processes, env, f"http://{HOST}:{shop.server_address[1]}")
     try:
         yield site
     finally:

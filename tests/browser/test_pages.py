@@ -1,74 +1,32 @@
 """Every page in a real browser: it shows, nothing in it fails, and axe finds nothing serious."""
 
 import json
-from typing import cast
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.site import EMAIL, PASSWORD, Json, Site
-from tests.web.tools import AXE
+from tests.browser.site import EMAIL, PASSWORD, Site
+from tests.browser.tab import PAGES, go, serious
 
-PAGES = {
-    "overview": "/",
-    "endpoints": "/endpoints",
-    "endpoint": "/endpoints/{endpoint}",
-    "new endpoint": "/endpoints/new",
-    "edit endpoint": "/endpoints/{endpoint}/edit",
-    "jobs": "/jobs",
-    "runs": "/runs",
-    "run": "/runs/{run}",
-    "events": "/events",
-    "planner": "/planner",
-    "sessions": "/planner?tab=sessions",
-    "session": "/planner/sessions/{session}",
-    "shadow results": "/planner?tab=shadow",
-    "simulation": "/simulation",
-    "settings": "/settings",
-    "alerts": "/settings?tab=alerts",
-    "webhooks": "/settings?tab=webhooks",
-    "usage": "/settings?tab=usage",
-    "keys": "/settings?tab=keys",
-    "signing keys": "/settings?tab=signing",
-    "members": "/settings?tab=members",
-    "audit trail": "/settings?tab=audit",
+SCREENS: dict[str, tuple[Literal["light", "dark"], int, tuple[str, ...]]] = {
+    "light": ("light", 1440, ()),
+    "dark and narrow": ("dark", 390, ("color-contrast", "scrollable-region-focusable")),  # the rest is the same
 }
 
 
-def open_page(page: Page, path: str) -> None:
-    page.goto(path)
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    expect(page.locator("[aria-busy=true]")).to_have_count(0)
-
-
-def serious(page: Page, rules: tuple[str, ...] = ()) -> list[str]:
-    """What axe calls serious or worse, as rule and first place; all its rules unless some are named."""
-    # Through the debugger, which the page's policy does not bind.
-    page.evaluate(AXE.read_text())
-    only = {"runOnly": list(rules)} if rules else {}
-    found = cast(Json, page.evaluate("only => axe.run(document, {resultTypes: ['violations'], ...only})", only))
-    return [
-        f"{each['id']}: {each['nodes'][0]['html'][:200]} {each['nodes'][0]['failureSummary'][:200]}"
-        for each in found["violations"]
-        if each["impact"] in ("serious", "critical")
-    ]
-
-
+@pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("name", PAGES)
-def test_page_shows_and_is_accessible_in_light_and_dark(name: str, page: Page, shown: dict[str, str]) -> None:
-    page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    open_page(page, PAGES[name].format(**shown))
-    light = serious(page)
-    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    page.set_viewport_size({"width": 390, "height": 844})
-    expect(page.locator("html[data-mantine-color-scheme=dark]")).to_have_count(1)
+def test_page_shows_and_is_accessible(name: str, screen: str, page: Page, shown: dict[str, str]) -> None:
+    scheme, width, rules = SCREENS[screen]
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    go(page, PAGES[name].format(**shown))
+    expect(page.locator(f"html[data-mantine-color-scheme={scheme}]")).to_have_count(1)
     page.evaluate("Promise.allSettled(document.getAnimations().map(each => each.finished))")  # colours fade over
-    dark = serious(page, ("color-contrast", "scrollable-region-focusable"))  # the rest is the same document
-    width = page.evaluate("document.documentElement.scrollWidth")
 
-    assert light == []
-    assert dark == []
-    assert width <= 390
+    assert serious(page, rules) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_who_is_not_signed_in_is_led_to_the_login_and_back(browser_page: Page, shown: dict[str, str]) -> None:
@@ -107,16 +65,6 @@ def test_endpoint_is_made_with_its_runs_foreseen_then_run_paused_and_resumed(pag
     expect(page.get_by_text("moving house").first).to_be_visible()
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
-
-
-def test_change_made_elsewhere_appears_without_reload(page: Page, site: Site) -> None:
-    endpoint = site.add("elsewhere")["id"]
-    page.goto(f"/endpoints/{endpoint}")
-    expect(page.get_by_label("Events: live")).to_be_visible()
-
-    site.call("POST", f"/endpoints/{endpoint}/pause", {"reason": "by another"})
-
-    expect(page.get_by_text("by another").first).to_be_visible(timeout=5_000)
 
 
 def test_mistake_in_the_form_is_said_where_it_is(page: Page, site: Site) -> None:
@@ -173,15 +121,6 @@ def test_keyboard_alone_finds_and_opens_an_endpoint(page: Page, shown: dict[str,
     expect(page.get_by_role("dialog").get_by_text("shop · every 1h", exact=False).first).to_be_visible()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1, name="shown")).to_be_visible()
-
-
-def test_cut_connection_is_said(browser_page: Page, site: Site) -> None:
-    browser_page.goto("/login")
-    browser_page.route("**/api/**", lambda route: route.abort())
-    browser_page.get_by_label("E-mail").fill(EMAIL)
-    browser_page.locator("input[type=password]").fill(PASSWORD)
-    browser_page.get_by_role("button", name="Sign in").click()
-    expect(browser_page.get_by_role("alert")).to_contain_text("does not answer")
 
 
 def test_body_is_shown_as_a_tree(page: Page, shown: dict[str, str]) -> None:

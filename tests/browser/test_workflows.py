@@ -3,7 +3,7 @@
 from playwright.sync_api import Page, expect
 
 from tests.browser.site import Site
-from tests.browser.test_pages import serious
+from tests.browser.tab import serious
 
 DOCUMENT = """\
 name: opinion
@@ -42,12 +42,12 @@ def test_workflow_is_published_started_answered_proved_and_replayed(page: Page, 
     page.get_by_role("dialog").get_by_label("Correlation key").fill("order-7")
     page.get_by_role("dialog").get_by_role("button", name="Start").click()
     expect(page.get_by_role("heading", level=1, name="order-7")).to_be_visible()
-    expect(page.get_by_text("reply, waits for an event")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("reply, waits for an event")).to_be_visible()
     page.get_by_role("button", name="Send event").click()
     page.get_by_role("dialog").get_by_label("Type").fill("reply")
     page.get_by_role("dialog").get_by_label("Data").fill('{"rating": 5}')
     page.get_by_role("dialog").get_by_role("button", name="Send").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("completed", timeout=30_000)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("completed")
     page.get_by_role("slider", name="Tick").press("Home")
     expect(page.get_by_role("button", name="Tick before")).to_be_disabled()
     faults += settle(page)
@@ -77,21 +77,21 @@ def test_execution_that_failed_is_found_and_skipped_and_another_paused_and_cance
     failed = site.call("POST", "/workflows/doomed/start", {"input": {"order": 1}, "correlation": "order-1"})
 
     page.goto("/executions?status=attention&workflow=doomed")
-    page.get_by_role("link", name="order-1").click(timeout=30_000)
+    page.get_by_role("link", name="order-1").click()
     expect(page.get_by_text("failed and waits for a person")).to_be_visible()
     faults = settle(page)
     page.get_by_role("button", name="Skip").click()
     expect(page.get_by_role("dialog").get_by_role("button", name="Skip")).to_be_disabled()
     page.get_by_role("dialog").get_by_label("Reason").fill("the shop is closed")
     page.get_by_role("dialog").get_by_role("button", name="Skip").click()
-    expect(page.get_by_text("reply, waits for an event")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("reply, waits for an event")).to_be_visible()
     page.get_by_role("button", name="Pause").click()
     page.get_by_role("dialog").get_by_role("button", name="Pause").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("paused", timeout=30_000)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("paused")
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("dialog").get_by_label("Reason").fill("nobody answers")
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("cancelled", timeout=30_000)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("cancelled")
     page.goto("/executions?workflow=doomed")
     expect(page.get_by_role("row").filter(has_text="order-1")).to_contain_text("cancelled")
     page.set_viewport_size({"width": 390, "height": 844})

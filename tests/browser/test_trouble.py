@@ -1,0 +1,120 @@
+"""Every page when the API fails, refuses, is silent, or when the server is gone: it says so, and recovers."""
+
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.site import EMAIL, PASSWORD, Site
+from tests.browser.tab import GO, PAGES, settle
+
+SILENT = {"new endpoint", "settings", "demo"}  # they read nothing but who is signed in
+HURRY = "() => { const later = window.setTimeout; window.setTimeout = (act, ms) => later(act, (ms ?? 0) / 20); }"
+FAILED = {"type": "/problems/internal", "title": "Broken", "status": 500, "detail": "a wheel came off"}
+REFUSED = {"type": "/problems/unauthenticated", "title": "Sign in", "status": 401, "detail": "your session has ended"}
+
+
+def read_by(shown: dict[str, str]) -> list[str]:
+    return [path.format(**shown) for name, path in PAGES.items() if name not in SILENT]
+
+
+def answering(page: Page, problem: dict[str, object]) -> None:
+    """From now on every read is answered so, but the one of who is signed in."""
+
+    def answer(route: Route) -> None:
+        if "/auth/" in route.request.url:
+            route.continue_()
+        else:
+            said = {**problem, "request_id": "req_1"}
+            route.fulfill(status=int(str(problem["status"])), json=said, content_type="application/problem+json")
+
+    page.goto("/demo")
+    settle(page)
+    page.evaluate(HURRY)  # the page tries again before it complains
+    page.route("**/api/v1/**", answer)
+
+
+def test_every_page_says_that_the_server_fails_and_offers_to_try_again(
+    troubled_page: Page, shown: dict[str, str]
+) -> None:
+    answering(troubled_page, FAILED)
+    for path in read_by(shown):
+        troubled_page.evaluate(GO, path)
+        expect(troubled_page.get_by_role("alert").first, path).to_contain_text("a wheel came off")
+        expect(troubled_page.get_by_role("button", name="Try again").first, path).to_be_visible()
+    troubled_page.evaluate(GO, "/settings?tab=usage")
+    expect(troubled_page.get_by_role("alert").first).to_be_visible()
+    troubled_page.unroute_all()
+    troubled_page.get_by_role("button", name="Try again").first.click()
+
+    expect(troubled_page.get_by_text("This month")).to_be_visible()
+
+
+def test_session_that_ended_leads_from_every_page_to_the_login_and_back(
+    troubled_page: Page, shown: dict[str, str]
+) -> None:
+    answering(troubled_page, REFUSED)
+    for path in read_by(shown):
+        troubled_page.evaluate(GO, path)
+        expect(troubled_page.get_by_role("heading", name="Sign in"), path).to_be_visible()
+        came_from = "() => new URLSearchParams(location.search).get('from')"
+        assert troubled_page.evaluate(came_from) in (path, None if path == "/" else path), path
+    troubled_page.unroute_all()
+    troubled_page.get_by_label("E-mail").fill(EMAIL)
+    troubled_page.locator("input[type=password]").fill(PASSWORD)
+    troubled_page.get_by_role("button", name="Sign in").click()
+
+    expect(troubled_page.get_by_role("heading", level=1, name="Settings")).to_be_visible()
+
+
+def test_every_page_waits_for_a_server_that_is_silent_and_shows_what_comes_at_last(
+    page: Page, shown: dict[str, str]
+) -> None:
+    page.goto("/demo")
+    settle(page)
+    held: list[Route] = []
+    is_silent = True
+
+    def hold(route: Route) -> None:
+        if is_silent:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/api/v1/**", hold)
+    for path in read_by(shown):
+        is_silent = True
+        page.evaluate(GO, path)
+        expect(page.locator("[aria-busy=true], h1").first, path).to_be_visible()
+        is_silent = False
+        while held:
+            held.pop().continue_()
+        settle(page)
+        expect(page.get_by_role("alert"), path).to_have_count(0)
+
+
+def test_server_that_is_gone_is_said_on_every_page_and_when_it_is_back_they_go_on(
+    troubled_page: Page, shown: dict[str, str], site: Site
+) -> None:
+    troubled_page.goto("/demo")
+    expect(troubled_page.get_by_label("Events: live")).to_be_visible()
+    site.stop()
+    try:
+        expect(troubled_page.get_by_label("Events: stale")).to_be_visible()
+        troubled_page.evaluate(HURRY)
+        for path in read_by(shown):
+            troubled_page.evaluate(GO, path)
+            expect(troubled_page.get_by_role("alert").first, path).to_contain_text("does not answer")
+    finally:
+        site.start_again()
+    added = site.add("after the outage")["id"]
+    troubled_page.evaluate(GO, f"/endpoints/{added}")
+
+    expect(troubled_page.get_by_role("heading", level=1, name="after the outage")).to_be_visible()
+    expect(troubled_page.get_by_label("Events: live")).to_be_visible()
+
+
+def test_cut_connection_is_said_at_the_login(browser_page: Page) -> None:
+    browser_page.goto("/login")
+    browser_page.route("**/api/**", lambda route: route.abort())
+    browser_page.get_by_label("E-mail").fill(EMAIL)
+    browser_page.locator("input[type=password]").fill(PASSWORD)
+    browser_page.get_by_role("button", name="Sign in").click()
+    expect(browser_page.get_by_role("alert")).to_contain_text("does not answer")
