@@ -5,6 +5,7 @@ arguments for programmers, and offers every tool to everybody. Here a principal 
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import mcp_types as types
@@ -92,6 +93,7 @@ def make_server(host: Host) -> Server[Any]:
     )
 
 
+@cache  # a schema takes milliseconds, and the package asks for all of them at every call of a tool
 def _declared(tool: Tool[Any]) -> types.Tool:
     return types.Tool(
         name=tool.name,
