@@ -15,6 +15,7 @@ from itertools import count
 import pytest
 from hypothesis import HealthCheck, settings
 
+from mainspring.stores.postgres import database
 from tests.harness import template
 from tests.harness.postgres import Cluster
 from tests.harness.processes import Processes
@@ -24,6 +25,9 @@ from tests.harness.undertaker import undertaker
 # Two busy cores make any deadline a coin toss; derandomised, a red run is red again on the next machine.
 settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", max_examples=20_000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+# The stores of a test's own process: a server that shares two busy cores may take longer to answer than a user waits.
+database.CONNECT_TIMEOUT_S = database.ACQUIRE_TIMEOUT_S = 60
 
 TEMPLATE = "mainspring_template"
 database_numbers = count(1)

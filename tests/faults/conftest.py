@@ -4,6 +4,7 @@ stage       a fresh database of either kind, with a folder for keys and logs; `p
 journal     a target that writes down what it received before it answers
 seed        what decides when and where the faults strike; FAULTS_SEED=17 repeats a run's choices
 figures     says what happened: printed, and summed up after `make faults`
+pace        how much longer things took than on a machine of their own, and what that makes of a promise
 """
 
 import os
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.stage import Stage
+from tests.harness.pace import Pace
 from tests.peers.journal import Journal
 from tests.stores.databases import clock, shared_postgres_url, store_url, stores
 
@@ -56,6 +58,12 @@ def figures(seed: int, record_property: Callable[[str, object], None]) -> Figure
         record_property("figures", text)
 
     return say
+
+
+@pytest.fixture
+def pace() -> Iterator[Pace]:
+    with Pace() as pace:
+        yield pace
 
 
 @pytest.fixture

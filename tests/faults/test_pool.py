@@ -8,6 +8,7 @@ from tests.faults.conftest import Figures
 from tests.faults.ledger import percentile, read_ledger
 from tests.faults.stage import Stage, calling, fill
 from tests.faults.storm import Tail, start_workers
+from tests.harness.pace import Pace
 from tests.harness.waiting import until, until_true
 from tests.peers.journal import Journal
 
@@ -23,7 +24,7 @@ SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND app
 
 
 async def test_slow_targets_do_not_exhaust_the_pool(
-    postgres_stage: Stage, journal: Journal, long_run: bool, figures: Figures
+    postgres_stage: Stage, journal: Journal, long_run: bool, figures: Figures, pace: Pace
 ) -> None:
     seconds = 20 if long_run else 5
     idle, connections = 0, 0
@@ -60,5 +61,5 @@ async def test_slow_targets_do_not_exhaust_the_pool(
     assert in_flight >= SLOW
     assert connections <= 2 + 1  # and the one that listens
     assert idle == 0
-    assert percentile(ledger.lateness_s(), 0.99) <= 1.0
+    assert percentile(ledger.lateness_s(), 0.99) <= pace.fair(1.0)
     assert ledger.early() == []

@@ -14,6 +14,7 @@ from tests.faults.ledger import Ledger, read_ledger, until_counted
 from tests.faults.nursery import Nursery, Worker
 from tests.faults.stage import Stage, calling, fill
 from tests.faults.storm import Tail, start_workers
+from tests.harness.pace import Pace
 from tests.harness.waiting import until
 from tests.peers.journal import Entry, Journal
 
@@ -57,7 +58,7 @@ def attempts(journal: Journal, endpoints: list[Endpoint], attempt: int) -> list[
 
 
 async def test_slots_of_killed_workers_are_retaken_within_their_lease(
-    stage: Stage, journal: Journal, long_run: bool, figures: Figures
+    stage: Stage, journal: Journal, long_run: bool, figures: Figures, pace: Pace
 ) -> None:
     rounds = 20 if long_run else 1
     retry, skip = LostWorkerPolicy.RETRY, LostWorkerPolicy.SKIP
@@ -78,7 +79,7 @@ async def test_slots_of_killed_workers_are_retaken_within_their_lease(
         ledger = await read_ledger(stores, journal.entries())
 
     figures(kills=VICTIMS * rounds, **ledger.figures(), max_kill_to_retake_s=round(max(waits), 2))
-    assert max(waits) <= LEASE_S + SLACK_S
+    assert max(waits) <= LEASE_S + pace.fair(SLACK_S)
     assert ledger.count(RunStatus.ABANDONED) == ledger.count(RunStatus.UNKNOWN) == rounds * CALLS / 2
     assert ledger.ids_that_differ() == []
     assert ledger.recorded_twice() == []

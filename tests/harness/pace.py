@@ -1,0 +1,55 @@
+"""How much longer work takes here than on a machine of its own: promises about time are kept in the time we are given.
+
+A small process works for ten milliseconds of a processor, four times a second, and notes how long it had to wait for
+them. Where others leave it no core, that is many times as long, and so is everything that a test waits for.
+
+    with Pace() as pace:
+        ...
+    assert took_s <= pace.fair(1.0)
+"""
+
+import subprocess
+import sys
+from types import TracebackType
+from typing import Self
+
+from tests.harness.undertaker import undertaker
+
+WORK = """
+import select, sys, time
+slowest = 1.0
+while not select.select([sys.stdin], [], [], 0.24)[0]:
+    began, used = time.monotonic(), time.thread_time()
+    while time.thread_time() - used < 0.01:
+        pass
+    slowest = max(slowest, (time.monotonic() - began) / 0.01)
+    print(slowest, flush=True)
+"""
+
+
+class Pace:
+    def __init__(self) -> None:
+        self._slowest = 1.0
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", WORK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        undertaker.watch(self._process.pid)
+
+    def fair(self, seconds: float) -> float:
+        """What so many seconds on a machine of its own were here, at the worst moment; to be asked at the end."""
+        self.close()
+        return seconds * self._slowest
+
+    def close(self) -> None:
+        if self._process.returncode is None:
+            said, _ = self._process.communicate()
+            undertaker.forget(self._process.pid)
+            self._slowest = max([1.0, *map(float, said.split())])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
