@@ -130,10 +130,13 @@ async def test_nonsense_is_refused_by_its_name(
     assert answer.json()["errors"][0]["pointer"] == pointer
 
 
-async def test_thousand_wrong_keys_are_throttled_and_the_right_one_still_works(app: FastAPI, stores: Stores) -> None:
+async def test_wrong_keys_are_throttled_and_the_right_one_still_works(
+    app: FastAPI, stores: Stores, long_run: bool
+) -> None:
+    guesses = 1_000 if long_run else 200
     key = await a_key(stores)
     codes = []
-    for number in range(1_000):
+    for number in range(guesses):
         wrong = api_key_text(key.split("_")[1], number.to_bytes(32))
         async with program(app, wrong) as client:
             codes.append((await client.get(SESSION)).status_code)
@@ -141,7 +144,7 @@ async def test_thousand_wrong_keys_are_throttled_and_the_right_one_still_works(a
         right = await client.get(SESSION)
 
     assert codes.count(401) == 20
-    assert codes.count(429) == 980
+    assert codes.count(429) == guesses - 20
     assert right.status_code == 200
 
 

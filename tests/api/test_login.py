@@ -235,20 +235,21 @@ async def test_wrong_present_password_changes_nothing(app: FastAPI, stores: Stor
         assert (await browser.get(SESSION)).status_code == 200
 
 
-async def test_thousand_guesses_at_one_account_are_looked_at_twenty_times_an_hour(
-    app: FastAPI, stores: Stores, clock: FixedClock
+async def test_guesses_at_one_account_are_looked_at_twenty_times_an_hour(
+    app: FastAPI, stores: Stores, clock: FixedClock, long_run: bool
 ) -> None:
     """From a hundred addresses. The owner, on a device that was used before, still gets in."""
+    guesses = 1_000 if long_run else 200
     await a_user(stores)
     async with Browser(app, "198.51.100.9") as owner:
         await owner.log_in()
         looked_at = 0
-        for number in range(1_000):
+        for number in range(guesses):
             async with Browser(app, f"192.0.2.{number % 100}") as guesser:
                 answer = await guesser.log_in(password=f"guess number {number}")
             assert answer.status_code in (401, 429)
             looked_at += answer.status_code == 401
-            clock.tick(seconds=3.6)
+            clock.tick(seconds=3_600 / guesses)
         owner.cookies.delete("mainspring")
         assert (await owner.log_in()).status_code == 200
 
@@ -257,12 +258,13 @@ async def test_thousand_guesses_at_one_account_are_looked_at_twenty_times_an_hou
     assert 15 <= looked_at <= 20
 
 
-async def test_thousand_accounts_tried_from_one_address_are_throttled(app: FastAPI) -> None:
+async def test_accounts_tried_from_one_address_are_throttled(app: FastAPI, long_run: bool) -> None:
+    accounts = 1_000 if long_run else 200
     async with Browser(app, "192.0.2.66") as browser:
-        codes = [(await browser.log_in(f"user{number}@example.com")).status_code for number in range(1_000)]
+        codes = [(await browser.log_in(f"user{number}@example.com")).status_code for number in range(accounts)]
 
     assert codes.count(401) == 20
-    assert codes.count(429) == 980
+    assert codes.count(429) == accounts - 20
 
 
 async def test_right_logins_are_not_throttled(app: FastAPI, stores: Stores) -> None:
