@@ -198,10 +198,12 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
         "`spring.example.com,*.example.org`; `*` is any.",
     )
     api_requests_per_minute: int = Field(
-        default=1_200, ge=0, description="Requests a minute that one API key or user may send; 0 is no limit."
+        default=1_200,
+        ge=0,
+        description="Requests a minute that one API key or user may send to one process; 0 is no limit.",
     )
     api_requests_per_minute_of_tenant: int = Field(
-        default=6_000, ge=0, description="Requests a minute that one tenant may send; 0 is no limit."
+        default=6_000, ge=0, description="Requests a minute that one tenant may send to one process; 0 is no limit."
     )
     smtp_url: str = Field(
         default="", description="Mail server for alerts: `smtp://user:password@host:587` or `smtps://host:465`."
