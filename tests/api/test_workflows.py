@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+from fastapi import FastAPI
 from httpx2 import AsyncClient
 
+from mainspring.domain.endpoint import Tenant
 from mainspring.outbound.checkpoints import is_signed
 from mainspring.ports.stores import Stores
 from mainspring.workflow.bundle import check_bundle, read_bundle
 from tests.api.acting import Json, fault
+from tests.api.door import client_of
 from tests.stores.flow_world import a_ticker, tick
 from tests.stores.world import FixedClock
 
@@ -270,3 +273,23 @@ async def test_execution_is_exported_with_its_proof(api: AsyncClient, stores: St
     exported = (await api.get(f"/api/v1/executions/{execution['id']}/export")).content
 
     assert check_bundle(read_bundle(exported), is_signed).valid
+
+
+async def test_ticks_that_hold_other_tenants_are_exported_by_an_operator_alone(
+    app: FastAPI, api: AsyncClient, stores: Stores, clock: FixedClock
+) -> None:
+    await publish(api)
+    execution = await start(api)
+    await tick(a_ticker(stores), clock)
+    await stores.endpoints.put_tenant(Tenant("other", "other"))
+
+    for_operator = read_bundle((await api.get(f"/api/v1/executions/{execution['id']}/export")).content)
+    async with client_of(app) as member:
+        for_member = read_bundle((await member.get(f"/api/v1/executions/{execution['id']}/export")).content)
+
+    assert (len(for_operator.ticks), for_operator.note.startswith("the chain")) == (1, False)
+    assert (for_member.ticks, for_member.note.partition(";")[0]) == (
+        (),
+        "the chain of ticks is left out: it names executions of other tenants",
+    )
+    assert for_member.log == for_operator.log

@@ -169,9 +169,9 @@ def export(
     text = msgspec.json.format(msgspec.json.encode(bundle), indent=1) + b"\n"
     if file is None:
         print(text.decode(), end="")
-        return
-    file.write_bytes(text)
-    say(f"wrote {execution_id} with {len(bundle.log)} entries and {len(bundle.ticks)} ticks to {file}")
+    else:
+        file.write_bytes(text)
+        say(f"wrote {execution_id} with {len(bundle.log)} entries and {len(bundle.ticks)} ticks to {file}")
     if bundle.note:
         note(bundle.note)
 

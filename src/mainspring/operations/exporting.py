@@ -8,7 +8,10 @@ from mainspring.workflow.audit import TickHead
 from mainspring.workflow.bundle import FORMAT, Bundle, Signed, lines_of
 
 TICKS_MAX = 100_000
-SHARED = "the chain of ticks is left out: it names executions of other tenants; an operator may export it"
+SHARED = (
+    "the chain of ticks is left out: it names executions of other tenants; export it with a key of an operator of the "
+    "installation, or where the database is"
+)
 LONG = f"the chain of ticks is left out: it is longer than {TICKS_MAX} ticks"
 UNSIGNED = "no checkpoint was signed after its last turn; export it again in a minute"
 

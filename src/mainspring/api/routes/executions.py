@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Response
 from msgspec.structs import replace
 
-from mainspring.api.access import Reading, Running, Writing
+from mainspring.api.access import Known, Reading, Running, Writing
 from mainspring.api.answers import Page
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.fields import Cursor, DryRun, Limit
@@ -236,9 +236,13 @@ async def replay_execution(desk: Reading, execution: ExecutionRef, wish: ReplayW
 
 
 @router.get("/{execution}/export", response_model=Exported)
-async def export_execution(desk: Reading, execution: ExecutionRef) -> Shape:
-    """All that a stranger needs to check it: `mainspring execution verify FILE` does, without a database."""
-    shape: Shape = plain(await exporting.export_execution(desk, execution))
+async def export_execution(desk: Reading, principal: Known, execution: ExecutionRef) -> Shape:
+    """All that a stranger needs to check it: `mainspring execution verify FILE` does, without a database.
+
+    Where there are several tenants, the chain of ticks, which holds executions of all of them, is for operators of the
+    installation; `note` says where it was left out.
+    """
+    shape: Shape = plain(await exporting.export_execution(desk, execution, as_operator=principal.is_operator))
     return shape
 
 
