@@ -13,6 +13,7 @@ from mainspring.domain.instant import to_us
 from mainspring.ports.stores import Stores
 from mainspring.stores.flows import text_of
 from mainspring.stores.postgres.database import QUERIES as POSTGRES_QUERIES
+from mainspring.stores.postgres.database import as_json
 from mainspring.stores.queries import migrations
 from mainspring.stores.sqlite.database import QUERIES as SQLITE_QUERIES
 from mainspring.wiring.stores import open_stores
@@ -107,16 +108,17 @@ async def test_tick_finds_its_work_by_index_among_many_that_wait(
     now_us = to_us(clock.now())
     ids = '["x1"]' if is_sqlite(store_url) else ["x1"]
     values: dict[str, tuple[object, ...]] = {
-        "tick_outlook": (0,),
         "ready_by_time": (0, 5, 500),
         "ready_states": (ids,),
         "ready_by_arrival": (0, 1_000_000, 0, now_us, 500),
         "new_arrivals": (ids, now_us),
     }
-
-    if not is_sqlite(store_url):
-        columns = (["waiting"], ["s0"], [9], [3], [""], [""], [""], ["{}"], [None], ["x1"], [2_592_001])
-        values["move_executions"] = (*columns, now_us, 0)
+    if is_sqlite(store_url):
+        values["tick_outlook"] = (0,)
+    else:
+        values["outlook_and_read_clock"] = (0,)
+        turn = ("x1", "waiting", "s0", 9, 3, "", "", "", "{}", None, 2_592_001, 0, [("s0", "wait", "null", "null")])
+        values["write_turns"] = (as_json([turn]), now_us, 0, 5, bytes(160))
 
     plans = {name: await plan_of(store_url, name, given) for name, given in values.items()}
 

@@ -13,10 +13,11 @@ from tests.stores.flow_world import SALT, a_ticker, a_workflow, get, log_of, ord
 from tests.stores.world import FixedClock
 
 from mainspring.ports.stores import Stores
+from mainspring.stores.postgres.ticks import FIRST_BATCH
 from mainspring.workers.ticker import RETRY_S, TickerOptions
 from mainspring.workflow.audit import verify, verify_ticks
 from mainspring.workflow.model import LogicalClock, Status
-from mainspring.workflow.ticking import partition_of, run_tick
+from mainspring.workflow.ticking import Turns, partition_of
 
 ROOT = Path(__file__).parents[2]
 # What the executions of the downtime test come to, on every database, with and without downtime.
@@ -199,12 +200,12 @@ async def test_paused_leader_writes_nothing_after_a_takeover_and_steps_down(
     clock.tick(seconds=40)
     load = await stores.flows.ticks.load_tick(lead, 500)
     assert load.tick is not None
-    ticked = run_tick(
+    turns = Turns(
         load.ready, lambda *_: workflow, LogicalClock(load.tick, lead.zero), 0, lead.sequence + 1, lead.head, lead.epoch
     )
 
     await tick(new, clock)
-    assert await stores.flows.ticks.commit_tick(lead, ticked, load.wall, 30_000) is None
+    assert await stores.flows.ticks.commit_tick(lead, turns, load.wall, 30_000) is None
 
     assert await tick(old, clock) == 0
     assert old.leads == {}
@@ -295,6 +296,21 @@ async def test_execution_that_breaks_the_engine_stops_alone(stores: Stores, cloc
 
     assert (await get(stores, "x1")).status is Status.FAILED
     assert (await get(stores, "x2")).status is Status.COMPLETED
+    await assert_sound(stores)
+
+
+async def test_tick_of_many_is_one_tick_whatever_number_is_written_at_a_time(stores: Stores, clock: FixedClock) -> None:
+    workflow = await publish(stores, a_workflow({"set": {"n": "input.n"}}, {"wait": "1s"}, {"end": "done"}))
+    names = [f"x{number:03}" for number in range(FIRST_BATCH + 1)]
+    for number, name in enumerate(names):
+        await start(stores, workflow, name, {"n": number})
+
+    ticker = a_ticker(stores)
+    turns = await tick(ticker, clock, 0) + await tick(ticker, clock)
+
+    assert turns == 2 * len(names)
+    assert await heads(stores) == [(0, names), (1, names)]
+    await assert_sound(stores)
 
 
 async def test_waiting_executions_cost_nothing(stores: Stores, clock: FixedClock) -> None:

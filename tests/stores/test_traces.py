@@ -20,15 +20,14 @@ from tests.workflow.stage import generated, run_generated
 
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import StoreUnavailable
-from mainspring.domain.event import Event
 from mainspring.observe import Metrics
-from mainspring.ports.flows import EffectAnswer, FlowStores, Intent, Lead, TickStore
+from mainspring.ports.flows import EffectAnswer, FlowStores, Intent, Lead, Tell, TickStore, nothing_to_tell
 from mainspring.ports.stores import Stores
 from mainspring.wiring.stores import open_stores
 from mainspring.workers.dispatcher import answer
 from mainspring.workers.ticker import Ticker, TickerOptions
 from mainspring.workflow.replay import Answer, Happening
-from mainspring.workflow.ticking import Ticked
+from mainspring.workflow.ticking import Turns
 
 SHORT, LONG = 8, 1_000
 AT_ONCE = 100  # executions of one database: more would only make each load longer
@@ -54,10 +53,10 @@ class LosingTicks:
         return getattr(self._ticks, name)
 
     async def commit_tick(
-        self, lead: Lead, ticked: Ticked, wall: datetime, ttl_ms: int, events: Sequence[Event] = ()
+        self, lead: Lead, turns: Turns, wall: datetime, ttl_ms: int, tell: Tell = nothing_to_tell
     ) -> Lead | None:
         luck = self._random.random()
-        after = None if luck < 0.1 else await self._ticks.commit_tick(lead, ticked, wall, ttl_ms, events)
+        after = None if luck < 0.1 else await self._ticks.commit_tick(lead, turns, wall, ttl_ms, tell)
         if luck < 0.2:
             self.lost += 1
             raise StoreUnavailable("lost")

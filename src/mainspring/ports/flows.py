@@ -1,6 +1,6 @@
 """The seams of workflows: what the ticker, the dispatcher and the operations need from a database and the world."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 from mainspring.domain.event import Event
 from mainspring.workflow.audit import Anchor, TickHead
 from mainspring.workflow.model import Arrival, Entry, State, Status, Workflow
-from mainspring.workflow.ticking import Ready, Ticked
+from mainspring.workflow.ticking import Ready, Ticked, Turns
 
 
 class Lead(Struct, frozen=True):
@@ -34,6 +34,13 @@ class TickLoad(Struct, frozen=True):
     next_tick: int | None = None
 
 
+Tell = Callable[[Ticked], Sequence[Event]]  # what others want to know of a tick
+
+
+def nothing_to_tell(ticked: Ticked) -> Sequence[Event]:
+    return ()
+
+
 class TickStore(Protocol):
     """What the ticker needs."""
 
@@ -44,9 +51,10 @@ class TickStore(Protocol):
         """The next tick with work that the store's clock has reached, its executions in order, at most `limit`."""
 
     async def commit_tick(
-        self, lead: Lead, ticked: Ticked, wall: datetime, ttl_ms: int, events: Sequence[Event] = ()
+        self, lead: Lead, turns: Turns, wall: datetime, ttl_ms: int, tell: Tell = nothing_to_tell
     ) -> Lead | None:
-        """Write everything a tick did, in one transaction, where (epoch, tick) is still the lead's; extends the lease.
+        """Take the turns of a tick and write all they did, and what there is to tell of it, in one transaction, where
+        (epoch, tick) is still the lead's; extends the lease.
 
         The answer leads on. None: another writer has the partition, and nothing was written.
         """

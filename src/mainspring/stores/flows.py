@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import cast
 
 import msgspec
@@ -149,16 +150,14 @@ def tick_from_outlook(lead: Lead, wall: datetime, outlook: Row) -> tuple[int | N
     return due_tick(lead.tick, clock.reading(wall), ready_tick, first_arrival)
 
 
-def ready_of(ids: Sequence[str], states: Iterable[Row], arrivals: Iterable[Row]) -> tuple[Ready, ...]:
-    """Executions in the order of `ids`, each with its arrivals."""
-    found = {str(row[0]): row for row in states}
-    came: dict[str, list[Arrival]] = {}
+def ready_of(rows: Iterable[Row], arrivals: Iterable[Row] = ()) -> tuple[Ready, ...]:
+    """Executions in the order of their rows (id, tenant, workflow, version, state, ...), each with its arrivals."""
+    came: dict[object, tuple[Arrival, ...]] = {}
     for row in arrivals:
-        came.setdefault(str(row[0]), []).append(arrival_from(row[1:]))
+        came[row[0]] = (*came.get(row[0], ()), arrival_from(row[1:]))
     return tuple(
-        Ready(_STATE.decode(str(found[each][2])), str(found[each][1]), tuple(came.get(each, ())))
-        for each in ids
-        if each in found
+        Ready(str(row[1]), str(row[2]), cast(int, row[3]), partial(_STATE.decode, str(row[4])), came.get(row[0], ()))
+        for row in rows
     )
 
 

@@ -48,38 +48,11 @@ SELECT epoch, tick, sequence, head, zero_us, resolution_ms, worker FROM workflow
 -- Hold a partition longer.
 UPDATE workflow_partition SET lease_until_us = :lease_until_us WHERE partition = :partition AND epoch = :epoch;
 
--- name: move_partition
--- The compare-and-set that makes a tick happen once: only where epoch and tick are still the writer's.
-UPDATE workflow_partition SET tick = :tick, sequence = :sequence, head = :head, lease_until_us = :lease_until_us,
-    arrivals = arrivals + :arrivals
-WHERE partition = :partition AND epoch = :epoch AND tick = :seen;
-
--- name: move_partition_unfenced
--- The same without comparing, which only a test may ask for: it shows what the comparison is for.
-UPDATE workflow_partition SET tick = :tick, sequence = :sequence, head = :head, lease_until_us = :lease_until_us,
-    arrivals = arrivals + :arrivals
-WHERE partition = :partition;
-
--- name: tick_outlook
--- The earliest tick at which an execution wants to be looked at, and when the oldest arrival came that was not taken yet.
-SELECT (SELECT tick FROM execution_ready WHERE partition = :partition ORDER BY tick LIMIT 1),
-    (SELECT arrived_us FROM execution_arrival WHERE partition = :partition AND number IS NULL ORDER BY arrived_us LIMIT 1);
-
--- name: ready_by_time
--- Executions whose tick has come.
-SELECT tick, execution_id FROM execution_ready WHERE partition = :partition AND tick <= :tick
-ORDER BY tick, execution_id LIMIT :limit;
-
 -- name: ready_by_arrival
 -- Executions for which something came before this tick, by the tick in which they may first take it.
 SELECT (MIN(arrived_us) - :zero_us) / :step_us + 1 AS ready, execution_id FROM execution_arrival
 WHERE partition = :partition AND number IS NULL AND arrived_us < :before_us
 GROUP BY execution_id ORDER BY ready, execution_id LIMIT :limit;
-
--- name: add_tick
--- The head of a tick, chained to the one before it.
-INSERT INTO workflow_tick (partition, sequence, tick, heads, previous, hash, epoch, wall_us, worker)
-VALUES (:partition, :sequence, :tick, :heads, :previous, :hash, :epoch, :wall_us, :worker);
 
 -- name: ended_executions
 -- Executions that ended long ago and have nothing left to take.
@@ -235,10 +208,6 @@ UPDATE execution_effect SET status = 'done' WHERE key = :key AND claim = :claim 
 -- name: any_effect
 -- Whether anything is to be sent or on its way.
 SELECT 1 FROM execution_effect WHERE status IN ('ready', 'sending') LIMIT 1;
-
--- name: partition_arrivals
--- How many arrivals the writers of a partition have numbered.
-SELECT arrivals FROM workflow_partition WHERE partition = :partition;
 
 -- name: add_trigger_position
 -- Where looking for triggers begins, if it never began.

@@ -2,7 +2,7 @@
 
     1 lead     become a partition's writer when its lease is over and the lock, if any, is free; raises the epoch
     2 load     the next tick with work that the database's clock has reached, its executions in order
-    3 advance  each with the pure engine; seal what they did
+    3 advance  each with the pure engine; seal what they did. The store asks for it as it writes
     4 commit   states, log, effects and the clock in one transaction, where (epoch, tick) is still ours
 
 After downtime the ticks that have work follow one another at once, in order. Whoever loses the comparison has written
@@ -14,6 +14,7 @@ import math
 import time
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 from msgspec import Struct
@@ -28,7 +29,7 @@ from mainspring.workers.ending import end_tasks
 from mainspring.workers.forgetting import forget_ticks
 from mainspring.workflow.audit import Anchor, TickHead, seal_tick
 from mainspring.workflow.model import LogicalClock, Phase, Workflow
-from mainspring.workflow.ticking import Moved, Ticked, run_tick
+from mainspring.workflow.ticking import Moved, Ticked, Turns
 
 TICKS_PER_ROUND = 50  # then the other partitions have their turn
 RETRY_S = 1.0
@@ -212,19 +213,18 @@ class Ticker:
 
     async def _tick(self, lead: Lead, load: TickLoad) -> Lead | None:
         assert load.tick is not None, "whoever calls has looked"
-        for each in load.ready:
-            await self._know(each.tenant_id, each.state.workflow, each.state.version)
+        for name in {(each.tenant_id, each.workflow, each.version) for each in load.ready}:
+            await self._know(*name)
         began_s = time.monotonic()
         clock = LogicalClock(load.tick, lead.zero, lead.resolution_ms)
-        ticked = run_tick(load.ready, self._workflow, clock, lead.partition, lead.sequence + 1, lead.head, lead.epoch)
+        turns = Turns(load.ready, self._workflow, clock, lead.partition, lead.sequence + 1, lead.head, lead.epoch)
         failpoint("before_tick_commit")
-        options = self._options
         after = await self._stores.ticks.commit_tick(
-            lead, ticked, load.wall, options.lock_ttl_ms, _events(ticked, load.wall)
+            lead, turns, load.wall, self._options.lock_ttl_ms, partial(_events, load.wall)
         )
         failpoint("after_tick_commit")
         if after is not None:
-            self._metrics.turns += len(ticked.moved)
+            self._metrics.turns += len(load.ready)
             self._metrics.tick_seconds.count(time.monotonic() - began_s)
         self._lead_on(lead, after)
         return after
@@ -282,7 +282,7 @@ class Ticker:
         self._away = False
 
 
-def _events(ticked: Ticked, wall: datetime) -> list[Event]:
+def _events(wall: datetime, ticked: Ticked) -> list[Event]:
     """What others want to know of a tick: which executions ended, and which stopped and wait for a person."""
     return [event for moved in ticked.moved for event in _told(moved, ticked.head, wall)]
 

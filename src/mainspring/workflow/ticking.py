@@ -6,6 +6,7 @@ other, in order, exactly as they would have. What arrived during tick t is taken
 
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,8 +19,10 @@ from mainspring.workflow.model import Advance, Arrival, Draft, Effect, Entry, Lo
 class Ready(Struct, frozen=True, gc=False):
     """An execution that a tick must look at, with what arrived for it, in the writer's order."""
 
-    state: State
     tenant_id: str
+    workflow: str
+    version: int
+    state: Callable[[], State]  # read when its turn comes
     arrivals: tuple[Arrival, ...] = ()
 
 
@@ -70,31 +73,52 @@ def pick(by_time: Iterable[tuple[int, str]], by_arrival: Iterable[tuple[int, str
     return sorted(ready, key=lambda execution_id: (ready[execution_id], execution_id))[:limit]
 
 
-def run_tick(
-    ready: Sequence[Ready],
-    workflow_of: WorkflowOf,
-    clock: LogicalClock,
-    partition: int,
-    sequence: int,
-    head: str,
-    epoch: int,
-) -> Ticked:
-    """Advance and seal every ready execution, in order, and chain what the tick moved to the tick before it."""
-    moved = []
-    for each in ready:
-        state = each.state
+class Turns:
+    """The turns of one tick, in order, taken when they are asked for: whoever writes them writes the first while the
+    next are taken. What they moved is sealed and chained to the tick before it.
+    """
+
+    def __init__(
+        self,
+        ready: Sequence[Ready],
+        workflow_of: WorkflowOf,
+        clock: LogicalClock,
+        partition: int,
+        sequence: int,
+        head: str,
+        epoch: int,
+    ) -> None:
+        self.tick = clock.tick
+        self._left = iter(ready)
+        self._workflow_of = workflow_of
+        self._clock = clock
+        self._chain = (partition, sequence, head, epoch)
+        self._moved: list[Moved] = []
+
+    def take(self, count: int) -> list[Moved]:
+        """The next turns, at most `count`; none where all were taken."""
+        taken = [self._turn(each) for each in islice(self._left, count)]
+        self._moved += taken
+        return taken
+
+    def close(self) -> Ticked:
+        """Everything the tick did; turns that nobody asked for are taken now."""
+        self._moved += [self._turn(each) for each in self._left]
+        partition, sequence, head, epoch = self._chain
+        heads = [(each.state.id, each.state.number, each.state.head) for each in self._moved]
+        return Ticked(tuple(self._moved), seal_tick(partition, sequence, self.tick, heads, head, epoch))
+
+    def _turn(self, ready: Ready) -> Moved:
+        state, clock = ready.state(), self._clock
         try:
-            done = advance(workflow_of(each.tenant_id, state.workflow, state.version), state, each.arrivals, clock)
+            workflow = self._workflow_of(ready.tenant_id, ready.workflow, ready.version)
+            done = advance(workflow, state, ready.arrivals, clock)
         except Exception as fault:  # whatever one execution throws is that execution's alone; the partition goes on
             done = _broken(state, clock, fault)
         entries = seal(state.id, state.salt, state.number, state.head, done.drafts)
         after = replace(done.state, head=entries[-1].hash) if entries else done.state
-        taken = tuple(arrival.id for arrival in each.arrivals)
-        moved.append(
-            Moved(each.tenant_id, after, tuple(entries), done.effects, done.withdrawn, taken, state.ready_tick)
-        )
-    heads = [(each.state.id, each.state.number, each.state.head) for each in moved]
-    return Ticked(tuple(moved), seal_tick(partition, sequence, clock.tick, heads, head, epoch))
+        taken = tuple(arrival.id for arrival in ready.arrivals)
+        return Moved(ready.tenant_id, after, tuple(entries), done.effects, done.withdrawn, taken, state.ready_tick)
 
 
 def _broken(state: State, clock: LogicalClock, fault: Exception) -> Advance:

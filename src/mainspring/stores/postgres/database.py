@@ -196,9 +196,15 @@ class Session:
         """Execute once for each row, without waiting for the answers in between."""
         await self._connection.executemany(QUERIES[query], rows)
 
-    async def copy(self, table: str, rows: Sequence[Sequence[object]]) -> None:
-        """Add rows that have every column of the table, in its order: a third of what arrays cost."""
-        await self._connection.copy_records_to_table(table, records=rows)
+    @asynccontextmanager
+    async def ahead(self) -> AsyncIterator["Ahead"]:
+        """Statements that are on their way while the caller makes the next one; all are done where the block ends."""
+        ahead = Ahead(self)
+        try:
+            yield ahead
+            await ahead.settle()
+        finally:
+            await ahead.give_up()
 
     async def only(self, tenant_id: str) -> None:
         """From here to the end of the transaction, no row of another tenant is seen or written."""
@@ -206,6 +212,29 @@ class Session:
 
     async def script(self, sql: str, timeout_s: float | None = None) -> None:
         await self._connection.execute(sql, timeout=timeout_s)
+
+
+class Ahead:
+    """One statement of a session at a time, which the server works at while we do something else."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._under_way: asyncio.Task[int] | None = None
+
+    async def run(self, query: str, *values: object) -> None:
+        """Send a statement, once the one before it is done; its faults are raised by the next call."""
+        await self.settle()
+        self._under_way = asyncio.create_task(self._session.run(query, *values))
+        await asyncio.sleep(0)  # so that it leaves now
+
+    async def settle(self) -> int:
+        """Wait for the statement that was sent last; how many rows it found or changed."""
+        return await self._under_way if self._under_way is not None else 0
+
+    async def give_up(self) -> None:
+        if self._under_way is not None and not self._under_way.done():
+            self._under_way.cancel()
+            await asyncio.wait((self._under_way,))
 
 
 class Database:

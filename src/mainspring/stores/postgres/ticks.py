@@ -1,35 +1,35 @@
 """What the ticker and the dispatcher need, on PostgreSQL."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import cast
 
 from msgspec.structs import replace
 
-from mainspring.domain.event import Event
 from mainspring.domain.instant import to_us
 from mainspring.failpoints import is_on
-from mainspring.ports.flows import Checkpoint, EffectAnswer, Intent, Lead, Sending, TickLoad
+from mainspring.ports.flows import Checkpoint, EffectAnswer, Intent, Lead, Sending, Tell, TickLoad, nothing_to_tell
 from mainspring.stores.flows import (
     arrival_values,
     checkpoint_values,
     clock_of,
     effect_rows,
-    entry_rows,
     intent_from,
     later_us,
     lead_from,
-    moved_rows,
     ready_of,
     taken_rows,
+    text_of,
     tick_from_outlook,
-    tick_values,
 )
-from mainspring.stores.postgres.database import Database, Session, columns
+from mainspring.stores.postgres.database import Database, Session, as_json, columns
 from mainspring.stores.postgres.endpoints import add_events
-from mainspring.workflow.audit import TickHead
-from mainspring.workflow.ticking import Ticked, pick
+from mainspring.workflow.audit import GENESIS, TickHead
+from mainspring.workflow.ticking import Moved, Turns, pick
 
-MOVED_WIDTH, EFFECT_WIDTH, TAKEN_WIDTH = 10, 13, 4
+EFFECT_WIDTH, TAKEN_WIDTH = 13, 4
+# Turns of one statement: the server writes them while the next are taken. The sooner the first leave, the better.
+FIRST_BATCH, BATCH = 50, 75
 
 
 class PostgresTicks:
@@ -45,48 +45,55 @@ class PostgresTicks:
 
     async def load_tick(self, lead: Lead, limit: int) -> TickLoad:
         async with self._db.statement() as session:  # nobody but the lead changes what it reads
-            wall = await self._db.now_in(session)
-            (outlook,) = await session.rows("tick_outlook", lead.partition)
+            ((clock, *outlook),) = await session.rows("outlook_and_read_clock", lead.partition)
+            wall = self._db.at(clock)
             tick, next_tick = tick_from_outlook(lead, wall, outlook)
             if tick is None:
                 return TickLoad(wall, next_tick=next_tick)
-            before_us = to_us(clock_of(lead, tick).instant())
-            step_us = lead.resolution_ms * 1000
-            by_time = await session.rows("ready_by_time", lead.partition, tick, limit)
-            by_arrival = (
-                await session.rows("ready_by_arrival", to_us(lead.zero), step_us, lead.partition, before_us, limit)
-                if outlook[1] is not None
-                else []
+            rows = await session.rows("ready_by_time", lead.partition, tick, limit)
+            if outlook[1] is None:
+                return TickLoad(wall, tick, ready_of(rows), next_tick)
+            before_us, step_us = to_us(clock_of(lead, tick).instant()), lead.resolution_ms * 1000
+            by_arrival = await session.rows(
+                "ready_by_arrival", to_us(lead.zero), step_us, lead.partition, before_us, limit
             )
-            ids = pick(by_time, by_arrival, limit)  # type: ignore[arg-type]  # columns
-            states = await session.rows("ready_states", ids)
-            arrivals = await session.rows("new_arrivals", ids, before_us) if by_arrival else []
-            return TickLoad(wall, tick, ready_of(ids, states, arrivals), next_tick)
+            ids = pick([(row[5], row[0]) for row in rows], by_arrival, limit)  # type: ignore[arg-type,misc]  # columns
+            found = {row[0]: row for row in rows}
+            found |= {row[0]: row for row in await session.rows("ready_states", list(set(ids) - found.keys()))}
+            rows = [found[each] for each in ids if each in found]
+            arrivals = await session.rows("new_arrivals", ids, before_us)
+            return TickLoad(wall, tick, ready_of(rows, arrivals), next_tick)
 
     async def commit_tick(
-        self, lead: Lead, ticked: Ticked, wall: datetime, ttl_ms: int, events: Sequence[Event] = ()
+        self, lead: Lead, turns: Turns, wall: datetime, ttl_ms: int, tell: Tell = nothing_to_tell
     ) -> Lead | None:
-        moved, wall_us, head = ticked.moved, to_us(wall), ticked.head
-        taken = sum(len(each.taken) for each in moved)
+        wall_us = to_us(wall)
         async with self._db.transaction() as session:
-            after = await _move(session, lead, head, wall, ttl_ms, taken)
-            if after is None:
-                return None
-            was_ready = [each.was_ready_tick for each in moved]
-            rows = columns(moved_rows(moved, wall_us), MOVED_WIDTH)
-            await session.run("move_executions", *rows, was_ready, wall_us, lead.partition)
-            await session.copy("execution_entry", entry_rows(moved))
+            async with session.ahead() as writing:
+                await writing.run("hold_partition", lead.partition, lead.epoch, lead.tick)
+                batch = turns.take(FIRST_BATCH)
+                if not await writing.settle() and not is_on("no_tick_fence"):
+                    return None
+                while batch:
+                    rows, hashes = turn_rows(batch, wall_us)
+                    await writing.run("write_turns", rows, wall_us, lead.partition, turns.tick, hashes)
+                    batch = turns.take(BATCH)
+                ticked = turns.close()
+                events = tell(ticked)
+            moved, head = ticked.moved, ticked.head
+            taken = sum(len(each.taken) for each in moved)
+            numbered = await _close(session, lead, head, wall, ttl_ms, taken)
+            assert numbered is not None, "nobody can have moved a partition that is held"
             if taken:
-                first = int(str(await session.value("partition_arrivals", lead.partition))) - taken
-                await session.run("take_arrivals", *columns(taken_rows(moved, first, head.tick), TAKEN_WIDTH))
+                numbers = taken_rows(moved, numbered - taken, head.tick)
+                await session.run("take_arrivals", *columns(numbers, TAKEN_WIDTH))
             if effects := effect_rows(moved, lead.partition, wall_us, head.tick):
                 await session.run("put_effects", *columns(effects, EFFECT_WIDTH))
             if withdrawn := [key for each in moved for key in each.withdrawn]:
                 await session.run("withdraw_effects", withdrawn)
-            await session.run("add_tick", *tick_values(head, wall_us, lead.worker))
             if events:
                 await add_events(session, events)
-        return after
+        return _led_on(lead, head)
 
     async def renew(self, lead: Lead, ttl_ms: int) -> bool:
         until_us = later_us(await self._db.now(), ttl_ms)
@@ -104,13 +111,12 @@ class PostgresTicks:
 
     async def remove(self, lead: Lead, ids: Sequence[str], head: TickHead, wall: datetime, ttl_ms: int) -> Lead | None:
         async with self._db.transaction() as session:
-            after = await _move(session, lead, head, wall, ttl_ms, 0)
-            if after is not None:
-                for query in ("delete_execution", "delete_entries", "delete_arrivals", "delete_effects"):
-                    for each in ids:
-                        await session.run(query, each)
-                await session.run("add_tick", *tick_values(head, to_us(wall), lead.worker))
-        return after
+            if await _close(session, lead, head, wall, ttl_ms, 0) is None:
+                return None
+            for query in ("delete_execution", "delete_entries", "delete_arrivals", "delete_effects"):
+                for each in ids:
+                    await session.run(query, each)
+        return _led_on(lead, head)
 
     async def add_checkpoint(self, checkpoint: Checkpoint) -> None:
         async with self._db.statement() as session:
@@ -124,17 +130,15 @@ class PostgresTicks:
         self, lead: Lead, sequence: int, head: TickHead | None, wall: datetime, ttl_ms: int
     ) -> Lead | None:
         async with self._db.transaction() as session:
-            after: Lead | None = lead
             if head is not None:
-                after = await _move(session, lead, head, wall, ttl_ms, 0)
-            elif not await session.run("renew_lease", later_us(wall, ttl_ms), lead.partition, lead.epoch):
-                after = None
-            if after is not None:
-                if head is not None:
-                    await session.run("add_tick", *tick_values(head, to_us(wall), lead.worker))
-                await session.run("forget_ticks", lead.partition, sequence)
-                await session.run("forget_checkpoints", lead.partition, sequence)
-        return after
+                is_ours = await _close(session, lead, head, wall, ttl_ms, 0) is not None
+            else:
+                is_ours = await session.run("renew_lease", later_us(wall, ttl_ms), lead.partition, lead.epoch) > 0
+            if not is_ours:
+                return None
+            await session.run("forget_ticks", lead.partition, sequence)
+            await session.run("forget_checkpoints", lead.partition, sequence)
+        return lead if head is None else _led_on(lead, head)
 
 
 class PostgresEffects:
@@ -164,11 +168,34 @@ class PostgresEffects:
             return bool(await session.value("any_effect"))
 
 
-async def _move(session: Session, lead: Lead, head: TickHead, wall: datetime, ttl_ms: int, taken: int) -> Lead | None:
-    """The compare-and-set of a tick: the lead that follows, or None where another writer was faster."""
-    values = (head.tick, head.sequence, head.hash, later_us(wall, ttl_ms), taken, lead.partition)
-    if is_on("no_tick_fence"):
-        won = await session.run("move_partition_unfenced", *values)
-    else:
-        won = await session.run("move_partition", *values, lead.epoch, lead.tick)
-    return replace(lead, tick=head.tick, sequence=head.sequence, head=head.hash) if won else None
+def turn_rows(moved: Iterable[Moved], wall_us: int) -> tuple[str, bytes]:
+    """Executions with their entries as JSON, and the hashes of all the entries as bytes."""
+    rows: list[tuple[object, ...]] = []
+    hashes: list[str] = []
+    for each in moved:
+        state = each.state
+        entries_before = len(hashes) // 5
+        entries = []
+        for entry in each.entries:
+            given, came = entry.input or b"null", entry.output or b"null"
+            entries.append((entry.step, entry.action, given.decode(), came.decode()))
+            hashes += (entry.input_hash, entry.output_hash, entry.context or GENESIS, entry.previous, entry.hash)
+        rows.append((
+            state.id, state.status.value, state.step, state.ready_tick, state.number, state.head, state.outcome,
+            state.error, text_of(state), wall_us if state.is_over else None, each.was_ready_tick, entries_before,
+            entries,
+        ))  # fmt: skip
+    return as_json(rows), bytes.fromhex("".join(hashes))
+
+
+async def _close(session: Session, lead: Lead, head: TickHead, wall: datetime, ttl_ms: int, taken: int) -> int | None:
+    """The compare-and-set of a tick: how many arrivals were numbered by then, or None where another was faster."""
+    numbered = await session.value(
+        "close_tick", head.tick, head.sequence, head.hash, later_us(wall, ttl_ms), taken, lead.partition, lead.epoch,
+        lead.tick, is_on("no_tick_fence"), text_of(head.heads), head.previous, to_us(wall), lead.worker,
+    )  # fmt: skip
+    return cast("int | None", numbered)
+
+
+def _led_on(lead: Lead, head: TickHead) -> Lead:
+    return replace(lead, tick=head.tick, sequence=head.sequence, head=head.hash)

@@ -1,8 +1,23 @@
 -- Workflows where PostgreSQL has words of its own: what a tick writes goes in as arrays, one statement for all.
 
+-- name: outlook_and_read_clock
+-- What time it is, the earliest tick at which an execution wants to be looked at, and when the oldest arrival came that
+-- was not taken yet.
+SELECT clock_timestamp(),
+    (SELECT tick FROM execution_ready WHERE partition = :partition ORDER BY tick LIMIT 1),
+    (SELECT arrived_us FROM execution_arrival WHERE partition = :partition AND number IS NULL
+     ORDER BY arrived_us LIMIT 1);
+
+-- name: ready_by_time
+-- Executions whose tick has come, with their states.
+SELECT id, tenant_id, workflow, version, state, tick FROM (
+    SELECT tick, execution_id FROM execution_ready WHERE partition = :partition AND tick <= :tick
+    ORDER BY tick, execution_id LIMIT :limit) AS ready
+JOIN execution ON id = execution_id ORDER BY tick, execution_id;
+
 -- name: ready_states
--- The states of the executions that a tick looks at.
-SELECT id, tenant_id, state FROM execution WHERE id = ANY (:ids::text[]);
+-- The states of the executions that a tick looks at although their time has not come.
+SELECT id, tenant_id, workflow, version, state FROM execution WHERE id = ANY (:ids::text[]);
 
 -- name: standing
 -- How many entries executions have.
@@ -14,13 +29,34 @@ SELECT execution_id, id, kind, type, data, actor, occurred_at FROM execution_arr
 WHERE execution_id = ANY (:ids::text[]) AND number IS NULL AND arrived_us < :before_us
 ORDER BY arrived_us, id;
 
--- name: move_executions
--- Executions after their turns, and their new places in the queue of those that are ready. Old places are looked up one
--- by one (OFFSET keeps the planner from joining): a queue in which 100,000 wait is never walked.
-WITH new AS (
-    SELECT * FROM unnest(:statuses::text[], :steps::text[], :ready_ticks::bigint[], :numbers::bigint[], :heads::text[],
-        :outcomes::text[], :errors::text[], :states::text[], :ended::bigint[], :ids::text[], :old_ticks::bigint[])
-        AS new (status, step, ready_tick, number, head, outcome, error, state, ended_us, id, old_tick)
+-- name: hold_partition
+-- The fence of a tick: only where epoch and tick are still the writer's, and nobody else may move it before we do.
+SELECT 1 FROM workflow_partition WHERE partition = :partition AND epoch = :epoch AND tick = :seen FOR UPDATE;
+
+-- name: close_tick
+-- The compare-and-set that makes a tick happen once, only where epoch and tick are still the writer's, and its head. How
+-- many arrivals the partition has numbered by then. Unfenced is for a test alone: it shows what the comparison is for.
+WITH moved AS (
+    UPDATE workflow_partition SET tick = :tick, sequence = :sequence, head = :head, lease_until_us = :lease_until_us,
+        arrivals = arrivals + :arrivals
+    WHERE partition = :partition AND (epoch = :epoch AND tick = :seen OR :unfenced::boolean)
+    RETURNING arrivals
+)
+INSERT INTO workflow_tick (partition, sequence, tick, heads, previous, hash, epoch, wall_us, worker)
+SELECT :partition, :sequence, :tick, :heads, :previous, :head, :epoch, :wall_us::bigint, :worker FROM moved
+RETURNING (SELECT arrivals FROM moved);
+
+-- name: write_turns
+-- Executions after their turns, their new places in the queue of those that are ready, and their log. Old places are
+-- looked up one by one (OFFSET keeps the planner from joining): a queue in which 100,000 wait is never walked. The five
+-- hashes of an entry lie one behind the other, 32 bytes each, those of all entries in one text of bytes; zeros are a
+-- context that is not there, as of an execution that stopped before it began.
+WITH new AS MATERIALIZED (
+    SELECT value->>0 AS id, value->>1 AS status, value->>2 AS step, (value->>3)::bigint AS ready_tick,
+        (value->>4)::bigint AS number, value->>5 AS head, value->>6 AS outcome, value->>7 AS error, value->>8 AS state,
+        (value->>9)::bigint AS ended_us, (value->>10)::bigint AS old_tick, (value->>11)::int AS entries_before,
+        value->12 AS entries
+    FROM jsonb_array_elements(:turns::text::jsonb) AS given (value)
 ), moved AS (
     UPDATE execution SET status = new.status, step = new.step, ready_tick = new.ready_tick, number = new.number,
         head = new.head, outcome = new.outcome, error = new.error, moved_us = :moved_us::bigint, state = new.state,
@@ -33,10 +69,19 @@ WITH new AS (
             WHERE partition = :partition::bigint AND tick = new.old_tick AND execution_id = new.id
             OFFSET 0) AS place
         WHERE new.old_tick IS DISTINCT FROM new.ready_tick))
+), queued AS (
+    INSERT INTO execution_ready (partition, tick, execution_id)
+    SELECT :partition::bigint, ready_tick, id FROM new
+    WHERE ready_tick IS NOT NULL AND ready_tick IS DISTINCT FROM old_tick
 )
-INSERT INTO execution_ready (partition, tick, execution_id)
-SELECT :partition::bigint, ready_tick, id FROM new
-WHERE ready_tick IS NOT NULL AND ready_tick IS DISTINCT FROM old_tick;
+INSERT INTO execution_entry (execution_id, number, tick, step, action, input_hash, output_hash, context, previous, hash,
+    input, output)
+SELECT id, number - jsonb_array_length(entries) + place, :tick::bigint, value->>0, value->>1,
+    substring(:hashes::bytea FROM at FOR 32), substring(:hashes FROM at + 32 FOR 32),
+    COALESCE(NULLIF(substring(:hashes FROM at + 64 FOR 32), decode(repeat('00', 32), 'hex')), ''),
+    substring(:hashes FROM at + 96 FOR 32), substring(:hashes FROM at + 128 FOR 32), value->>2, value->>3
+FROM new CROSS JOIN LATERAL jsonb_array_elements(entries) WITH ORDINALITY AS entry (value, place)
+    CROSS JOIN LATERAL (SELECT 160 * (entries_before + place::int - 1) + 1) AS five (at);
 
 -- name: take_arrivals
 -- Arrivals get their numbers, which never change again.

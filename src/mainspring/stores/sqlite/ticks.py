@@ -6,10 +6,9 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
-from mainspring.domain.event import Event
 from mainspring.domain.instant import to_us
 from mainspring.failpoints import is_on
-from mainspring.ports.flows import Checkpoint, EffectAnswer, Intent, Lead, Sending, TickLoad
+from mainspring.ports.flows import Checkpoint, EffectAnswer, Intent, Lead, Sending, Tell, TickLoad, nothing_to_tell
 from mainspring.stores.flows import (
     arrival_values,
     checkpoint_values,
@@ -30,7 +29,7 @@ from mainspring.stores.flows import (
 from mainspring.stores.sqlite.database import Connection, Database
 from mainspring.stores.sqlite.endpoints import add_events
 from mainspring.workflow.audit import TickHead
-from mainspring.workflow.ticking import Ticked, pick
+from mainspring.workflow.ticking import Turns, pick
 
 
 class SqliteTicks:
@@ -59,14 +58,16 @@ class SqliteTicks:
             by_arrival = db.rows("ready_by_arrival", to_us(lead.zero), step_us, lead.partition, before_us, limit)
             ids = pick(by_time, by_arrival, limit)  # type: ignore[arg-type]  # columns
             listed = msgspec.json.encode(ids).decode()
-            states = db.rows("ready_states", listed)
-            return TickLoad(wall, tick, ready_of(ids, states, db.rows("new_arrivals", listed, before_us)), next_tick)
+            states = {row[0]: row for row in db.rows("ready_states", listed)}
+            rows = [states[each] for each in ids if each in states]
+            return TickLoad(wall, tick, ready_of(rows, db.rows("new_arrivals", listed, before_us)), next_tick)
 
         return await self._db.read(work)
 
     async def commit_tick(
-        self, lead: Lead, ticked: Ticked, wall: datetime, ttl_ms: int, events: Sequence[Event] = ()
+        self, lead: Lead, turns: Turns, wall: datetime, ttl_ms: int, tell: Tell = nothing_to_tell
     ) -> Lead | None:
+        ticked = turns.close()  # before the write begins: there is one writer
         moved, wall_us, head = ticked.moved, to_us(wall), ticked.head
         taken = sum(len(each.taken) for each in moved)
 
@@ -83,7 +84,7 @@ class SqliteTicks:
             db.run_many("put_effect", effect_rows(moved, lead.partition, wall_us, head.tick))
             db.run_many("withdraw_effect", [(key,) for each in moved for key in each.withdrawn])
             db.run("add_tick", *tick_values(head, wall_us, lead.worker))
-            add_events(db, events)
+            add_events(db, tell(ticked))
             return after
 
         return await self._db.write_much(work)

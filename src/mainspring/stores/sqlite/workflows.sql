@@ -2,7 +2,7 @@
 
 -- name: ready_states
 -- The states of the executions that a tick looks at.
-SELECT id, tenant_id, state FROM execution WHERE id IN (SELECT value FROM json_each(:ids));
+SELECT id, tenant_id, workflow, version, state FROM execution WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: standing
 -- How many entries executions have.
@@ -59,3 +59,34 @@ WHERE key IN (SELECT key FROM execution_effect WHERE status IN ('ready', 'sendin
               ORDER BY due_us LIMIT :limit)
 RETURNING key, execution_id, tenant_id, partition, step, visit, attempt, kind, request, idempotency, timeout_ms, claim,
     tick < 0;
+
+-- name: tick_outlook
+-- The earliest tick at which an execution wants to be looked at, and when the oldest arrival came that was not taken yet.
+SELECT (SELECT tick FROM execution_ready WHERE partition = :partition ORDER BY tick LIMIT 1),
+    (SELECT arrived_us FROM execution_arrival WHERE partition = :partition AND number IS NULL ORDER BY arrived_us LIMIT 1);
+
+-- name: ready_by_time
+-- Executions whose tick has come.
+SELECT tick, execution_id FROM execution_ready WHERE partition = :partition AND tick <= :tick
+ORDER BY tick, execution_id LIMIT :limit;
+
+-- name: move_partition
+-- The compare-and-set that makes a tick happen once: only where epoch and tick are still the writer's.
+UPDATE workflow_partition SET tick = :tick, sequence = :sequence, head = :head, lease_until_us = :lease_until_us,
+    arrivals = arrivals + :arrivals
+WHERE partition = :partition AND epoch = :epoch AND tick = :seen;
+
+-- name: move_partition_unfenced
+-- The same without comparing, which only a test may ask for: it shows what the comparison is for.
+UPDATE workflow_partition SET tick = :tick, sequence = :sequence, head = :head, lease_until_us = :lease_until_us,
+    arrivals = arrivals + :arrivals
+WHERE partition = :partition;
+
+-- name: add_tick
+-- The head of a tick, chained to the one before it.
+INSERT INTO workflow_tick (partition, sequence, tick, heads, previous, hash, epoch, wall_us, worker)
+VALUES (:partition, :sequence, :tick, :heads, :previous, :hash, :epoch, :wall_us, :worker);
+
+-- name: partition_arrivals
+-- How many arrivals the writers of a partition have numbered.
+SELECT arrivals FROM workflow_partition WHERE partition = :partition;
