@@ -131,7 +131,9 @@ async def first_breach(stores: Stores) -> Breach | None:
             return breach
         assert set(ends) == set(await logs.log_ids(partition))
         for name in ends:
-            verdict = verify(name, SALT, await logs.entries(name, 0, 1_000_000), await logs.anchors(partition, name))
+            verdict = verify(
+                name, SALT, await logs.entries("default", name, 0, 1_000_000), await logs.anchors(partition, name)
+            )
             if verdict.breach is not None:
                 return verdict.breach
     return None

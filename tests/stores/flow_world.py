@@ -63,7 +63,7 @@ async def get(stores: Stores, execution_id: str) -> Execution:
 
 
 async def log_of(stores: Stores, execution_id: str) -> list[str]:
-    entries = await stores.flows.logs.entries(execution_id, 0, 10_000)
+    entries = await stores.flows.logs.entries("default", execution_id, 0, 10_000)
     return [f"{entry.tick}:{entry.step}:{entry.action}" for entry in entries]
 
 

@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 from tests.harness.postgres import as_superuser
 from tests.stores.databases import empty
+from tests.stores.flow_world import SALT
 from tests.stores.people import add_user
 from tests.stores.world import FixedClock, add, an_endpoint, claim
 
@@ -16,10 +17,12 @@ from mainspring.domain.audit import AuditKeys
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.event import Event, EventType
 from mainspring.ports.endpoints import EndpointFilter
+from mainspring.ports.flows import Execution, Start
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
 from mainspring.stores.postgres.database import QUERIES, Database
 from mainspring.wiring.stores import open_stores
+from mainspring.workflow.model import State
 
 # Tables of the installation. What is here belongs to no tenant, or says nothing about one.
 FOR_ALL = {
@@ -36,7 +39,6 @@ FOR_ALL = {
     "planner_mode": "read by workers for every scope at once",
     "workflow_partition": "a partition holds executions of every tenant",
     "execution_ready": "the queue of a partition: ids alone",
-    "execution_entry": "read by the id of an execution found before; ticks copy into it, and COPY knows no policies",
     "workflow_tick": "hashes over a partition",
     "workflow_checkpoint": "signatures over a partition",
 }
@@ -126,6 +128,27 @@ async def test_nothing_is_written_into_another_tenant(database: Database) -> Non
         async with database.transaction("acme") as session:
             await session._connection.execute("UPDATE job SET tenant_id = 'zeta'")
     assert (changed, gone) == ("UPDATE 2", "DELETE 0")
+
+
+async def test_entries_of_a_log_are_there_for_whom_its_execution_is(
+    two_tenants: Stores, database: Database, clock: FixedClock
+) -> None:
+    now = clock.now()
+    add_entry = "INSERT INTO execution_entry VALUES ($1, $2, 0, '', 'start', '', '', '', '', '', NULL, NULL)"
+    for tenant_id in ("acme", "zeta"):
+        state = State(f"x_{tenant_id}", SALT, "flow", 1, {})
+        execution = Execution(state, tenant_id, 0, "", None, "ada", now, now)
+        await two_tenants.flows.workflows.start([Start(execution, Event(EventType.EXECUTION_STARTED, now, tenant_id))])
+        async with database.statement() as session:
+            await session._connection.execute(add_entry, execution.id, 1)
+    sql = "SELECT execution_id FROM execution_entry"
+
+    assert await all_rows(database, "acme", sql) == {"x_acme"}
+    assert await all_rows(database, None, sql) == {"x_acme", "x_zeta"}
+    assert await all_rows(database, "*", sql) == set()
+    with pytest.raises(asyncpg.InsufficientPrivilegeError, match="row-level security"):
+        async with database.transaction("acme") as session:
+            await session._connection.execute(add_entry, "x_zeta", 2)
 
 
 async def test_without_a_tenant_the_owner_of_the_tables_sees_no_row_of_anybody(

@@ -77,7 +77,7 @@ async def test_log_and_queue_of_an_older_schema_are_carried_over(older_url: str,
         await publish(stores, a_workflow({"wait": "5s"}, {"end": "done"}))
         await stores.flows.workflows.clock(0, 1_000)
         await tick(a_ticker(stores), clock, 6)
-        log = await stores.flows.logs.entries("x1", 0, 10)
+        log = await stores.flows.logs.entries("default", "x1", 0, 10)
         found = await stores.flows.workflows.execution("default", "x1")
 
     assert log[:2] == entries

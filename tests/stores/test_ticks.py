@@ -38,7 +38,7 @@ async def assert_sound(stores: Stores, partition: int = 0) -> None:
     assert set(ends) == set(await stores.flows.logs.log_ids(partition))
     for execution_id in ends:
         anchors = await stores.flows.logs.anchors(partition, execution_id)
-        entries = await stores.flows.logs.entries(execution_id, 0, 100_000)
+        entries = await stores.flows.logs.entries("default", execution_id, 0, 100_000)
         assert verify(execution_id, SALT, entries, anchors).valid
 
 
@@ -352,7 +352,7 @@ async def test_deleted_execution_and_cut_log_are_noticed(stores: Stores, store_u
 
     await query(store_url, "DELETE FROM execution_entry WHERE execution_id = 'x1' AND number > 2")
     verdict = verify(
-        "x1", SALT, await stores.flows.logs.entries("x1", 0, 100), await stores.flows.logs.anchors(0, "x1")
+        "x1", SALT, await stores.flows.logs.entries("default", "x1", 0, 100), await stores.flows.logs.anchors(0, "x1")
     )
     await query(store_url, "DELETE FROM execution WHERE id = 'x2'")
     _, ends = verify_ticks(0, await stores.flows.logs.ticks(0, 0, 100))
@@ -360,6 +360,14 @@ async def test_deleted_execution_and_cut_log_are_noticed(stores: Stores, store_u
     assert verdict.breach is not None
     assert verdict.breach.number == 3
     assert set(ends) - set(await stores.flows.logs.log_ids(0)) == {"x2"}
+
+
+async def test_log_of_another_tenants_execution_is_empty(stores: Stores, clock: FixedClock) -> None:
+    await start(stores, await publish(stores, a_workflow({"end": "done"})), "x1")
+    await tick(a_ticker(stores), clock)
+
+    assert len(await stores.flows.logs.entries("default", "x1", 0, 10)) > 0
+    assert await stores.flows.logs.entries("another", "x1", 0, 10) == []
 
 
 async def test_readers_enqueue_while_the_writer_runs(stores: Stores, other_stores: Stores, clock: FixedClock) -> None:

@@ -165,7 +165,7 @@ async def test_call_that_may_have_arrived_is_unknown_where_it_must_not_go_out_tw
 
     await stage.go_on()
 
-    entries = await stores.flows.logs.entries("x1", 0, 100)
+    entries = await stores.flows.logs.entries("default", "x1", 0, 100)
     assert f'"type":"{kind}"'.encode() in (entries[2].input or b"")
 
 

@@ -118,7 +118,7 @@ async def send_event(
 
 async def read_log(desk: Desk, execution: Execution) -> list[Entry]:
     entries: list[Entry] = []
-    while page := await desk.stores.flows.logs.entries(execution.id, len(entries), PAGE):
+    while page := await desk.stores.flows.logs.entries(desk.tenant_id, execution.id, len(entries), PAGE):
         entries.extend(page)
     return entries
 

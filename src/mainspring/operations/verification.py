@@ -10,6 +10,7 @@ from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import PAGE, find_execution
 from mainspring.ports.flows import Checkpoint, Execution
 from mainspring.workflow.audit import BEGINNING, GENESIS, Anchor, Breach, LogWalk, TickHead, TickWalk, Verdict
+from mainspring.workflow.model import Entry
 
 
 class Verified(Struct, frozen=True):
@@ -93,12 +94,16 @@ class _Walk:
         expected = sorted([*anchors, self._own], key=lambda each: each.number)
         while self._log.number < last.number:
             limit = min(PAGE, last.number - self._log.number)
-            page = await self._logs.entries(self._id, self._log.number, limit)
+            page = await self._entries(limit)
             if not page:
                 break
             if breach := self._log.take(page, expected):
                 return breach
         return self._log.close(last)
+
+    async def _entries(self, limit: int) -> list[Entry]:
+        """The next page of the log."""
+        return await self._logs.entries(self._desk.tenant_id, self._id, self._log.number, limit)
 
     async def _unfit(self, hashes: dict[int, str], after: int) -> Breach | None:
         """The first checkpoint among these ticks that they do not fit."""
@@ -117,13 +122,13 @@ class _Walk:
 
     async def _unheld(self) -> Breach | None:
         """An entry that no tick knows of."""
-        beyond = await self._logs.entries(self._id, self._log.number, 1)
+        beyond = await self._entries(1)
         there = self._log.number
         return Breach(self._id, there + 1, "number", f"{there} entries", "more") if beyond else None
 
     async def _rest(self) -> Breach | None:
         """What the execution's own row says of its log, all the way where the chain of ticks is broken."""
-        while self._chain is not None and (page := await self._logs.entries(self._id, self._log.number, PAGE)):
+        while self._chain is not None and (page := await self._entries(PAGE)):
             if breach := self._log.take(page, [self._own]):
                 return breach
         return self._log.close(self._own) if self._log.number < self._own.number else None

@@ -196,8 +196,8 @@ class WorkflowStore(Protocol):
 class LogStore(Protocol):
     """What verification and replay read."""
 
-    async def entries(self, execution_id: str, after: int, limit: int) -> list[Entry]:
-        """A page of a log, in order."""
+    async def entries(self, tenant_id: str, execution_id: str, after: int, limit: int) -> list[Entry]:
+        """A page of a log, in order; none where the execution is another tenant's."""
 
     async def anchors(self, partition: int, execution_id: str) -> list[Anchor]:
         """What the ticks of the partition say of a log, ascending."""

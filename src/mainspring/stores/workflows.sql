@@ -167,8 +167,10 @@ VALUES (:execution_id, :id, :partition, :kind, :type, :data, :actor, :occurred_a
 ON CONFLICT (execution_id, id) DO NOTHING;
 
 -- name: entries
--- A page of an execution's log.
-SELECT execution_id, number, tick, step, action, input_hash, output_hash, context, previous, hash, input, output FROM execution_entry WHERE execution_id = :execution_id AND number > :after
+-- A page of the log of a tenant's execution.
+SELECT execution_id, number, tick, step, action, input_hash, output_hash, context, previous, hash, input, output
+FROM execution_entry WHERE execution_id = :execution_id AND number > :after
+  AND EXISTS (SELECT 1 FROM execution WHERE id = :execution_id AND tenant_id = :tenant_id)
 ORDER BY number LIMIT :limit;
 
 -- name: ticks

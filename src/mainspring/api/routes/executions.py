@@ -297,7 +297,7 @@ async def _log(
 ) -> tuple[list[LogEntry], LogicalClock, str | None]:
     place = open_cursor(desk, f"log of {execution.id}", cursor)
     after = int(place[0]) if place else 0
-    entries = await desk.stores.flows.logs.entries(execution.id, after, limit + 1)
+    entries = await desk.stores.flows.logs.entries(desk.tenant_id, execution.id, after, limit + 1)
     page = entries[:limit]
     more = seal_cursor(desk, f"log of {execution.id}", str(page[-1].number)) if len(entries) > limit else None
     return page, await clock_of(desk, execution), more

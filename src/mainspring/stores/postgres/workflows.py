@@ -128,9 +128,9 @@ class PostgresLogs:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def entries(self, execution_id: str, after: int, limit: int) -> list[Entry]:
-        async with self._db.statement() as session:
-            return [entry_from(row) for row in await session.rows("entries", execution_id, after, limit)]
+    async def entries(self, tenant_id: str, execution_id: str, after: int, limit: int) -> list[Entry]:
+        async with self._db.statement(tenant_id) as session:
+            return [entry_from(row) for row in await session.rows("entries", execution_id, after, tenant_id, limit)]
 
     async def anchors(self, partition: int, execution_id: str) -> list[Anchor]:
         async with self._db.statement() as session:

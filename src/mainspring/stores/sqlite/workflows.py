@@ -114,10 +114,9 @@ class SqliteLogs:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def entries(self, execution_id: str, after: int, limit: int) -> list[Entry]:
-        return [
-            entry_from(row) for row in await self._db.read(lambda db: db.rows("entries", execution_id, after, limit))
-        ]
+    async def entries(self, tenant_id: str, execution_id: str, after: int, limit: int) -> list[Entry]:
+        rows = await self._db.read(lambda db: db.rows("entries", execution_id, after, tenant_id, limit))
+        return [entry_from(row) for row in rows]
 
     async def anchors(self, partition: int, execution_id: str) -> list[Anchor]:
         rows = await self._db.read(lambda db: db.rows("ticks_of_execution", partition, f'%"{execution_id}"%'))

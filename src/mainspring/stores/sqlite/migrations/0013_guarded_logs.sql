@@ -1,0 +1,1 @@
+-- Nothing here: row-level security, which now holds for logs too, is PostgreSQL's alone.
