@@ -9,11 +9,11 @@ SELECT clock_timestamp(),
      ORDER BY arrived_us LIMIT 1);
 
 -- name: ready_by_time
--- Executions whose tick has come, with their states.
-SELECT id, tenant_id, workflow, version, state, tick FROM (
-    SELECT tick, execution_id FROM execution_ready WHERE partition = :partition AND tick <= :tick
-    ORDER BY tick, execution_id LIMIT :limit) AS ready
-JOIN execution ON id = execution_id ORDER BY tick, execution_id;
+-- Executions whose tick has come, with their states. As an array they are found in one walk over the index.
+SELECT id, tenant_id, workflow, version, state, ready_tick FROM execution WHERE id = ANY (ARRAY(
+    SELECT execution_id FROM execution_ready WHERE partition = :partition AND tick <= :tick
+    ORDER BY tick, execution_id LIMIT :limit))
+ORDER BY ready_tick, id;
 
 -- name: ready_states
 -- The states of the executions that a tick looks at although their time has not come.
