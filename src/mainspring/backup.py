@@ -7,7 +7,7 @@ of the old installation that still has a result in hand cannot write it here.
 from pathlib import Path
 from uuid import uuid4
 
-from mainspring.domain.errors import Conflict, Misconfigured
+from mainspring.domain.errors import Conflict, InvalidInput, Misconfigured
 from mainspring.settings import Settings
 from mainspring.stores.postgres import backup as postgres
 from mainspring.stores.sqlite import backup as sqlite
@@ -19,6 +19,8 @@ def back_up(settings: Settings, target: Path, *, force: bool = False) -> int:
         raise Conflict(
             f"{target} exists; give another name, or overwrite it with --force", kind="file", name=str(target)
         )
+    if not target.absolute().parent.is_dir():
+        raise InvalidInput(f"there is no folder {target.absolute().parent}; make it, or name another", field="file")
     if (database := _file_of(settings)) is None:
         postgres.back_up(settings.url, target)
     elif not database.exists():
@@ -33,6 +35,7 @@ def back_up(settings: Settings, target: Path, *, force: bool = False) -> int:
 
 async def restore(settings: Settings, file: Path, *, force: bool = False) -> str:
     """Make the configured database what a backup holds; the new installation's id. Nothing may be running on it."""
+    _refuse_missing(file)
     installation_id = f"inst_{uuid4().hex}"
     if (database := _file_of(settings)) is None:
         await postgres.restore(file, settings.url, installation_id, force=force)
@@ -46,6 +49,11 @@ async def restore(settings: Settings, file: Path, *, force: bool = False) -> str
         )
     sqlite.restore(file, database, installation_id)
     return installation_id
+
+
+def _refuse_missing(file: Path) -> None:
+    if not file.is_file():
+        raise InvalidInput(f"there is no file {file}; name one that `mainspring backup` wrote", field="file")
 
 
 def _file_of(settings: Settings) -> Path | None:

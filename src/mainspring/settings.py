@@ -29,7 +29,7 @@ def _duration(value: object) -> object:
     try:
         return timedelta(milliseconds=parse_duration_ms(value, field="duration"))
     except InvalidInput as fault:
-        raise ValueError(str(fault).replace("duration ", "", 1)) from fault
+        raise ValueError(str(fault).removeprefix("duration ")) from fault  # the setting is told before it
 
 
 def _networks(value: object) -> object:

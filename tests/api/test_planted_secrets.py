@@ -209,6 +209,10 @@ async def by_an_assistant(door: FastAPI, stores: Stores, planted: Planted) -> by
     told.append(await answer(TOOLS, "list_endpoints", {}, principal, lambda: visit))
     told.append(await answer(TOOLS, "list_events", {}, principal, lambda: visit))
     assert [each.content for each in told if each.is_error] == []
+    for broken in ([planted.new()], {"Authorization": [planted.new()]}, {"X": f"{planted.new()}\n"}):
+        wish = {"name": "broken", "url": URL, "interval": "1h", "secret_headers": broken}
+        told.append(await answer(TOOLS, "create_endpoint", wish, principal, lambda: visit))
+        assert told[-1].is_error
     return repr(told).encode()
 
 

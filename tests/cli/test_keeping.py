@@ -122,3 +122,13 @@ def test_postgres_is_dumped_and_restored_into_an_empty_database(
     assert epochs.strip() == "1000000"
     assert "the database is not empty" in new.refused("restore", str(tmp_path / "dump"), code=4)
     new.ok("restore", str(tmp_path / "dump"), "--force")
+
+
+def test_file_or_folder_that_is_not_there_is_told_before_anything_else(shell: Shell, tmp_path: Path) -> None:
+    shell.add("health")
+
+    backup = shell.refused("backup", str(tmp_path / "nowhere" / "file"))
+    restore = shell.refused("restore", str(tmp_path / "file"))
+
+    assert backup == f"there is no folder {tmp_path / 'nowhere'}; make it, or name another"
+    assert restore == f"there is no file {tmp_path / 'file'}; name one that `mainspring backup` wrote"

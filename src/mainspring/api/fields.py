@@ -32,7 +32,7 @@ def _duration(value: object) -> object:
     try:
         return parse_duration_ms(value, field="duration", min_ms=0)
     except InvalidInput as fault:
-        raise ValueError(str(fault)) from None
+        raise ValueError(str(fault).removeprefix("duration ")) from None  # the place is told before it
 
 
 def _instant(value: object) -> object:

@@ -9,6 +9,7 @@ from mainspring.configuration.faults import Fault, InvalidDocument, Place
 from mainspring.configuration.reading import BYTES_MAX
 
 ENDINGS = (".yaml", ".yml")
+WAYS = "name a document, a folder of them, or - for standard input"
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -35,7 +36,7 @@ def read_files(paths: Sequence[str]) -> list[tuple[str, bytes]]:
                 faults.append(Fault(Place(given), f"the folder has no document; they end in {' or '.join(ENDINGS)}"))
             files.extend((str(each), _content(each)) for each in found)
         except OSError as fault:
-            faults.append(Fault(Place(given), f"cannot be read: {fault.strerror or fault}"))
+            faults.append(Fault(Place(given), f"cannot be read: {fault.strerror or fault}; {WAYS}"))
     if faults:
         raise InvalidDocument(faults)
     return files
