@@ -13,6 +13,7 @@ from mainspring.workflow.engine import ALLOWED
 from mainspring.workflow.model import LogicalClock, Phase
 
 if TYPE_CHECKING:
+    from mainspring.operations.archiving import Archived
     from mainspring.operations.playback import Compared
     from mainspring.operations.verification import Verified
     from mainspring.ports.flows import Execution, Published
@@ -50,14 +51,28 @@ def workflow_shape(published: "Published") -> Shape:
     shape = model_shape(published.workflow)
     for part in ("input", "exits", "triggers", "steps"):
         del shape[part]
-    return shape | {"actor": published.actor, "created_at": rfc3339(published.created_at)}
+    return shape | _publication(published)
 
 
 def workflow_in_full(published: "Published") -> Shape:
-    return model_shape(published.workflow) | {
+    return model_shape(published.workflow) | _publication(published) | {"document": published.document}
+
+
+def archived_shape(found: "Archived", *, dry_run: bool) -> Shape:
+    return {
+        "dry_run": dry_run,
+        "changed": found.changed,
+        "running": found.running,
+        "workflow": workflow_shape(found.published),
+    }
+
+
+def _publication(published: "Published") -> Shape:
+    archived_at = published.archived_at
+    return {
         "actor": published.actor,
         "created_at": rfc3339(published.created_at),
-        "document": published.document,
+        "archived_at": None if archived_at is None else rfc3339(archived_at),
     }
 
 

@@ -27,6 +27,21 @@ def test_document_is_checked_published_listed_and_compared(any_shell: Shell, tmp
         assert shell.ok("workflow", *command)
 
 
+def test_archived_workflow_is_listed_apart_refuses_starts_and_comes_back(any_shell: Shell) -> None:
+    shell = any_shell
+    shell.ok("workflow", "publish", str(DOCUMENT))
+    shell.ok("workflow", "start", "order-follow-up", "--input", INPUT)
+
+    assert shell.ok("workflow", "archive", "order-follow-up") == "archived 'order-follow-up'\n"
+    assert shell.json("workflow", "archive", "order-follow-up")["running"] == 1
+    assert shell.json("workflow", "list") == []
+    assert [each["name"] for each in shell.json("workflow", "list", "--archived")] == ["order-follow-up"]
+    assert "archived" in shell.ok("workflow", "show", "order-follow-up")
+    assert shell.ok("workflow", "restore", "order-follow-up") == "restored 'order-follow-up'\n"
+    assert "nothing changed" in shell.ok("workflow", "restore", "order-follow-up")
+    assert shell.json("workflow", "list", "--archived") == []
+
+
 def test_execution_is_started_looked_at_and_ordered_about(any_shell: Shell) -> None:
     shell = any_shell
     shell.ok("workflow", "publish", str(DOCUMENT))

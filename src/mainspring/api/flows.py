@@ -49,16 +49,25 @@ class Workflow(Answer):
     step_count: int
     actor: str = Field(description="Who published it.")
     created_at: At
+    archived_at: At | None = Field(description="Since then nothing starts it; null: it may be started.")
 
 
 class WorkflowInFull(WorkflowRules):
     actor: str
     created_at: At
+    archived_at: At | None
     document: str = Field(description="As it was written.")
 
 
 class WorkflowPublished(WorkflowInFull):
     new: bool = Field(description="False: the newest version does the same already; nothing was published.")
+
+
+class WorkflowArchived(Answer):
+    dry_run: bool = Field(description="True: nothing was changed.")
+    changed: bool = Field(description="False: it was so already.")
+    running: int = Field(description="Executions of it that are not over; they go on.")
+    workflow: Workflow
 
 
 class WorkflowRehearsed(Answer):

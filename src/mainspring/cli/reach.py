@@ -74,6 +74,8 @@ BY_API: dict[str, tuple[str, ...]] = {
     "workflow versions": ("list_workflow_versions",),
     "workflow diff": ("diff_workflow",),
     "workflow start": ("start_execution",),
+    "workflow archive": ("archive_workflow",),
+    "workflow restore": ("restore_workflow",),
     "workflow simulate": ("simulate_workflow",),
     "execution list": ("list_executions",),
     "execution show": ("read_execution",),

@@ -65,18 +65,28 @@ def publish(file: File, output: OutputOption = Output.TABLE) -> None:
         say(f"published {what}")
     else:
         say(f"{what} does the same already; nothing published")
+        if published["archived_at"]:
+            note(f"it is archived; bring it back with: mainspring workflow restore {published['name']!r}")
 
 
 @app.command("list")
-def list_workflows(output: OutputOption = Output.TABLE) -> None:
+def list_workflows(
+    archived: Annotated[bool, typer.Option("--archived", help="Those that were archived instead.")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
     """List workflows by name, with their newest version."""
-    found = ask(lambda desk: _versions(desk, None), lambda client: list[Shape](client.workflows.list()["items"]))
+
+    async def work(desk: "Desk") -> list[Shape]:
+        return [each for each in await _versions(desk, None) if (each["archived_at"] is not None) == archived]
+
+    found = ask(work, lambda client: list[Shape](client.workflows.list(archived=archived)["items"]))
     if output is Output.JSON:
         show_json(found)
         return
     rows = [(each["name"], str(each["version"]), str(each["step_count"]), each["description"]) for each in found]
     columns = (Column("NAME", can_cut=True), Column("VERSION"), Column("STEPS"), Column("DESCRIPTION", tail=True))
-    show_table(columns, rows, "No workflow yet. Publish one: mainspring workflow publish FILE")
+    nothing = "No workflow yet. Publish one: mainspring workflow publish FILE"
+    show_table(columns, rows, "No archived workflow." if archived else nothing)
 
 
 @app.command("show")
@@ -97,6 +107,7 @@ def show(name: Name, version: Version = None, output: OutputOption = Output.TABL
             ("name", found["name"]),
             ("version", str(found["version"])),
             ("published", f"{_published(found)} by {found['actor']}"),
+            *([("archived", f"{at(found['archived_at']):%Y-%m-%d %H:%M:%S} UTC")] if found["archived_at"] else []),
         ]
     )
     print()
@@ -178,6 +189,40 @@ def start(
         say(f"started {execution['id']} of {name!r} version {execution['version']}")
     else:
         say(f"{execution['id']} of {name!r} was started under this key before; nothing changed")
+
+
+@app.command("archive")
+def archive(name: Name, output: OutputOption = Output.TABLE) -> None:
+    """Start it no more, by hand or by its triggers; executions under way go on."""
+    from mainspring.flow_shapes import archived_shape
+    from mainspring.operations.archiving import archive_workflow
+
+    async def work(desk: "Desk") -> Shape:
+        return archived_shape(await archive_workflow(desk, name), dry_run=False)
+
+    found: Shape = ask(work, lambda client: client.workflows.archive(name))
+    if output is Output.JSON:
+        show_json(found)
+        return
+    say(f"archived {name!r}" if found["changed"] else f"{name!r} was archived before")
+    if found["running"]:
+        note(f"{found['running']} of its executions are not over, and go on")
+
+
+@app.command("restore")
+def restore(name: Name, output: OutputOption = Output.TABLE) -> None:
+    """Let an archived workflow be started again."""
+    from mainspring.flow_shapes import archived_shape
+    from mainspring.operations.archiving import restore_workflow
+
+    async def work(desk: "Desk") -> Shape:
+        return archived_shape(await restore_workflow(desk, name), dry_run=False)
+
+    found: Shape = ask(work, lambda client: client.workflows.restore(name))
+    if output is Output.JSON:
+        show_json(found)
+    else:
+        say(f"restored {name!r}" if found["changed"] else f"{name!r} is not archived; nothing changed")
 
 
 @app.command("simulate")

@@ -512,7 +512,7 @@ class EventSent(TypedDict):
     new: int
     trouble: str
 
-EventType = Literal['run.started', 'run.finished', 'run.timeout', 'run.abandoned', 'run.superseded', 'run.missed', 'schedule.updated', 'schedule.late', 'backoff.applied', 'manual_run.requested', 'manual_run.started', 'hint.written', 'hint.expired', 'hint.cleared', 'failures.reset', 'endpoint.created', 'endpoint.updated', 'endpoint.paused', 'endpoint.resumed', 'endpoint.parked', 'endpoint.archived', 'endpoint.deleted', 'endpoint.faulty', 'job.created', 'job.updated', 'job.paused', 'job.resumed', 'job.archived', 'configuration.applied', 'configuration.refused', 'quota.deferred', 'workflow.published', 'execution.started', 'execution.ordered', 'execution.failed', 'execution.ended', 'execution.erased', 'trigger.refused', 'alert.fired', 'signing_key.created', 'signing_key.revoked', 'login.succeeded', 'login.failed', 'logout', 'user.created', 'user.updated', 'password.set', 'member.changed', 'api_key.created', 'api_key.revoked', 'tenant.created', 'quota.changed', 'data.exported', 'rules.changed', 'rule.fired', 'rule.faulty', 'planner.analysed', 'planner.mode_set', 'webhook.created', 'webhook.updated', 'webhook.deleted', 'webhook.disabled', 'alert.created', 'alert.updated', 'alert.deleted']
+EventType = Literal['run.started', 'run.finished', 'run.timeout', 'run.abandoned', 'run.superseded', 'run.missed', 'schedule.updated', 'schedule.late', 'backoff.applied', 'manual_run.requested', 'manual_run.started', 'hint.written', 'hint.expired', 'hint.cleared', 'failures.reset', 'endpoint.created', 'endpoint.updated', 'endpoint.paused', 'endpoint.resumed', 'endpoint.parked', 'endpoint.archived', 'endpoint.deleted', 'endpoint.faulty', 'job.created', 'job.updated', 'job.paused', 'job.resumed', 'job.archived', 'configuration.applied', 'configuration.refused', 'quota.deferred', 'workflow.published', 'workflow.archived', 'workflow.restored', 'execution.started', 'execution.ordered', 'execution.failed', 'execution.ended', 'execution.erased', 'trigger.refused', 'alert.fired', 'signing_key.created', 'signing_key.revoked', 'login.succeeded', 'login.failed', 'logout', 'user.created', 'user.updated', 'password.set', 'member.changed', 'api_key.created', 'api_key.revoked', 'tenant.created', 'quota.changed', 'data.exported', 'rules.changed', 'rule.fired', 'rule.faulty', 'planner.analysed', 'planner.mode_set', 'webhook.created', 'webhook.updated', 'webhook.deleted', 'webhook.disabled', 'alert.created', 'alert.updated', 'alert.deleted']
 
 class EventsNew(TypedDict):
     events: List[EventNew]
@@ -1577,6 +1577,13 @@ class Workflow(TypedDict):
     step_count: int
     actor: str
     created_at: str
+    archived_at: Union[str, None]
+
+class WorkflowArchived(TypedDict):
+    dry_run: bool
+    changed: bool
+    running: int
+    workflow: Workflow
 
 class WorkflowChecked(TypedDict):
     name: str
@@ -1609,6 +1616,7 @@ class WorkflowInFull(TypedDict):
     steps: List[Dict[str, JsonValue]]
     actor: str
     created_at: str
+    archived_at: Union[str, None]
     document: str
 
 class WorkflowPublished(TypedDict):
@@ -1624,6 +1632,7 @@ class WorkflowPublished(TypedDict):
     steps: List[Dict[str, JsonValue]]
     actor: str
     created_at: str
+    archived_at: Union[str, None]
     document: str
     new: bool
 
@@ -1817,7 +1826,7 @@ class EventsGroup:
     def stream(self, *, types: Union[Sequence[str], None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cursor: Union[str, None] = ..., tenant: Union[str, None] = ..., last_event_id: Union[str, None] = ...) -> Iterator[Any]: ...
 
 class WorkflowsGroup:
-    def list(self) -> Page_Workflow: ...
+    def list(self, *, archived: bool = ...) -> Page_Workflow: ...
     @overload
     def publish(self, *, document: str, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> WorkflowPublished: ...
     @overload
@@ -1837,6 +1846,8 @@ class WorkflowsGroup:
     def start_executions(self, workflow: str, *, executions: Sequence[StartWish], version: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> StartedMany: ...
     @overload
     def start_executions(self, workflow: str, *, executions: Sequence[StartWish], version: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> StartManyRehearsed: ...
+    def archive(self, workflow: str, *, dry_run: bool = ..., idempotency_key: str = ...) -> WorkflowArchived: ...
+    def restore(self, workflow: str, *, dry_run: bool = ..., idempotency_key: str = ...) -> WorkflowArchived: ...
     def replay(self, workflow: str, *, version: Union[int, None] = ..., document: Union[str, None] = ..., limit: int = ..., idempotency_key: str = ...) -> ReplayedMany: ...
 
 class ExecutionsGroup:
@@ -2201,7 +2212,7 @@ class AsyncEventsGroup:
     def stream(self, *, types: Union[Sequence[str], None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cursor: Union[str, None] = ..., tenant: Union[str, None] = ..., last_event_id: Union[str, None] = ...) -> AsyncIterator[Any]: ...
 
 class AsyncWorkflowsGroup:
-    def list(self) -> Coroutine[Any, Any, Page_Workflow]: ...
+    def list(self, *, archived: bool = ...) -> Coroutine[Any, Any, Page_Workflow]: ...
     @overload
     def publish(self, *, document: str, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WorkflowPublished]: ...
     @overload
@@ -2221,6 +2232,8 @@ class AsyncWorkflowsGroup:
     def start_executions(self, workflow: str, *, executions: Sequence[StartWish], version: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, StartedMany]: ...
     @overload
     def start_executions(self, workflow: str, *, executions: Sequence[StartWish], version: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, StartManyRehearsed]: ...
+    def archive(self, workflow: str, *, dry_run: bool = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WorkflowArchived]: ...
+    def restore(self, workflow: str, *, dry_run: bool = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WorkflowArchived]: ...
     def replay(self, workflow: str, *, version: Union[int, None] = ..., document: Union[str, None] = ..., limit: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ReplayedMany]: ...
 
 class AsyncExecutionsGroup:

@@ -49,6 +49,8 @@ AUDITED: Final = CONFIDENTIAL | frozenset(
         EventType.RULES_CHANGED,
         EventType.PLANNER_MODE_SET,
         EventType.WORKFLOW_PUBLISHED,
+        EventType.WORKFLOW_ARCHIVED,
+        EventType.WORKFLOW_RESTORED,
         EventType.EXECUTION_ORDERED,
         EventType.EXECUTION_ERASED,
     }

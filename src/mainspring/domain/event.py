@@ -50,6 +50,8 @@ class EventType(StrEnum):
     CONFIGURATION_REFUSED = "configuration.refused"
     QUOTA_DEFERRED = "quota.deferred"
     WORKFLOW_PUBLISHED = "workflow.published"
+    WORKFLOW_ARCHIVED = "workflow.archived"
+    WORKFLOW_RESTORED = "workflow.restored"
     EXECUTION_STARTED = "execution.started"
     EXECUTION_ORDERED = "execution.ordered"
     EXECUTION_FAILED = "execution.failed"
@@ -118,6 +120,8 @@ MEANING: dict[EventType, str] = {
     EventType.CONFIGURATION_REFUSED: "A document in the watched folder is broken; what was applied before stays.",
     EventType.QUOTA_DEFERRED: "The tenant used up its runs of the month; the endpoint waits for the next one.",
     EventType.WORKFLOW_PUBLISHED: "A version of a workflow was published.",
+    EventType.WORKFLOW_ARCHIVED: "A workflow was archived; nothing starts it any more, what runs goes on.",
+    EventType.WORKFLOW_RESTORED: "An archived workflow may be started again.",
     EventType.EXECUTION_STARTED: "An execution of a workflow was started.",
     EventType.EXECUTION_ORDERED: "Somebody paused, resumed, cancelled, retried or skipped; carries the verb and why.",
     EventType.EXECUTION_FAILED: "An execution stopped and waits for a person; carries its step and the error.",

@@ -53,7 +53,9 @@ async def get_executions(visit: Visit, wanted: GetExecutions) -> Shape:
     asked = ExecutionFilter(wanted.workflow, wanted.status, None, wanted.before, wanted.limit, in_need=wanted.in_need)
     found = await store.executions(desk.tenant_id, asked)
     return {
-        "workflows": [workflow_shape(each) for each in await store.versions(desk.tenant_id, None)],
+        "workflows": [
+            workflow_shape(each) for each in await store.versions(desk.tenant_id, None) if each.archived_at is None
+        ],
         "executions": [await _short(desk, each) for each in found],
         "next": found[-1].id if len(found) == wanted.limit else None,
     }

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import shown
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.flows import Execution, ExecutionFilter, Published, Start
@@ -69,6 +70,19 @@ async def find_workflow(desk: Desk, name: str, version: int | None = None) -> Pu
     raise NotFound("workflow", name, tuple(each.workflow.name for each in known))
 
 
+async def find_startable(desk: Desk, name: str, version: int | None = None) -> Published:
+    """The same; Conflict where the workflow is archived."""
+    found = await find_workflow(desk, name, version)
+    if found.archived_at is not None:
+        raise Conflict(
+            f"workflow {name!r} was archived at {rfc3339(found.archived_at)}, so nothing starts it; bring it back with "
+            f"`mainspring workflow restore {name!r}`, or publish a new version",
+            kind="workflow",
+            name=name,
+        )
+    return found
+
+
 async def compare_versions(desk: Desk, name: str, old: int | None, new: int | None) -> tuple[int, int, list[str]]:
     """What changed, in words; without numbers, between the newest version and the one before it."""
     after = (await find_workflow(desk, name, new)).workflow
@@ -116,7 +130,7 @@ async def start_executions(
     desk: Desk, name: str, wishes: Sequence[Wish], *, version: int | None = None
 ) -> list[Started]:
     """Start many in one transaction. All wishes are checked before anything is written; none is half done."""
-    workflow = (await find_workflow(desk, name, version)).workflow
+    workflow = (await find_startable(desk, name, version)).workflow
     starts = await _starts(desk, workflow, wishes)
     found = await desk.stores.flows.workflows.start(starts)
     return [_started(start.execution, there) for start, there in zip(starts, found, strict=True)]
@@ -124,14 +138,14 @@ async def start_executions(
 
 async def check_wishes(desk: Desk, name: str, wishes: Sequence[Wish], *, version: int | None = None) -> int:
     """Check wishes as a start would, and start nothing; the version that would run."""
-    workflow = (await find_workflow(desk, name, version)).workflow
+    workflow = (await find_startable(desk, name, version)).workflow
     await _starts(desk, workflow, wishes)
     return workflow.version
 
 
 async def rehearse_start(desk: Desk, name: str, wish: Wish, *, version: int | None = None) -> Started:
     """What a start would answer; nothing is written."""
-    workflow = (await find_workflow(desk, name, version)).workflow
+    workflow = (await find_startable(desk, name, version)).workflow
     (start,) = await _starts(desk, workflow, [wish])
     store, new = desk.stores.flows.workflows, start.execution
     if wish.key is not None:

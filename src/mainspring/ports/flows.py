@@ -104,6 +104,7 @@ class Published(Struct, frozen=True):
     document: str
     actor: str
     created_at: datetime
+    archived_at: datetime | None = None  # of the workflow: nothing starts it any more
 
 
 class Execution(Struct, frozen=True):
@@ -161,7 +162,7 @@ class WorkflowStore(Protocol):
     """Workflows and executions, for operations. Everything is asked for within one tenant."""
 
     async def publish(self, tenant_id: str, workflow: Workflow, document: str, actor: str, event: Event) -> Published:
-        """The next version of a workflow; two who publish at once get two versions."""
+        """The next version of a workflow; two who publish at once get two versions. One that was archived is back."""
 
     async def version(self, tenant_id: str, name: str, version: int | None) -> Published | None:
         """One version, the newest where none is named."""
@@ -191,6 +192,16 @@ class WorkflowStore(Protocol):
 
     async def clock(self, partition: int, resolution_ms: int) -> tuple[datetime, int]:
         """The instant of tick 0 and the length of a tick; the first who asks fixes both."""
+
+
+class ArchiveStore(Protocol):
+    """Workflows that are kept and no longer started."""
+
+    async def archive(self, tenant_id: str, name: str, event: Event) -> bool:
+        """False: it was archived before, and nothing was written."""
+
+    async def restore(self, tenant_id: str, name: str, event: Event) -> bool:
+        """False: it was not archived, and nothing was written."""
 
 
 class LogStore(Protocol):
@@ -286,10 +297,10 @@ class TriggerStore(Protocol):
         """Move the position on; False: another starter did, and this one begins again where that is."""
 
     async def stamp(self) -> str:
-        """A text that is another one whenever something was published."""
+        """A text that is another one whenever something was published, archived or restored."""
 
     async def triggered(self) -> list[tuple[str, Published]]:
-        """The newest version of every workflow of every tenant that has triggers, with its tenant."""
+        """The newest version of every workflow of every tenant that has triggers and may start, with its tenant."""
 
 
 class FlowStores(Struct, frozen=True):
@@ -300,3 +311,4 @@ class FlowStores(Struct, frozen=True):
     logs: LogStore
     effects: EffectStore
     triggers: TriggerStore
+    archive: ArchiveStore

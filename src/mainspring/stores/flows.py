@@ -29,9 +29,10 @@ def text_of(value: object) -> str:
 
 
 def published_from(row: Row) -> Published:
-    model, version, document, actor, created_us = row
+    model, version, document, actor, created_us, archived_us = row
     workflow = msgspec.structs.replace(_WORKFLOW.decode(str(model)), version=cast(int, version))
-    return Published(workflow, str(document), str(actor), from_us(cast(int, created_us)))
+    archived_at = None if archived_us is None else from_us(cast(int, archived_us))
+    return Published(workflow, str(document), str(actor), from_us(cast(int, created_us)), archived_at)
 
 
 def execution_values(execution: Execution) -> tuple[object, ...]:

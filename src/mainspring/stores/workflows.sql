@@ -11,20 +11,32 @@ SELECT COALESCE(MAX(version), 0) FROM workflow_version WHERE tenant_id = :tenant
 
 -- name: workflow_version
 -- One version of a workflow.
-SELECT model, version, document, actor, created_us FROM workflow_version
+SELECT model, version, document, actor, created_us, archived_us FROM workflow_version
+LEFT JOIN archived_workflow USING (tenant_id, name)
 WHERE tenant_id = :tenant_id AND name = :name AND version = :version;
 
 -- name: workflow_versions
 -- Every version of a workflow, newest first.
-SELECT model, version, document, actor, created_us FROM workflow_version
+SELECT model, version, document, actor, created_us, archived_us FROM workflow_version
+LEFT JOIN archived_workflow USING (tenant_id, name)
 WHERE tenant_id = :tenant_id AND name = :name ORDER BY version DESC;
 
 -- name: newest_workflows
 -- The newest version of every workflow, by name.
-SELECT model, version, document, actor, created_us FROM workflow_version AS one
+SELECT model, version, document, actor, created_us, archived_us FROM workflow_version AS one
+LEFT JOIN archived_workflow USING (tenant_id, name)
 WHERE tenant_id = :tenant_id AND version = (
     SELECT MAX(version) FROM workflow_version WHERE tenant_id = one.tenant_id AND name = one.name)
 ORDER BY name;
+
+-- name: archive_workflow
+-- From now on nobody may start it.
+INSERT INTO archived_workflow (tenant_id, name, archived_us) VALUES (:tenant_id, :name, :archived_us)
+ON CONFLICT (tenant_id, name) DO NOTHING;
+
+-- name: restore_workflow
+-- It may be started again.
+DELETE FROM archived_workflow WHERE tenant_id = :tenant_id AND name = :name;
 
 -- name: add_partition
 -- A partition's row, with the instant of its tick 0, if it has none yet.
@@ -224,11 +236,13 @@ SELECT cursor FROM trigger_position WHERE id = 1;
 UPDATE trigger_position SET cursor = :after WHERE id = 1 AND cursor = :before;
 
 -- name: published_stamp
--- How much was published, and when last.
-SELECT COUNT(*), COALESCE(MAX(created_us), 0) FROM workflow_version;
+-- How much was published and archived, and when last.
+SELECT COUNT(*), COALESCE(MAX(created_us), 0), (SELECT COUNT(*) FROM archived_workflow),
+    (SELECT COALESCE(MAX(archived_us), 0) FROM archived_workflow) FROM workflow_version;
 
 -- name: triggered_workflows
--- The newest version of every workflow that has triggers.
-SELECT tenant_id, model, version, document, actor, created_us FROM workflow_version AS one
-WHERE model LIKE '%"triggers":[{%' AND version = (
+-- The newest version of every workflow that has triggers and may start.
+SELECT tenant_id, model, version, document, actor, created_us, archived_us FROM workflow_version AS one
+LEFT JOIN archived_workflow USING (tenant_id, name)
+WHERE model LIKE '%"triggers":[{%' AND archived_us IS NULL AND version = (
     SELECT MAX(version) FROM workflow_version WHERE tenant_id = one.tenant_id AND name = one.name);

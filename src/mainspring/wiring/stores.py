@@ -81,7 +81,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
     from mainspring.stores.sqlite.ticks import SqliteEffects, SqliteTicks
     from mainspring.stores.sqlite.triggers import SqliteTriggers
     from mainspring.stores.sqlite.upkeep import SqliteUpkeep
-    from mainspring.stores.sqlite.workflows import SqliteLogs, SqliteWorkflows
+    from mainspring.stores.sqlite.workflows import SqliteArchive, SqliteLogs, SqliteWorkflows
 
     schedule = SqliteSchedule(database, ids, CRON)
     return Stores(
@@ -104,6 +104,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
             SqliteLogs(database),
             SqliteEffects(database),
             SqliteTriggers(database),
+            SqliteArchive(database),
         ),
         SqliteSessions(database),
     )
@@ -123,7 +124,7 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
     from mainspring.stores.postgres.ticks import PostgresEffects, PostgresTicks
     from mainspring.stores.postgres.triggers import PostgresTriggers
     from mainspring.stores.postgres.upkeep import PostgresUpkeep
-    from mainspring.stores.postgres.workflows import PostgresLogs, PostgresWorkflows
+    from mainspring.stores.postgres.workflows import PostgresArchive, PostgresLogs, PostgresWorkflows
 
     schedule = PostgresSchedule(database, ids, CRON)
     return Stores(
@@ -146,6 +147,7 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
             PostgresLogs(database),
             PostgresEffects(database),
             PostgresTriggers(database),
+            PostgresArchive(database),
         ),
         PostgresSessions(database),
     )

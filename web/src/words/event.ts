@@ -45,6 +45,10 @@ export function eventWords(event: EventShown): string {
       return `backs off${said("failure_count") ? ` after ${said("failure_count")} failures` : ""}`;
     case "workflow.published":
       return `workflow ${said("workflow")} published`;
+    case "workflow.archived":
+      return `workflow ${said("workflow")} archived`;
+    case "workflow.restored":
+      return `workflow ${said("workflow")} restored`;
     case "execution.started":
       return `execution of ${said("workflow")} started`;
     case "execution.ordered":

@@ -24,6 +24,7 @@ from mainspring.api.flows import (
     StartRehearsed,
     StartWish,
     Workflow,
+    WorkflowArchived,
     WorkflowChecked,
     WorkflowDiff,
     WorkflowInFull,
@@ -32,6 +33,7 @@ from mainspring.api.flows import (
 )
 from mainspring.api.requests import one_of_two
 from mainspring.flow_shapes import (
+    archived_shape,
     compared_shape,
     execution_in_full,
     execution_shape,
@@ -41,7 +43,7 @@ from mainspring.flow_shapes import (
     workflow_in_full,
     workflow_shape,
 )
-from mainspring.operations import playback, workflows
+from mainspring.operations import archiving, playback, workflows
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import clock_of
 from mainspring.operations.workflows import Wish
@@ -55,14 +57,16 @@ WorkflowRef = Annotated[
     str, Path(alias="workflow", max_length=1_000, description="Name of a workflow.", examples=["order-follow-up"])
 ]
 VersionRef = Annotated[int, Path(alias="version", ge=1, le=1_000_000_000, description="Number of a version.")]
+Archived = Annotated[bool, Query(description="Those that were archived instead.")]
 Version = Annotated[int | None, Query(ge=1, le=1_000_000_000, description="This version; the newest if none is named.")]
 
 
 @router.get("", response_model=Page[Workflow])
-async def list_workflows(desk: Reading) -> Shape:
+async def list_workflows(desk: Reading, archived: Archived = False) -> Shape:
     """By name, each with its newest version."""
     found = await desk.stores.flows.workflows.versions(desk.tenant_id, None)
-    return {"items": [workflow_shape(each) for each in found], "next_cursor": None}
+    items = [workflow_shape(each) for each in found if (each.archived_at is not None) == archived]
+    return {"items": items, "next_cursor": None}
 
 
 @router.post(
@@ -206,6 +210,18 @@ async def start_executions(
         "refused": sum(each.is_refused for each in found),
         "items": [{"execution": each.execution.id, "new": each.is_new, "refused": each.is_refused} for each in found],
     }
+
+
+@router.post("/{workflow}/archive", response_model=WorkflowArchived)
+async def archive_workflow(desk: Writing, workflow: WorkflowRef, dry_run: DryRun = False) -> Shape:
+    """From now on nothing starts it, by hand or by its triggers; executions under way go on."""
+    return archived_shape(await archiving.archive_workflow(desk, workflow, dry_run=dry_run), dry_run=dry_run)
+
+
+@router.post("/{workflow}/restore", response_model=WorkflowArchived)
+async def restore_workflow(desk: Writing, workflow: WorkflowRef, dry_run: DryRun = False) -> Shape:
+    """An archived workflow may be started again."""
+    return archived_shape(await archiving.restore_workflow(desk, workflow, dry_run=dry_run), dry_run=dry_run)
 
 
 @router.post("/{workflow}/replay", response_model=ReplayedMany)

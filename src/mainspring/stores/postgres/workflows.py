@@ -34,6 +34,7 @@ async def add_version(
     await session.value("lock_publishing", tenant_id, workflow.name)
     version = int(str(await session.value("newest_workflow_version", tenant_id, workflow.name))) + 1
     made = replace(workflow, version=version)
+    await session.run("restore_workflow", tenant_id, made.name)
     values = (tenant_id, made.name, version, document, text_of(made), actor, to_us(now))
     await session.run("add_workflow_version", *values)
     return made
@@ -122,6 +123,24 @@ async def _add(session: Session, start: Start) -> Execution:
         await add_events(session, [start.event])
         return new
     return execution_from((there or await session.rows("execution_by_key", *key))[0])
+
+
+class PostgresArchive:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def archive(self, tenant_id: str, name: str, event: Event) -> bool:
+        return await self._write(tenant_id, ("archive_workflow", tenant_id, name, to_us(event.at)), event)
+
+    async def restore(self, tenant_id: str, name: str, event: Event) -> bool:
+        return await self._write(tenant_id, ("restore_workflow", tenant_id, name), event)
+
+    async def _write(self, tenant_id: str, query: tuple[object, ...], event: Event) -> bool:
+        async with self._db.transaction(tenant_id) as session:
+            changed = bool(await session.run(str(query[0]), *query[1:]))
+            if changed:
+                await add_events(session, [event])
+        return changed
 
 
 class PostgresLogs:

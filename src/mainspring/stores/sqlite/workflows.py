@@ -33,6 +33,7 @@ def add_version(
 ) -> Workflow:
     version = int(str(db.value("newest_workflow_version", tenant_id, workflow.name))) + 1
     made = replace(workflow, version=version)
+    db.run("restore_workflow", tenant_id, made.name)
     db.run("add_workflow_version", tenant_id, made.name, version, document, text_of(made), actor, to_us(now))
     return made
 
@@ -106,6 +107,26 @@ class SqliteWorkflows:
             new = sum(db.run("add_arrival", *arrival_values(each, arrived_us)) for each in sendings)
             add_events(db, events)
             return new
+
+        return await self._db.write(work)
+
+
+class SqliteArchive:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def archive(self, tenant_id: str, name: str, event: Event) -> bool:
+        return await self._write(("archive_workflow", tenant_id, name, to_us(event.at)), event)
+
+    async def restore(self, tenant_id: str, name: str, event: Event) -> bool:
+        return await self._write(("restore_workflow", tenant_id, name), event)
+
+    async def _write(self, query: tuple[object, ...], event: Event) -> bool:
+        def work(db: Connection) -> bool:
+            changed = bool(db.run(str(query[0]), *query[1:]))
+            if changed:
+                add_events(db, [event])
+            return changed
 
         return await self._db.write(work)
 
