@@ -6,6 +6,7 @@ import pytest
 from tests.stores.databases import query
 from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, archived, change, claim, run_slot
 
+from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.looking import EndpointLook, RunLook, StateCount
 from mainspring.domain.run import RunStatus, Trigger
@@ -62,6 +63,7 @@ async def test_states_in_sql_are_those_in_words(stores: Stores, clock: FixedCloc
     assert await names(stores, state="archived") == ["h"]
     assert await names(stores, state="failing") == ["g"]
     assert await names(stores, state="running") == []
+    assert await names(stores, state="adapting") == []
     assert sorted(await stores.look.count_states("default", START - HOUR), key=lambda each: each.state) == [
         StateCount("active", 3, 1, 0, 0),
         StateCount("archived", 1, 0, 0, 0),
@@ -70,6 +72,19 @@ async def test_states_in_sql_are_those_in_words(stores: Stores, clock: FixedCloc
         StateCount("parked", 1, 0, 0, 0),
         StateCount("paused", 1, 0, 0, 0),
     ]
+
+
+async def test_adapting_are_those_with_a_hint_in_force(stores: Stores) -> None:
+    soon, over = START + HOUR, START - HOUR
+    await add(
+        stores,
+        an_endpoint("by its schedule"),
+        an_endpoint("more often", interval_hint=IntervalHint(30_000, soon)),
+        an_endpoint("not any more", interval_hint=IntervalHint(30_000, over)),
+        an_endpoint("once more", one_shot_hint=OneShotHint(soon, soon)),
+    )
+
+    assert await names(stores, state="adapting") == ["more often", "once more"]
 
 
 async def test_endpoints_come_in_pages_by_name(stores: Stores) -> None:

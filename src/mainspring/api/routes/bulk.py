@@ -1,7 +1,7 @@
 """One act over many endpoints: some by id, or all that a list would show, batch by batch."""
 
 from datetime import datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter
 from pydantic import Field
@@ -9,7 +9,7 @@ from pydantic import Field
 from mainspring.api.access import Running, Writing
 from mainspring.api.answers import Answer
 from mainspring.api.cursors import open_cursor, seal_cursor
-from mainspring.api.fields import Cursor, DryRun, Duration, Instant, RequestModel, Text
+from mainspring.api.fields import Cursor, DryRun, Duration, Instant, RequestModel, StateFilter, Text
 from mainspring.api.requests import one_of_two
 from mainspring.domain.changes import Act
 from mainspring.domain.errors import InvalidInput
@@ -29,9 +29,7 @@ class Matching(RequestModel):
     """As the list of endpoints takes it; nothing given is every endpoint that is not archived."""
 
     job: Text | None = Field(default=None, description="Id or name of a job.")
-    state: Literal["active", "paused", "job-paused", "parked", "deferred", "archived", "running", "failing"] | None = (
-        None
-    )
+    state: StateFilter | None = None
     text: Text | None = Field(default=None, min_length=1, description="Somewhere in name, description or URL.")
 
 

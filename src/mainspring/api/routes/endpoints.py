@@ -1,6 +1,6 @@
 """Endpoints: made, read, changed, archived, deleted."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -8,7 +8,7 @@ from mainspring.api.access import Reading, Running, Writing
 from mainspring.api.answers import Checked, Deleted, Endpoint, EndpointRehearsed, Page
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.etags import IfMatch, endpoint_etag, version_wanted
-from mainspring.api.fields import Cursor, DryRun, EndpointRef, Limit
+from mainspring.api.fields import Cursor, DryRun, EndpointRef, Limit, StateFilter
 from mainspring.api.requests import EndpointNew, EndpointPatch, apply_patch
 from mainspring.api.sights import act_on_endpoint, rehearse_endpoint, tell
 from mainspring.domain.changes import Change
@@ -20,14 +20,13 @@ from mainspring.operations.testing import check_endpoint as call_unsaved
 from mainspring.shapes import Shape, body_shape, endpoint_shape, instant
 
 router = APIRouter(prefix="/endpoints", tags=["endpoints"])
-Filter = Literal["active", "paused", "job-paused", "parked", "deferred", "archived", "running", "failing"]
 
 
 @router.get("", response_model=Page[Endpoint])
 async def list_endpoints(
     desk: Reading,
     job: Annotated[str | None, Query(max_length=1_000, description="Id or name of a job.")] = None,
-    state: Annotated[Filter | None, Query(description="Left out: all that are not archived.")] = None,
+    state: Annotated[StateFilter | None, Query(description="Left out: all that are not archived.")] = None,
     text: Annotated[
         str | None,
         Query(min_length=1, max_length=500, description="Literally somewhere in name, description or URL."),

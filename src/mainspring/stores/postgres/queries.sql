@@ -223,7 +223,7 @@ SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
 WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NULL
   AND (:job_id::text IS NULL OR job_id = :job_id)
   AND (:state::text IS NULL OR (:state = 'failing' AND failure_count > 0) OR (:state = 'running' AND lease_until IS NOT NULL)
-       OR {{state}} = :state)
+       OR (:state = 'adapting' AND (hint_interval_expires_at > :now OR hint_one_shot_expires_at > :now)) OR {{state}} = :state)
   AND (:text::text IS NULL OR strpos(lower(name), lower(:text)) > 0 OR strpos(lower(description), lower(:text)) > 0
        OR strpos(lower(action::json ->> 'url'), lower(:text)) > 0)
   AND (:after_name::text IS NULL OR (name, id) > (:after_name, :after_id::text))

@@ -159,7 +159,7 @@ SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
 WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NULL
   AND (:job_id IS NULL OR job_id = :job_id)
   AND (:state IS NULL OR (:state = 'failing' AND failure_count > 0) OR (:state = 'running' AND lease_until IS NOT NULL)
-       OR {{state}} = :state)
+       OR (:state = 'adapting' AND (hint_interval_expires_at > :now OR hint_one_shot_expires_at > :now)) OR {{state}} = :state)
   AND (:text IS NULL OR instr(lower(name), lower(:text)) > 0 OR instr(lower(description), lower(:text)) > 0
        OR instr(lower(action ->> 'url'), lower(:text)) > 0)
   AND (:after_name IS NULL OR (name, id) > (:after_name, :after_id))
