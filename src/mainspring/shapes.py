@@ -177,6 +177,7 @@ def run_shape(run: "Run", endpoint: str) -> Shape:
     return {
         "id": run.id,
         "endpoint": endpoint,
+        "endpoint_id": run.endpoint_id,
         "slot_at": instant(run.slot_at),
         "attempt": run.attempt,
         "trigger": run.trigger.value,
@@ -198,7 +199,6 @@ def run_in_full(run: "Run", endpoint: str, body: "Body | None") -> Shape:
     detail = msgspec.json.decode(run.detail, type=dict[str, object])
     return {
         **run_shape(run, endpoint),
-        "endpoint_id": run.endpoint_id,
         "error_code": run.error_code,
         "worker": run.worker,
         "missed_count": run.missed_count,

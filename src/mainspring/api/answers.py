@@ -135,6 +135,7 @@ class Planned(Answer):
 class Run(Answer):
     id: str
     endpoint: str = Field(description="The endpoint's name, or its id where it was deleted.")
+    endpoint_id: str
     slot_at: At
     attempt: int
     trigger: str
@@ -182,7 +183,6 @@ class BodyShown(Answer):
 
 
 class RunInFull(Run):
-    endpoint_id: str
     error_code: str | None
     worker: str
     missed_count: int

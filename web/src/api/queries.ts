@@ -75,7 +75,7 @@ const AROUND_MS = [120_000, 3_600_000, 2 * 86_400_000, 40 * 86_400_000]; // how 
 export type Neighbours = { before: string | null; after: string | null; attempts: Run[] };
 
 /** The runs of the same endpoint just before and after this one, and the other attempts at its slot. */
-export const neighboursQuery = (run: Run & { endpoint_id: string }) =>
+export const neighboursQuery = (run: Run) =>
   queryOptions({
     queryKey: ["runs", "neighbours", run.id],
     queryFn: async (): Promise<Neighbours> => {

@@ -2,7 +2,7 @@
 import { Anchor, Badge, Button, Card, Grid, Group, SegmentedControl, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { IconPlus, IconRocket } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { activityQuery, eventsQuery, statsQuery, upcomingQuery, workersQuery } from "../api/queries";
 import { plannerQuery } from "../api/planner";
@@ -14,6 +14,7 @@ import { Page } from "../parts/Page";
 import { Timeline } from "../parts/Timeline";
 import { When } from "../time/When";
 import { dollars } from "../words/money";
+import { Failures } from "./overview/Failures";
 
 export function Overview() {
   const stats = useQuery(statsQuery);
@@ -43,6 +44,7 @@ type Stats = { now: string; endpoints: Record<string, number>; failing: number; 
 
 function Filled({ stats, count }: { stats: Stats; count: number }) {
   const [hours, setHours] = useState("24");
+  const navigate = useNavigate();
   const activity = useQuery(activityQuery(Number(hours)));
   const upcoming = useQuery(upcomingQuery(60));
   const events = useQuery(eventsQuery({}, 30));
@@ -67,8 +69,9 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
                 <Title order={2}>Runs</Title>
                 <SegmentedControl size="xs" value={hours} onChange={setHours} aria-label="How far back" data={[{ value: "24", label: "24 h" }, { value: "72", label: "3 d" }, { value: "168", label: "7 d" }]} />
               </Group>
-              {activity.error ? <Failed fault={activity.error} retry={() => void activity.refetch()} /> : <HourChart hours={activity.data?.hours ?? []} />}
+              {activity.error ? <Failed fault={activity.error} retry={() => void activity.refetch()} /> : <HourChart hours={activity.data?.hours ?? []} open={(since, until) => void navigate({ to: "/runs", search: { since, until } as never })} />}
             </Card>
+            <Failures />
             <Card>
               <Title order={2} mb="sm">Next runs</Title>
               {upcoming.error ? <Failed fault={upcoming.error} retry={() => void upcoming.refetch()} /> : <Timeline items={upcoming.data?.items ?? []} />}

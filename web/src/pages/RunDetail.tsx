@@ -14,7 +14,7 @@ import { Trail } from "../parts/Trail";
 import { Waterfall } from "../parts/Waterfall";
 import { When } from "../time/When";
 import { took } from "../words/duration";
-import { faultWords, runMeaning, sourceWords } from "../words/state";
+import { faultWords, runMeaning, runTone, sourceWords } from "../words/state";
 
 export function RunDetail() {
   const { run: id } = useParams({ from: "/inside/runs/$run" });
@@ -27,6 +27,14 @@ export function RunDetail() {
 function Shown({ run }: { run: RunInFull }) {
   const around = useQuery(neighboursQuery(run));
   const endpoint = useQuery({ ...endpointQuery(run.endpoint_id), retry: false });
+  const isFailed = runTone(run.status) === "bad"; // then what came back is what people came for
+  const answered = (
+    <Card>
+      <Title order={2} mb="sm">Response</Title>
+      {run.body ? <BodyViewer body={run.body} runId={run.id} /> : <Text size="sm" c="dimmed">No body is kept: there was none, or its time is over.</Text>}
+      {run.headers.length > 0 && <Headers title="Headers" headers={run.headers as [string, string][]} />}
+    </Card>
+  );
   return (
     <Page
       title={`Run of ${run.endpoint}`}
@@ -45,16 +53,13 @@ function Shown({ run }: { run: RunInFull }) {
       <Grid gap="md">
         <Grid.Col span={{ base: 12, lg: 7 }}>
           <Stack>
+            {isFailed && answered}
             <Card>
               <Title order={2} mb="sm">Where the time went</Title>
-              {run.phases ? <Waterfall phases={run.phases} /> : <Text size="sm" c="dimmed">No call was made, or it has not ended.</Text>}
+              {run.phases ? <Waterfall phases={run.phases} /> : <Text size="sm" c="dimmed">{run.status === "running" ? "It has not ended." : run.status_code === null ? "No call was made." : "It was not measured."}</Text>}
             </Card>
             {endpoint.data && <Request endpoint={endpoint.data} run={run} />}
-            <Card>
-              <Title order={2} mb="sm">Response</Title>
-              {run.body ? <BodyViewer body={run.body} runId={run.id} /> : <Text size="sm" c="dimmed">No body is kept: there was none, or its time is over.</Text>}
-              {run.headers.length > 0 && <Headers title="Headers" headers={run.headers as [string, string][]} />}
-            </Card>
+            {!isFailed && answered}
           </Stack>
         </Grid.Col>
         <Grid.Col span={{ base: 12, lg: 5 }}>

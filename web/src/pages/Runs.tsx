@@ -8,10 +8,24 @@ import { runsQuery } from "../api/queries";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { RunTable } from "../parts/RunTable";
+import { local, utc } from "../time/format";
+import { useTimeMode } from "../time/When";
 import { RUN_STATUSES } from "../words/state";
 
 const TRIGGERS = ["schedule", "manual", "test", "catch-up", "retry"];
 const SPANS: Record<string, number> = { "last hour": 3_600_000, "last 24 hours": 86_400_000, "last 7 days": 604_800_000 };
+const LAST_NIGHT = "last night";
+
+function spanOf(name: string | null): { since?: string; until?: string } {
+  if (name === LAST_NIGHT) {
+    const [evening, morning] = [new Date(), new Date()];
+    evening.setDate(evening.getDate() - 1);
+    evening.setHours(18, 0, 0, 0);
+    morning.setHours(8, 0, 0, 0);
+    return { since: evening.toISOString(), until: morning.toISOString() };
+  }
+  return name && SPANS[name] ? { since: new Date(Date.now() - SPANS[name]).toISOString() } : {};
+}
 
 export function Runs() {
   const filters = useSearch({ from: "/inside/runs" });
@@ -23,6 +37,9 @@ export function Runs() {
   const [endpoint, setEndpoint] = useState(filters.endpoint ?? "");
   useEffect(() => setEndpoint(filters.endpoint ?? ""), [filters.endpoint]);
   const isFiltered = Object.keys(filters).length > 0;
+  const { mode } = useTimeMode();
+  const short = (at: string) => (Number.isNaN(Date.parse(at)) ? at : (mode === "utc" ? utc(at) : local(at)).slice(5, 16));
+  const chosen = [filters.since && `from ${short(filters.since)}`, filters.until && `to ${short(filters.until)}`].filter(Boolean).join(" ");
   return (
     <Page title="Runs">
       <Group gap="xs">
@@ -31,8 +48,8 @@ export function Runs() {
         </form>
         <Select placeholder="Any outcome" aria-label="Filter by outcome" data={RUN_STATUSES} value={filters.status ?? null} onChange={(value) => set({ status: value ?? undefined })} clearable w={150} />
         <Select placeholder="Any trigger" aria-label="Filter by trigger" data={TRIGGERS} value={filters.trigger ?? null} onChange={(value) => set({ trigger: value ?? undefined })} clearable w={140} />
-        <Select placeholder="Any time" aria-label="Filter by time" data={Object.keys(SPANS)} value={filters.since ? "since then" : null} clearable w={150}
-          onChange={(value) => set({ since: value && SPANS[value] ? new Date(Date.now() - SPANS[value]).toISOString() : undefined })} />
+        <Select placeholder="Any time" aria-label="Filter by time" data={[...(chosen ? [{ value: "chosen", label: chosen }] : []), LAST_NIGHT, ...Object.keys(SPANS)]} value={chosen ? "chosen" : null} clearable w={chosen ? 220 : 150}
+          onChange={(value) => value !== "chosen" && set({ since: undefined, until: undefined, ...spanOf(value) })} />
         {isFiltered && <Button variant="subtle" color="gray" onClick={() => void navigate({ to: "/runs", search: {} })}>Clear filters</Button>}
       </Group>
       {list.error && !list.data ? <Failed fault={list.error} retry={() => void list.refetch()} /> : null}

@@ -11,7 +11,11 @@ const NAMES: Record<Tone, string> = { good: "success", calm: "running", idle: "m
 
 const LEFT = 40; // for the numbers, which bars would cover
 
-export function HourChart({ hours, height = 150 }: { hours: Hour[]; height?: number }) {
+const HOUR_MS = 3_600_000;
+type Props = { hours: Hour[]; height?: number; open?: (since: string, until: string) => void };
+
+/** `open` is called for the hour that was clicked. */
+export function HourChart({ hours, height = 150, open }: Props) {
   const { ref, width } = useElementSize();
   const { mode } = useTimeMode();
   const counted = hours.map((hour) => ({ at: hour.at, tones: byTone(hour.runs) }));
@@ -39,8 +43,8 @@ export function HourChart({ hours, height = 150 }: { hours: Hour[]; height?: num
                   top -= size;
                   return size > 0 && <rect key={tone} x={LEFT + place * step + 1} y={top} width={Math.max(1, step - 2)} height={size} fill={INK[tone]} rx={1} />;
                 })}
-                <rect x={LEFT + place * step} y={0} width={step} height={inner} fill="transparent">
-                  <title>{`${label(hour.at)}: ${STACK.filter((tone) => hour.tones[tone]).map((tone) => `${hour.tones[tone]} ${NAMES[tone]}`).join(", ") || "no runs"}`}</title>
+                <rect x={LEFT + place * step} y={0} width={step} height={inner} fill="transparent" {...(open ? { style: { cursor: "pointer" }, onClick: () => open(hour.at, new Date(Date.parse(hour.at) + HOUR_MS).toISOString()) } : {})}>
+                  <title>{`${label(hour.at)}: ${STACK.filter((tone) => hour.tones[tone]).map((tone) => `${hour.tones[tone]} ${NAMES[tone]}`).join(", ") || "no runs"}${open ? ". Click for its runs." : ""}`}</title>
                 </rect>
                 {place % Math.ceil(hours.length / Math.max(2, Math.floor(width / 70))) === 0 && (
                   <text x={LEFT + place * step + 1} y={height - 4} fontSize={10} fill="var(--quiet)">{label(hour.at)}</text>

@@ -24,7 +24,7 @@ export function RunTable({ runs, hideEndpoint, plain }: { runs: Run[]; hideEndpo
           {runs.map((run, place) => (
             <Table.Tr key={run.id} {...rows.rowProps(place)} className="row-link" onClick={(event) => { if (!(event.target as HTMLElement).closest("a")) open(place); }}>
               <Table.Td className="nowrap stack-title"><Anchor component={Link} to="/runs/$run" params={{ run: run.id } as never} size="sm"><When at={run.started_at} /></Anchor></Table.Td>
-              {!hideEndpoint && <Table.Td data-label="Endpoint" className="breaks" maw={260}><Text size="sm" className="breaks">{run.endpoint}</Text></Table.Td>}
+              {!hideEndpoint && <Table.Td data-label="Endpoint" className="breaks" maw={260}><Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: run.endpoint_id } as never} size="sm" c="inherit" className="breaks">{run.endpoint}</Anchor></Table.Td>}
               <Table.Td data-label="Outcome"><RunStatus status={run.status} code={run.status_code} /></Table.Td>
               <Table.Td data-label="Took" className="nowrap tabular" ta={{ sm: "right" }}>{took(run.duration_ms)}</Table.Td>
               <Table.Td data-label="Why" className="nowrap"><Text size="sm" c="dimmed">{run.trigger === "schedule" ? sourceWords(run.source) : run.trigger}{run.attempt > 1 ? `, attempt ${run.attempt}` : ""}</Text></Table.Td>

@@ -1,0 +1,66 @@
+/** What failed in the last day: which endpoint, how often, what it said last, and whether it is well again. */
+import { Anchor, Badge, Card, Group, Stack, Text, Title } from "@mantine/core";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { recentQuery, runsQuery } from "../../api/queries";
+import type { Run } from "../../api/types";
+import { Failed } from "../../parts/Outcomes";
+import { useNow } from "../../time/clock";
+import { When } from "../../time/When";
+
+const DAY_MS = 86_400_000;
+const STEP_MS = 600_000; // the day's beginning moves by ten minutes, so that what was read can be kept
+const LISTED = 6;
+
+export type Failing = { id: string; name: string; count: number; last: Run };
+
+/** One entry for each endpoint, the one that failed last first; `runs` may come in any order. */
+export function byEndpoint(runs: Run[]): Failing[] {
+  const found = new Map<string, Failing>();
+  for (const run of [...runs].sort((a, b) => (a.id < b.id ? 1 : -1))) {
+    const known = found.get(run.endpoint_id);
+    if (known) known.count += 1;
+    else found.set(run.endpoint_id, { id: run.endpoint_id, name: run.endpoint, count: 1, last: run });
+  }
+  return [...found.values()];
+}
+
+export function Failures() {
+  const since = new Date(Math.floor((useNow() - DAY_MS) / STEP_MS) * STEP_MS).toISOString();
+  const failure = useInfiniteQuery({ ...runsQuery({ status: "failure", since }, 100), placeholderData: (before) => before });
+  const timeout = useInfiniteQuery({ ...runsQuery({ status: "timeout", since }, 100), placeholderData: (before) => before });
+  const pages = [failure.data?.pages[0], timeout.data?.pages[0]];
+  const all = byEndpoint(pages.flatMap((page) => page?.items ?? []));
+  const shown = all.slice(0, LISTED);
+  const recent = useQuery({ ...recentQuery(shown.map((each) => each.id)), enabled: shown.length > 0 });
+  const fault = failure.error ?? timeout.error;
+  const isMore = pages.some((page) => page?.next_cursor);
+  return (
+    <Card>
+      <Group justify="space-between" mb="sm">
+        <Title order={2}>Failed in the last 24 hours</Title>
+        {shown.length > 0 && <Anchor component={Link} to="/runs" search={{ status: "failure", since } as never} size="sm">All failed runs</Anchor>}
+      </Group>
+      {fault ? <Failed fault={fault} retry={() => { void failure.refetch(); void timeout.refetch(); }} /> : null}
+      {failure.data && timeout.data && !shown.length && <Text size="sm" c="dimmed">Nothing failed.</Text>}
+      <Stack gap="sm">
+        {shown.map((each) => {
+          const isWell = recent.data?.get(each.id)?.runs[0]?.status === "success";
+          return (
+            <div key={each.id}>
+              <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
+                <Group gap="xs" style={{ minWidth: 0 }}>
+                  <Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: each.id } as never} size="sm" fw={600} className="breaks">{each.name}</Anchor>
+                  {recent.data && <Badge color={isWell ? "green" : "red"} tt="none">{isWell ? "well again" : "failing"}</Badge>}
+                </Group>
+                <Text size="xs" c="dimmed" className="nowrap" component="span">{each.count === 1 ? "once" : `${each.count}${isMore ? " or more" : ""} times`}, last <When at={each.last.started_at} /></Text>
+              </Group>
+              <Text size="sm" className="breaks" lineClamp={2}>{each.last.error || each.last.status} <Anchor component={Link} to="/runs/$run" params={{ run: each.last.id } as never} size="sm" underline="always">Why?</Anchor></Text>
+            </div>
+          );
+        })}
+      </Stack>
+      {all.length > LISTED && <Text size="xs" c="dimmed" mt="sm">and {all.length - LISTED} more endpoints</Text>}
+    </Card>
+  );
+}
