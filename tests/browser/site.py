@@ -52,6 +52,16 @@ THOUGHTS: tuple[tuple[str, dict[str, object]], ...] = (
         {"reasoning": "Twelve are left.", "actions_taken": ["halved the interval"], "confidence": "high"},
     ),
 )
+DRAFT: tuple[str, dict[str, object]] = (
+    "submit_rules",
+    {
+        "rules": [
+            {"name": "low", "when": "body.stock.left < 20", "interval": "2m", "ttl": "30m", "reason": "stock runs low"},
+            {"name": "down", "when": "status_code >= 500", "interval": "1m", "ttl": "10m", "reason": "it is down"},
+        ],
+        "explanation": "More often while little is left, and while it is down.",
+    },
+)
 
 
 class Shop(BaseHTTPRequestHandler):
@@ -79,7 +89,8 @@ class Shop(BaseHTTPRequestHandler):
             return
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         done = sum(message["role"] == "tool" for message in asked["messages"])
-        name, arguments = THOUGHTS[min(done, len(THOUGHTS) - 1)]
+        is_draft = any(tool["function"]["name"] == "submit_rules" for tool in asked["tools"])
+        name, arguments = DRAFT if is_draft else THOUGHTS[min(done, len(THOUGHTS) - 1)]
         call = {
             "id": f"call_{done}",
             "type": "function",

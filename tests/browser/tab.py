@@ -26,6 +26,8 @@ PAGES = {
     "sessions": "/planner?tab=sessions",
     "session": "/planner/sessions/{session}",
     "shadow results": "/planner?tab=shadow",
+    "what the planner did": "/planner?tab=done",
+    "back-test": "/planner?tab=backtest&endpoint={endpoint}",
     "workflows": "/workflows",
     "workflow": "/workflows/{workflow}",
     "versions": "/workflows/{workflow}?tab=versions",

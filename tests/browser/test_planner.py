@@ -17,15 +17,42 @@ def test_rule_is_checked_while_it_is_written_tried_on_past_runs_and_kept(page: P
     expect(page.get_by_text("It can be kept.")).to_be_visible()
     page.get_by_role("button", name="Test on past runs").click()
     expect(page.get_by_text("It would have fired once")).to_be_visible()
+    expect(page.get_by_text("calls either way")).to_be_visible()  # one run is no stretch to play over
     page.get_by_label("Reason").fill("stock runs low")
     page.get_by_role("dialog").get_by_label("Name").fill("low stock")
     page.get_by_role("button", name="Add the rule").click()
     expect(page.get_by_role("row").filter(has_text="low stock")).to_contain_text("every 30s for 10m")
 
     site.run(endpoint)
-    expect(page.get_by_text("stock runs low").first).to_be_visible()  # the rule fired, and its hint stands here
-    page.get_by_role("button", name="Clear hints").click()
-    expect(page.get_by_role("button", name="Clear hints")).to_have_count(0)
+    expect(page.get_by_text("The planner changed when this runs")).to_be_visible()  # the rule fired
+    page.get_by_role("link", name="All that the planner did").click()
+    row = page.get_by_role("row").filter(has_text="ruled")
+    expect(row).to_contain_text("stock runs low")
+    row.get_by_role("button", name="Undo").click()
+    expect(row).to_have_count(0)
+    assert site.call("GET", f"/endpoints/{endpoint}")["interval_hint"] is None
+
+
+def test_rules_are_drafted_from_words_played_over_the_past_and_kept(page: Page, site: Site) -> None:
+    endpoint = site.add("in words", description="Look more often while little is left.")["id"]
+    site.run(endpoint)
+    page.goto(f"/endpoints/{endpoint}")
+    page.get_by_role("button", name="Draft from words").click()
+    form = page.get_by_role("dialog")
+    form.get_by_role("button", name="Draft rules").click()
+    expect(form.get_by_text("More often while little is left")).to_be_visible()
+    form.get_by_role("checkbox", name="down").uncheck()
+    form.get_by_role("button", name="Keep the rule").click()
+    expect(page.get_by_role("row").filter(has_text="body.stock.left < 20")).to_contain_text("every 2m for 30m")
+
+    page.get_by_role("link", name="Back-test").click()
+    page.get_by_label("Run every").fill("soon")
+    page.get_by_role("button", name="Play it over the past").click()
+    expect(page.get_by_label("Run every")).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("Run every").fill("10m")
+    page.get_by_role("checkbox", name="low").uncheck()
+    page.get_by_role("button", name="Play it over the past").click()
+    expect(page.get_by_text("Played over")).to_be_visible()
 
 
 def test_planner_is_stopped_for_one_endpoint_and_for_all(page: Page, site: Site) -> None:

@@ -89,7 +89,7 @@ const execution = createRoute({
   component: lazyRouteComponent(() => import("./pages/ExecutionDetail"), "ExecutionDetail"),
 });
 const planner = createRoute({
-  ...page("/planner"), validateSearch: only("tab"),
+  ...page("/planner"), validateSearch: only("tab", "endpoint"),
   component: lazyRouteComponent(() => import("./pages/Planner"), "Planner"),
 });
 const session = createRoute({

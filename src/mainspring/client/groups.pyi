@@ -719,7 +719,7 @@ class Login(TypedDict):
 
 class Matching(TypedDict):
     job: NotRequired[Union[str, None]]
-    state: NotRequired[Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing'], None]]
+    state: NotRequired[Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None]]
     text: NotRequired[Union[str, None]]
 
 class Member(TypedDict):
@@ -1160,6 +1160,7 @@ class RulesTested(TypedDict):
 class Run(TypedDict):
     id: str
     endpoint: str
+    endpoint_id: str
     slot_at: str
     attempt: int
     trigger: str
@@ -1182,6 +1183,7 @@ class RunInFlight(TypedDict):
 class RunInFull(TypedDict):
     id: str
     endpoint: str
+    endpoint_id: str
     slot_at: str
     attempt: int
     trigger: str
@@ -1192,7 +1194,6 @@ class RunInFull(TypedDict):
     duration_ms: Union[int, None]
     status_code: Union[int, None]
     error: Union[str, None]
-    endpoint_id: str
     error_code: Union[str, None]
     worker: str
     missed_count: int
@@ -1702,8 +1703,8 @@ class JobsGroup:
     def archive(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> JobRehearsed: ...
 
 class EndpointsGroup:
-    def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Endpoint: ...
-    def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Endpoint]: ...
+    def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Endpoint: ...
+    def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Endpoint]: ...
     @overload
     def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., name: str, url: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Endpoint: ...
     @overload
@@ -2088,8 +2089,8 @@ class AsyncJobsGroup:
     def archive(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobRehearsed]: ...
 
 class AsyncEndpointsGroup:
-    def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Endpoint]: ...
-    def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Endpoint]: ...
+    def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Endpoint]: ...
+    def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Endpoint]: ...
     @overload
     def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., name: str, url: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
     @overload

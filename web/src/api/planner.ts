@@ -8,6 +8,9 @@ export type Rule = Schemas["Rule"];
 export type PlannerSession = Schemas["PlannerSession"];
 export type PlannerStatus = Schemas["PlannerStatus"];
 export type RulesTested = Schemas["RulesTested"];
+export type Backtest = Schemas["Backtest"];
+export type RulesDrafted = Schemas["RulesDrafted"];
+export type BacktestChange = { rules?: RuleDocument[]; interval_ms?: string; min_interval_ms?: string; max_interval_ms?: string };
 export type Mode = "live" | "shadow" | "off";
 export type RuleDocument = Record<string, unknown>;
 export type Owner = { endpoint: string } | { job: string };
@@ -37,11 +40,20 @@ export const shadowQuery = queryOptions({ queryKey: ["planner", "shadow"], query
 
 const ruleAt = (rule_id: string) => ({ params: { path: { rule_id } } });
 
+/** What the owner keeps now, but for one rule: that is being changed. */
+export async function otherRules(owner: Owner, but?: Rule): Promise<RuleDocument[]> {
+  const kept = await data(api.GET("/api/v1/rules", { params: { query: { ...owner, limit: 200 } } }));
+  return kept.items.filter((each) => each.id !== but?.id).map((each) => each.rule);
+}
+
 export const plannerActs = {
   setMode: (mode: Mode) => data(api.PUT("/api/v1/planner/mode", { body: { mode } })),
   setEndpointMode: (endpoint: string, mode: Mode) => data(api.PUT("/api/v1/endpoints/{endpoint}/planner-mode", { params: { path: { endpoint } }, body: { mode } })),
   look: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/look", { params: { path: { endpoint } } })),
   removeRule: (id: string) => data(api.DELETE("/api/v1/rules/{rule_id}", ruleAt(id))),
+  addRule: (endpoint: string, rule: RuleDocument) => data(api.POST("/api/v1/rules", { body: { endpoint, rule } as never })),
+  backtest: (owner: Owner, change: BacktestChange) => data(api.POST("/api/v1/backtests", { body: { ...owner, ...change } as never })) as Promise<Backtest>,
+  draftRules: (endpoint: string) => data(api.POST("/api/v1/rules/draft", { body: { endpoint } })) as Promise<RulesDrafted>,
   testRules: (owner: Owner, rules: RuleDocument[]) => data(api.POST("/api/v1/rules/test", { body: { ...owner, rules, limit: 200 } as never })) as Promise<RulesTested>,
 };
 

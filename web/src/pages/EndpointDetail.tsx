@@ -7,7 +7,7 @@ import { useState } from "react";
 import { acts } from "../api/acts";
 import { decisionQuery, endpointQuery, healthQuery, previewQuery, runsQuery } from "../api/queries";
 import { useMay } from "../api/session";
-import type { Endpoint, HealthWindow } from "../api/types";
+import type { Endpoint, HealthWindow, Run } from "../api/types";
 import { Confirm } from "../parts/Confirm";
 import { Facts } from "../parts/Facts";
 import { IntervalChart } from "../parts/IntervalChart";
@@ -22,8 +22,9 @@ import { useNow } from "../time/clock";
 import { When } from "../time/When";
 import { duration, took } from "../words/duration";
 import { scheduleWords } from "../words/schedule";
-import { sourceWords } from "../words/state";
+import { runTone, sourceWords } from "../words/state";
 import { PlannerCard, RulesCard, SessionsCard } from "./endpoint/Advice";
+import { Adapted } from "./endpoint/Adapted";
 import { Hints } from "./endpoint/Hints";
 import { PauseForm } from "./endpoint/PauseForm";
 import { TestCall } from "./endpoint/TestCall";
@@ -53,6 +54,8 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
     >
       {endpoint.description && <Text size="sm" className="breaks">{endpoint.description}</Text>}
       <Notices endpoint={endpoint} />
+      {endpoint.status === "active" && endpoint.failure_count > 0 && <Failing endpoint={endpoint} last={shown.find((run) => runTone(run.status) === "bad")} />}
+      <Adapted endpoint={endpoint} />
       <Grid gap="md">
         <Grid.Col span={{ base: 12, lg: 7 }}>
           <Stack>
@@ -99,6 +102,20 @@ function Notices({ endpoint }: { endpoint: Endpoint }) {
   return null;
 }
 
+/** What it said last, the way to the whole answer, and how to quiet it. */
+function Failing({ endpoint, last }: { endpoint: Endpoint; last: Run | undefined }) {
+  return (
+    <Alert color="red" icon={<IconAlertTriangle />} title={endpoint.failure_count === 1 ? "The last run failed" : `The last ${endpoint.failure_count} runs failed`}>
+      {last?.error && <Text size="sm" className="breaks">{last.error}</Text>}
+      <Group gap="md" mt="xs">
+        {last && <Anchor component={Link} to="/runs/$run" params={{ run: last.id } as never} size="sm" underline="always">What came back</Anchor>}
+        <Anchor component={Link} to="/settings" search={{ tab: "alerts" } as never} size="sm" underline="always">Who is told of it</Anchor>
+        <Text size="sm" c="dimmed">Pause it to keep it quiet.</Text>
+      </Group>
+    </Alert>
+  );
+}
+
 function Actions({ endpoint }: { endpoint: Endpoint }) {
   const mayRun = useMay("run");
   const mayWrite = useMay("write");
@@ -143,17 +160,21 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
 function WhyCard({ endpoint }: { endpoint: Endpoint }) {
   const decision = useQuery(decisionQuery(endpoint.id));
   const nowMs = useNow();
-  const sentences = (decision.data?.sentences ?? []).filter((each) => !each.startsWith(" ") && !each.startsWith("How this was decided"));
+  const sentences = (decision.data?.sentences ?? []).filter((each) => !isShownElsewhere(each));
   return (
     <Card>
       <Title order={2} mb={4}>Next run, and why</Title>
       {decision.error ? <Failed fault={decision.error} retry={() => void decision.refetch()} /> : null}
       <Text fz={22} fw={650} component="div"><When at={endpoint.status === "active" ? endpoint.next_run_at : null} none="not planned" /></Text>
+      {endpoint.status === "active" && endpoint.next_run_at && <Text size="sm">Set by the {sourceWords(endpoint.source)}.</Text>}
       <Stack gap={2} mb="md" mt={4}>{sentences.map((each) => <Text key={each} size="sm" c="dimmed" className="breaks">{each}</Text>)}</Stack>
       {decision.data && decision.data.trail.length > 0 && <Trail steps={decision.data.trail} fromMs={Math.min(nowMs, Date.parse(endpoint.last_run_at ?? endpoint.created_at))} />}
     </Card>
   );
 }
+
+/** The instant stands above, hints and steps stand below as pictures: the rest is worth reading. */
+const isShownElsewhere = (sentence: string): boolean => /^( |How this was decided|In force:|'.*' (runs next|was due) at )/.test(sentence);
 
 function NextCard({ endpoint }: { endpoint: Endpoint }) {
   const [fails, setFails] = useState(false);

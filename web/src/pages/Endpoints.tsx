@@ -19,7 +19,7 @@ import { scheduleWords } from "../words/schedule";
 import { sourceWords } from "../words/state";
 import { Bulk } from "./endpoints/Bulk";
 
-const STATES = ["active", "running", "failing", "paused", "job-paused", "parked", "deferred", "archived"];
+const STATES = ["active", "running", "failing", "adapting", "paused", "job-paused", "parked", "deferred", "archived"];
 
 export function Endpoints() {
   const filters = useSearch({ from: "/inside/endpoints" });

@@ -9,6 +9,8 @@ import { Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { useAct } from "../parts/useAct";
 import { dollars } from "../words/money";
+import { Backtests } from "./planner/Backtests";
+import { Done } from "./planner/Done";
 import { Rules } from "./planner/Rules";
 import { Sessions } from "./planner/Sessions";
 import { Shadow } from "./planner/Shadow";
@@ -28,9 +30,11 @@ export function Planner() {
       </SimpleGrid>
       <Tabs value={tab} keepMounted={false} onChange={(name) => void navigate({ to: "/planner", search: { tab: name ?? undefined } as never })}>
         <Tabs.List mb="md" className="tabs-in-a-row">
-          <Tabs.Tab value="rules">Rules</Tabs.Tab><Tabs.Tab value="sessions">Sessions</Tabs.Tab><Tabs.Tab value="shadow">Shadow results</Tabs.Tab>
+          <Tabs.Tab value="rules">Rules</Tabs.Tab><Tabs.Tab value="done">What it did</Tabs.Tab><Tabs.Tab value="backtest">Back-test</Tabs.Tab><Tabs.Tab value="sessions">Sessions</Tabs.Tab><Tabs.Tab value="shadow">Shadow results</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="rules"><Rules /></Tabs.Panel>
+        <Tabs.Panel value="done"><Done /></Tabs.Panel>
+        <Tabs.Panel value="backtest"><Backtests /></Tabs.Panel>
         <Tabs.Panel value="sessions"><Sessions status={status.data} /></Tabs.Panel>
         <Tabs.Panel value="shadow"><Shadow /></Tabs.Panel>
       </Tabs>

@@ -11,9 +11,9 @@ const BY_WORKERS = /^(run|schedule|backoff|manual_run\.started|hint\.expired|quo
 
 export function toneOf(event: EventShown): Tone {
   if (event.type === "run.finished") return runTone(String(event.data.status ?? ""));
-  if (/timeout|abandoned|parked|faulty|late/.test(event.type)) return "bad";
+  if (/timeout|abandoned|parked|faulty|late|failed$/.test(event.type)) return "bad";
   if (/missed|paused|deferred|backoff/.test(event.type)) return "warn";
-  if (/hint|manual/.test(event.type)) return "calm";
+  if (/hint|manual|rule\.fired/.test(event.type)) return "calm";
   return "idle";
 }
 

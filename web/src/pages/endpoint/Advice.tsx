@@ -1,7 +1,7 @@
 /** What the planner has to do with an endpoint: its rules, what a model said of it, and the switch that stops both. */
-import { Button, Card, Group, Text, Title } from "@mantine/core";
+import { Anchor, Button, Card, Group, Text, Title } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { type Mode, plannerActs, plannerQuery, type Rule, rulesQuery, sessionsQuery } from "../../api/planner";
 import { useMay } from "../../api/session";
@@ -9,6 +9,7 @@ import type { Endpoint } from "../../api/types";
 import { ModeSwitch } from "../../parts/ModeSwitch";
 import { Failed } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
+import { DraftForm } from "../planner/DraftForm";
 import { RuleForm } from "../planner/RuleForm";
 import { RuleTable } from "../planner/Rules";
 import { SessionTable } from "../planner/Sessions";
@@ -18,15 +19,25 @@ const LISTED = 5;
 export function RulesCard({ endpoint }: { endpoint: Endpoint }) {
   const mayWrite = useMay("write");
   const rules = useInfiniteQuery(rulesQuery({ endpoint: endpoint.id }));
-  const [editing, setEditing] = useState<Rule | "new" | null>(null);
+  const status = useQuery(plannerQuery);
+  const [editing, setEditing] = useState<Rule | "new" | "draft" | null>(null);
   const items = rules.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <Card padding={0} pb={items.length ? 0 : "md"}>
-      <Group justify="space-between" p="md" pb="xs"><Title order={2}>Rules</Title>{mayWrite && <Button size="compact-sm" variant="default" onClick={() => setEditing("new")}>Add a rule</Button>}</Group>
+      <Group justify="space-between" p="md" pb="xs"><Title order={2}>Rules</Title>
+        {mayWrite && (
+          <Group gap="xs">
+            <Anchor component={Link} to="/planner" search={{ tab: "backtest", endpoint: endpoint.id } as never} size="sm">Back-test</Anchor>
+            {status.data?.model && <Button size="compact-sm" variant="default" onClick={() => setEditing("draft")}>Draft from words</Button>}
+            <Button size="compact-sm" variant="default" onClick={() => setEditing("new")}>Add a rule</Button>
+          </Group>
+        )}
+      </Group>
       {rules.error ? <Failed fault={rules.error} retry={() => void rules.refetch()} /> : null}
       {rules.data && !items.length && <Text size="sm" c="dimmed" px="md">None: its schedule changes by hints and failures alone. A rule acts when a response says something.</Text>}
       {items.length > 0 && <RuleTable rules={items} edit={setEditing} />}
-      {editing && <RuleForm {...(editing === "new" ? { of: endpoint } : { rule: editing })} close={() => setEditing(null)} />}
+      {editing === "draft" && <DraftForm of={endpoint} close={() => setEditing(null)} />}
+      {editing && editing !== "draft" && <RuleForm {...(editing === "new" ? { of: endpoint } : { rule: editing })} close={() => setEditing(null)} />}
     </Card>
   );
 }

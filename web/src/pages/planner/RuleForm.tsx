@@ -1,11 +1,13 @@
 /** Write a rule: it is checked while it is written, and can be tried on what has happened before it is kept. */
 import { Button, Card, Group, Modal, MultiSelect, NumberInput, SegmentedControl, Select, Stack, Text, Textarea, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { asProblem } from "../../api/client";
-import { type Owner, plannerActs, putRule, type Rule } from "../../api/planner";
-import { endpointsQuery, jobsQuery } from "../../api/queries";
+import { otherRules, type Owner, plannerActs, putRule, type Rule, type RuleDocument } from "../../api/planner";
+import { jobsQuery } from "../../api/queries";
+import { BacktestResult } from "../../parts/BacktestResult";
+import { EndpointPicker } from "../../parts/EndpointPicker";
 import { Fired } from "../../parts/Fired";
 import { useAct } from "../../parts/useAct";
 import { type Does, type RuleDraft, ruleDraftOf, ruleOf } from "./ruleDraft";
@@ -26,7 +28,7 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
   const [settled] = useDebouncedValue(JSON.stringify({ owner, rule: ruleOf(draft) }), 300);
   const isReady = owner !== null && draft.when.trim() !== "";
   const check = useQuery({ queryKey: ["planner", "rehearsal", rule?.id ?? "", settled], enabled: isReady, retry: false, queryFn: () => { const given = JSON.parse(settled) as { owner: Owner; rule: Record<string, unknown> }; return putRule(given.owner, given.rule, rule, true); } });
-  const test = useAct(() => plannerActs.testRules(owner as Owner, [ruleOf(draft)]), { quiet: true });
+  const test = useAct(() => tryOut(owner as Owner, ruleOf(draft), rule), { quiet: true });
   const save = useAct(() => putRule(owner as Owner, ruleOf(draft), rule, false), { done: "The rule is kept; it judges runs from now on", after: close, quiet: true });
   const caught = save.error ?? test.error ?? (isReady ? check.error : null);
   const fault = caught ? asProblem(caught) : null;
@@ -55,7 +57,7 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
             <TextInput label="Name" placeholder="made from its place" {...text("name")} error={of_("name")} />
             <TextInput label="Reason" description="It stands with the hint" inputWrapperOrder={["label", "input", "description", "error"]} {...text("reason")} error={of_("reason")} />
           </Group>
-          {test.data && <Card padding="sm"><Fired tested={test.data} /></Card>}
+          {test.data && <Card padding="sm"><Stack gap="md"><Fired tested={test.data.fired} />{test.data.played && <BacktestResult tested={test.data.played} />}</Stack></Card>}
           {fault && !isPlaced && <Text size="sm" c="red" role="alert" className="breaks">{fault.message}</Text>}
           <Group justify="space-between">
             <Text size="sm" c="dimmed" role="status">{!isReady ? "" : check.isFetching ? "Checking…" : check.isSuccess ? "It can be kept." : ""}</Text>
@@ -70,18 +72,21 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
   );
 }
 
+/** Where it would have fired, and, with the rules that are there, what that would have changed. */
+async function tryOut(owner: Owner, rule: RuleDocument, before?: Rule) {
+  const fired = await plannerActs.testRules(owner, [rule]);
+  if (!fired.runs.length) return { fired, played: null };
+  return { fired, played: await plannerActs.backtest(owner, { rules: [...(await otherRules(owner, before)), rule] }) };
+}
+
 function OwnerPicker({ set }: { set: (owner: Owner | null) => void }) {
   const [kind, setKind] = useState("endpoint");
-  const [search, setSearch] = useState("");
-  const [text] = useDebouncedValue(search.trim(), 200);
-  const found = useInfiniteQuery({ ...endpointsQuery(text ? { text } : {}, 20), enabled: kind === "endpoint" });
   const jobs = useQuery(jobsQuery);
-  const endpoints = (found.data?.pages[0]?.items ?? []).map((each) => ({ value: each.id, label: each.name }));
   return (
     <Group align="flex-end" gap="sm">
       <SegmentedControl value={kind} onChange={(value) => { setKind(value); set(null); }} data={[{ value: "endpoint", label: "One endpoint" }, { value: "job", label: "A whole job" }]} aria-label="Whose rule" />
       {kind === "endpoint"
-        ? <Select label="Endpoint" required searchable data={endpoints} onSearchChange={setSearch} filter={({ options }) => options} onChange={(value) => set(value ? { endpoint: value } : null)} nothingFoundMessage="No such endpoint" style={{ flex: 1, minWidth: 200 }} />
+        ? <EndpointPicker set={(value) => set(value ? { endpoint: value } : null)} />
         : <Select label="Job" required searchable data={(jobs.data?.items ?? []).map((job) => ({ value: job.id, label: job.name }))} onChange={(value) => set(value ? { job: value } : null)} style={{ flex: 1, minWidth: 200 }} />}
     </Group>
   );

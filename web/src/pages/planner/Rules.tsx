@@ -3,23 +3,30 @@ import { IconPlus, IconScale } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { plannerActs, type Rule, rulesQuery } from "../../api/planner";
+import { plannerActs, plannerQuery, type Rule, rulesQuery } from "../../api/planner";
 import { jobsQuery } from "../../api/queries";
 import { useMay } from "../../api/session";
 import { Confirm } from "../../parts/Confirm";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
 import { When } from "../../time/When";
+import { DraftForm } from "./DraftForm";
 import { RuleForm } from "./RuleForm";
 
 export function Rules() {
   const rules = useInfiniteQuery(rulesQuery());
   const mayWrite = useMay("write");
-  const [editing, setEditing] = useState<Rule | "new" | null>(null);
+  const status = useQuery(plannerQuery);
+  const [editing, setEditing] = useState<Rule | "new" | "draft" | null>(null);
   const items = rules.data?.pages.flatMap((page) => page.items) ?? [];
   if (rules.error && !rules.data) return <Failed fault={rules.error} retry={() => void rules.refetch()} />;
   if (!rules.data) return <Pending />;
-  const add = mayWrite && <Button leftSection={<IconPlus size={16} />} onClick={() => setEditing("new")}>New rule</Button>;
+  const add = mayWrite && (
+    <Group gap="xs">
+      {status.data?.model && <Button variant="default" onClick={() => setEditing("draft")}>Draft from words</Button>}
+      <Button leftSection={<IconPlus size={16} />} onClick={() => setEditing("new")}>New rule</Button>
+    </Group>
+  );
   return (
     <Stack>
       {items.length > 0 && <Group justify="space-between"><Text size="sm" c="dimmed">What should happen when responses say something. They need no model.</Text>{add}</Group>}
@@ -27,7 +34,8 @@ export function Rules() {
         ? <Card><Empty icon={IconScale} title="No rules yet" action={add} command="mainspring rules add NAME --when 'status_code >= 500' --interval 30s --ttl 10m">A rule changes a schedule by what a response says: run more often while a queue is long, pause what only fails, wake a sleeping sibling.</Empty></Card>
         : <Card padding={0}><RuleTable rules={items} edit={setEditing} showOwner /></Card>}
       {rules.hasNextPage && <Button variant="default" mx="auto" loading={rules.isFetchingNextPage} onClick={() => void rules.fetchNextPage()}>Show more</Button>}
-      {editing && <RuleForm {...(editing === "new" ? {} : { rule: editing })} close={() => setEditing(null)} />}
+      {editing === "draft" && <DraftForm close={() => setEditing(null)} />}
+      {editing && editing !== "draft" && <RuleForm {...(editing === "new" ? {} : { rule: editing })} close={() => setEditing(null)} />}
     </Stack>
   );
 }
