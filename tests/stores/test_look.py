@@ -8,7 +8,7 @@ from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, 
 
 from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.instant import FOREVER
-from mainspring.domain.looking import EndpointLook, RunLook, StateCount
+from mainspring.domain.looking import EndpointLook, RunLook, RunMark, StateCount
 from mainspring.domain.run import RunStatus, Trigger
 from mainspring.ports.stores import Stores
 from mainspring.shapes import state_of
@@ -85,6 +85,22 @@ async def test_adapting_are_those_with_a_hint_in_force(stores: Stores) -> None:
     )
 
     assert await names(stores, state="adapting") == ["more often", "once more"]
+
+
+async def test_newest_runs_of_several_endpoints_come_at_once(stores: Stores, clock: FixedClock) -> None:
+    await add(stores, an_endpoint("a"), an_endpoint("b"), an_endpoint("never ran", paused_until=FOREVER))
+    for _ in range(3):
+        await run_slot(stores, clock)
+        clock.tick(minutes=2)
+    ids = {each.name: each.id for each in await stores.look.endpoints("default", EndpointLook())}
+
+    recent = await stores.look.recent("default", list(ids.values()), 2)
+
+    assert set(recent) == {ids["a"], ids["b"]}
+    for name in ("a", "b"):
+        page = await stores.look.runs("default", RunLook(endpoint_id=ids[name], limit=2))
+        assert recent[ids[name]] == [RunMark(run.id, run.status.value, run.duration_ms) for run, _ in page.runs]
+    assert await stores.look.recent("another", list(ids.values()), 2) == {}
 
 
 async def test_endpoints_come_in_pages_by_name(stores: Stores) -> None:

@@ -8,7 +8,7 @@ from mainspring.domain.run import Run, RunStatus, Trigger
 
 
 class EndpointLook(Struct, frozen=True):
-    """Which endpoints to list: `state` as `shapes.state_of` names it, or running, or failing; text is literal."""
+    """Which endpoints: `state` as `shapes.state_of` names it, or running, failing, adapting; text is literal."""
 
     job_id: str | None = None
     state: str | None = None  # None: all but the archived ones
@@ -35,6 +35,14 @@ class RunPage(Struct, frozen=True):
 
     runs: tuple[tuple[Run, str], ...]
     next_before_id: str | None
+
+
+class RunMark(Struct, frozen=True):
+    """A run as a bar in a list shows it."""
+
+    id: str
+    status: str
+    duration_ms: int | None
 
 
 class StateCount(Struct, frozen=True):

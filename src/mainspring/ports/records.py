@@ -9,7 +9,7 @@ from msgspec import Struct
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, StoredEvent
 from mainspring.domain.health import Result
-from mainspring.domain.looking import EndpointLook, RunLook, RunPage, StateCount
+from mainspring.domain.looking import EndpointLook, RunLook, RunMark, RunPage, StateCount
 from mainspring.domain.run import Body, Outcome, Run, RunStatus
 
 
@@ -58,6 +58,9 @@ class LookStore(Protocol):
 
     async def runs(self, tenant_id: str, wanted: RunLook) -> RunPage:
         """Newest first; without bodies, trails and details."""
+
+    async def recent(self, tenant_id: str, endpoint_ids: Sequence[str], limit: int) -> dict[str, list[RunMark]]:
+        """How the newest runs of each of these ended, newest first; who has none is left out."""
 
     async def results(self, tenant_id: str, endpoint_id: str, since: datetime) -> list[Result]:
         """How the runs of an endpoint since then ended, test runs left out, newest first."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.looking import RunLook, RunPage
+from mainspring.domain.looking import RunLook, RunMark, RunPage
 from mainspring.domain.run import Run
 from mainspring.stores.rows import id_floor
 
@@ -35,6 +35,14 @@ def page_of(found: Sequence[tuple[Run, str]], wanted: RunLook, first: str, looke
         return RunPage(tuple(found), found[-1][0].id)
     goes_on = looked_to is not None and str(looked_to) > first
     return RunPage(tuple(found), str(looked_to) if goes_on else None)
+
+
+def marks_of(rows: Iterable[Sequence[Any]]) -> dict[str, list[RunMark]]:
+    """By endpoint, in the order of the rows."""
+    marks: dict[str, list[RunMark]] = {}
+    for endpoint_id, run_id, status, duration_ms in rows:
+        marks.setdefault(endpoint_id, []).append(RunMark(run_id, status, duration_ms))
+    return marks
 
 
 def by_hour(rows: Iterable[Sequence[Any]], hours: int) -> list[Mapping[str, int]]:

@@ -129,11 +129,11 @@ export const recentQuery = (endpoints: string[]) =>
   queryOptions({
     queryKey: ["runs", "recent", endpoints],
     queryFn: async () => {
-      const found = new Map<string, Recent>();
+      const found: Record<string, Recent> = {};
       for (let start = 0; start < endpoints.length; start += 50) {
         const query = { endpoint: endpoints.slice(start, start + 50) };
         const answer = await data(api.GET("/api/v1/dashboard/recent", { params: { query } }));
-        for (const each of answer.items) found.set(each.endpoint_id, each);
+        for (const each of answer.items) found[each.endpoint_id] = each;
       }
       return found;
     },

@@ -1,11 +1,11 @@
 /** Every endpoint: its state, when it runs in words, how its last runs went, when it runs next and why. */
-import { Anchor, Button, Card, Checkbox, CloseButton, Group, Select, Stack, Table, Text, TextInput } from "@mantine/core";
+import { Anchor, Button, Card, Checkbox, CloseButton, Group, Select, Stack, Table, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { IconApi, IconPlus, IconSearch } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
-import { endpointsQuery, jobsQuery, recentQuery } from "../api/queries";
+import { memo, useCallback, useEffect, useState } from "react";
+import { endpointsQuery, jobsQuery, type Recent, recentQuery } from "../api/queries";
 import { useMay } from "../api/session";
 import type { Endpoint } from "../api/types";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
@@ -25,7 +25,7 @@ export function Endpoints() {
   const filters = useSearch({ from: "/inside/endpoints" });
   const navigate = useNavigate();
   const mayWrite = useMay("write");
-  const list = useInfiniteQuery(endpointsQuery(filters));
+  const list = useInfiniteQuery({ ...endpointsQuery(filters), placeholderData: (before) => before }); // the old list stays until the new one is there
   const found = list.data?.pages.flatMap((page) => page.items) ?? [];
   const isFiltered = Object.keys(filters).length > 0;
   const set = (change: Record<string, string | undefined>) =>
@@ -50,7 +50,7 @@ export function Endpoints() {
           An endpoint is one URL and when to call it.
         </Empty></Card>
       ))}
-      {found.length > 0 && <List key={JSON.stringify(filters)} endpoints={found} filters={filters} hasMore={list.hasNextPage} />}
+      {found.length > 0 && <List endpoints={found} filters={filters} hasMore={list.hasNextPage} isOld={list.isPlaceholderData} />}
       {list.hasNextPage && (
         <Button variant="default" onClick={() => void list.fetchNextPage()} loading={list.isFetchingNextPage} mx="auto">Show more</Button>
       )}
@@ -63,7 +63,7 @@ type FilterProps = { filters: { text?: string; state?: string; job?: string }; s
 function Filters({ filters, set }: FilterProps) {
   const [text, setText] = useState(filters.text ?? "");
   const jobs = useQuery(jobsQuery);
-  const search = useDebouncedCallback((value: string) => set({ text: value.trim() || undefined }), 200);
+  const search = useDebouncedCallback((value: string) => set({ text: value.trim() || undefined }), 120);
   useEffect(() => setText(filters.text ?? ""), [filters.text]);
   return (
     <Group gap="xs">
@@ -78,18 +78,20 @@ function Filters({ filters, set }: FilterProps) {
   );
 }
 
-type ListProps = { endpoints: Endpoint[]; filters: { text?: string; state?: string; job?: string }; hasMore: boolean };
+type ListProps = { endpoints: Endpoint[]; filters: { text?: string; state?: string; job?: string }; hasMore: boolean; isOld: boolean };
 
-function List({ endpoints, filters, hasMore }: ListProps) {
+function List({ endpoints, filters, hasMore, isOld }: ListProps) {
   const navigate = useNavigate();
   const mayRun = useMay("run");
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const [isAll, setIsAll] = useState(false);
+  const [allOf, setAllOf] = useState<string | null>(null); // the filter of which all are chosen
+  const isAll = allOf === JSON.stringify(filters);
   const ids = endpoints.map((each) => each.id);
   const recent = useQuery(recentQuery(ids));
-  const choose = (wanted: ReadonlySet<string>) => { setIsAll(false); setChosen(wanted); };
-  const toggle = (id: string) => { setIsAll(false); setChosen((before) => { const after = new Set(before); if (!after.delete(id)) after.add(id); return after; }); };
-  const open = (place: number) => { const id = ids[place]; if (id) void navigate({ to: "/endpoints/$endpoint", params: { endpoint: id } as never }); };
+  const choose = (wanted: ReadonlySet<string>) => { setAllOf(null); setChosen(wanted); };
+  const toggle = useCallback((id: string) => { setAllOf(null); setChosen((before) => { const after = new Set(before); if (!after.delete(id)) after.add(id); return after; }); }, []);
+  const show = useCallback((id: string) => void navigate({ to: "/endpoints/$endpoint", params: { endpoint: id } as never }), [navigate]);
+  const open = (place: number) => { const id = ids[place]; if (id) show(id); };
   const rows = useRows(endpoints.length, open, (place) => ids[place] && toggle(ids[place]));
   const selected = endpoints.filter((each) => chosen.has(each.id));
   return (
@@ -97,10 +99,10 @@ function List({ endpoints, filters, hasMore }: ListProps) {
       {selected.length > 0 && (
         <Bulk
           chosen={isAll ? { matching: filters } : { ids: selected.map((each) => each.id) }} count={selected.length}
-          offerAll={hasMore && !isAll && selected.length === ids.length} takeAll={() => setIsAll(true)} clear={() => choose(new Set())}
+          offerAll={hasMore && !isAll && !isOld && selected.length === ids.length} takeAll={() => setAllOf(JSON.stringify(filters))} clear={() => choose(new Set())}
         />
       )}
-      <Card padding={0}>
+      <Card padding={0} style={isOld ? { opacity: 0.6 } : undefined} aria-busy={isOld || undefined}>
         <Table className="stacks" highlightOnHover verticalSpacing={8}>
           <Table.Thead>
             <Table.Tr>
@@ -110,25 +112,7 @@ function List({ endpoints, filters, hasMore }: ListProps) {
           </Table.Thead>
           <Table.Tbody>
             {endpoints.map((each, place) => (
-              <Table.Tr key={each.id} {...rows.rowProps(place)} className="row-link" onClick={(event) => { if (!(event.target as HTMLElement).closest("a, input, label")) open(place); }}>
-                {mayRun && <Table.Td className="wide-only"><Checkbox size="xs" aria-label={`Select ${each.name}`} checked={chosen.has(each.id)} onChange={() => toggle(each.id)} /></Table.Td>}
-                <Table.Td className="stack-title" maw={320}>
-                  <div style={{ minWidth: 0 }}>
-                    <Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: each.id } as never} fw={600} size="sm" className="breaks">{each.name}</Anchor>
-                    <Text size="xs" c="dimmed" className="clip" maw={300}>{each.job} · {each.method} {each.url}</Text>
-                  </div>
-                </Table.Td>
-                <Table.Td data-label="State"><EndpointState endpoint={each} /></Table.Td>
-                <Table.Td data-label="Schedule" maw={{ sm: 220 }}><Text size="sm">{scheduleWords(each)}</Text></Table.Td>
-                <Table.Td data-label="Last runs"><RunBars runs={recent.data?.get(each.id)?.runs ?? []} /></Table.Td>
-                <Table.Td data-label="p95" className="nowrap tabular" ta={{ sm: "right" }}>{took(recent.data?.get(each.id)?.p95_ms)}</Table.Td>
-                <Table.Td data-label="Next run">
-                  <div>
-                    <Text size="sm" component="div"><When at={each.status === "active" ? each.next_run_at : null} none="not planned" /></Text>
-                    {each.status === "active" && <Text size="xs" c="dimmed">{sourceWords(each.source)}</Text>}
-                  </div>
-                </Table.Td>
-              </Table.Tr>
+              <Row key={each.id} endpoint={each} recent={recent.data?.[each.id]} place={place} isAt={rows.at === place} isChosen={chosen.has(each.id)} mayRun={mayRun} toggle={toggle} show={show} />
             ))}
           </Table.Tbody>
         </Table>
@@ -136,3 +120,33 @@ function List({ endpoints, filters, hasMore }: ListProps) {
     </Stack>
   );
 }
+
+type RowProps = { endpoint: Endpoint; recent: Recent | undefined; place: number; isAt: boolean; isChosen: boolean; mayRun: boolean; toggle: (id: string) => void; show: (id: string) => void };
+
+/** Drawn again only when something in it changed: a list is read again whenever anything happens. */
+const Row = memo(function Row({ endpoint, recent, place, isAt, isChosen, mayRun, toggle, show }: RowProps) {
+  const isActive = endpoint.status === "active";
+  return (
+    <Table.Tr data-row={place} data-chosen={isAt || undefined} className="row-link" onClick={(event) => { if (!(event.target as HTMLElement).closest("a, input, label")) show(endpoint.id); }}>
+      {mayRun && <Table.Td className="wide-only"><input type="checkbox" className="tick" aria-label={`Select ${endpoint.name}`} checked={isChosen} onChange={() => toggle(endpoint.id)} /></Table.Td>}
+      <Table.Td className="stack-title" maw={320}>
+        <div style={{ minWidth: 0 }}>
+          <Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: endpoint.id } as never} fw={600} size="sm" className="breaks">{endpoint.name}</Anchor>
+          <div className="clip small" style={{ maxWidth: 300 }}>{endpoint.job} · {endpoint.method} {endpoint.url}</div>
+        </div>
+      </Table.Td>
+      <Table.Td data-label="State"><EndpointState endpoint={endpoint} /></Table.Td>
+      <Table.Td data-label="Schedule" maw={{ sm: 220 }}>{scheduleWords(endpoint)}</Table.Td>
+      <Table.Td data-label="Last runs"><RunBars runs={recent?.runs ?? NONE} /></Table.Td>
+      <Table.Td data-label="p95" className="nowrap tabular" ta={{ sm: "right" }}>{took(recent?.p95_ms)}</Table.Td>
+      <Table.Td data-label="Next run">
+        <div>
+          <div><When at={isActive ? endpoint.next_run_at : null} none="not planned" /></div>
+          {isActive && <div className="small">{sourceWords(endpoint.source)}</div>}
+        </div>
+      </Table.Td>
+    </Table.Tr>
+  );
+});
+
+const NONE: Recent["runs"] = [];

@@ -1,14 +1,12 @@
-import { Badge, Tooltip } from "@mantine/core";
+import { Badge } from "@mantine/core";
 import type { Endpoint } from "../api/types";
 import { COLOR, runMeaning, runTone, stateMeaning, stateTone } from "../words/state";
 
 export function RunStatus({ status, code }: { status: string; code?: number | null }) {
   return (
-    <Tooltip label={runMeaning(status)} disabled={!runMeaning(status)}>
-      <Badge color={COLOR[runTone(status)]} className={status === "running" ? "pulse" : undefined} tt="none">
-        {status}{code ? ` ${code}` : ""}
-      </Badge>
-    </Tooltip>
+    <Badge color={COLOR[runTone(status)]} className={status === "running" ? "pulse" : undefined} tt="none" title={runMeaning(status)}>
+      {status}{code ? ` ${code}` : ""}
+    </Badge>
   );
 }
 
@@ -17,11 +15,7 @@ type Seen = Pick<Endpoint, "status" | "running" | "failure_count" | "interval_hi
 /** The most telling word about an endpoint right now, and what it means. */
 export function EndpointState({ endpoint }: { endpoint: Seen }) {
   const [tone, word, meaning] = told(endpoint);
-  return (
-    <Tooltip label={meaning} disabled={!meaning}>
-      <Badge color={COLOR[tone]} tt="none" className={word === "running" ? "pulse" : undefined}>{word}</Badge>
-    </Tooltip>
-  );
+  return <Badge color={COLOR[tone]} tt="none" className={word === "running" ? "pulse" : undefined} title={meaning}>{word}</Badge>;
 }
 
 function told(endpoint: Seen) {

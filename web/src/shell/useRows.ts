@@ -3,6 +3,8 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { useKeys } from "./keys";
 
 export type Rows = {
+  /** The row that the keyboard stands on; -1: none. */
+  at: number;
   rowProps: (place: number) => { "data-chosen"?: "true"; "data-row": number };
 };
 
@@ -29,5 +31,5 @@ export function useRows(count: number, open: (place: number) => void, select?: (
     return found;
   }, [at, move, open, select]);
   useKeys(actions);
-  return { rowProps: (place) => ({ "data-row": place, ...(place === at ? { "data-chosen": "true" as const } : {}) }) };
+  return { at, rowProps: (place) => ({ "data-row": place, ...(place === at ? { "data-chosen": "true" as const } : {}) }) };
 }

@@ -7,9 +7,9 @@ from typing import Any
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.health import Result
 from mainspring.domain.instant import FOREVER
-from mainspring.domain.looking import EndpointLook, RunLook, RunPage, StateCount
+from mainspring.domain.looking import EndpointLook, RunLook, RunMark, RunPage, StateCount
 from mainspring.domain.run import RunStatus
-from mainspring.stores.lists import LOOKED_AT_MAX, RESULTS_MAX, bounds_of, by_hour, is_filtered, page_of
+from mainspring.stores.lists import LOOKED_AT_MAX, RESULTS_MAX, bounds_of, by_hour, is_filtered, marks_of, page_of
 from mainspring.stores.postgres.database import Database
 from mainspring.stores.rows import endpoint_from, id_floor, run_summary_from
 
@@ -47,6 +47,10 @@ class PostgresLook:
                     looked_to = await session.value("run_so_far_back", tenant_id, before, self._looked_at_max)
                 rows = await session.rows("look_runs", tenant_id, before, max(first, str(looked_to or "")), *filters)
         return page_of([run_summary_from(row) for row in rows], wanted, first, looked_to)
+
+    async def recent(self, tenant_id: str, endpoint_ids: Sequence[str], limit: int) -> dict[str, list[RunMark]]:
+        async with self._db.statement(tenant_id) as session:
+            return marks_of(await session.rows("recent_runs", list(endpoint_ids), tenant_id, limit))
 
     async def results(self, tenant_id: str, endpoint_id: str, since: datetime) -> list[Result]:
         async with self._db.statement(tenant_id) as session:

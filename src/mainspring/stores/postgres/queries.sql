@@ -255,6 +255,14 @@ WHERE run.tenant_id = :tenant_id AND run.endpoint_id = :endpoint_id AND run.id <
   AND (:status::text IS NULL OR status = :status) AND (:trigger::text IS NULL OR trigger = :trigger)
 ORDER BY run.id DESC LIMIT :limit;
 
+-- name: recent_runs
+-- How the newest runs of each of these endpoints ended, newest first.
+SELECT wanted.id, newest.id, newest.status, newest.duration_ms
+FROM unnest(:endpoint_ids::text[]) AS wanted (id) CROSS JOIN LATERAL
+  (SELECT id, status, duration_ms FROM run
+   WHERE tenant_id = :tenant_id AND endpoint_id = wanted.id ORDER BY id DESC LIMIT :limit) AS newest
+ORDER BY newest.id DESC;
+
 -- name: run_so_far_back
 -- The run that so many newer ones precede: how far a filter looks at once. From the index alone.
 SELECT id FROM run WHERE tenant_id = :tenant_id AND id < :before ORDER BY id DESC LIMIT 1 OFFSET :most;

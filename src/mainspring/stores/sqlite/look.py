@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.health import Result
 from mainspring.domain.instant import FOREVER, from_us
-from mainspring.domain.looking import EndpointLook, RunLook, RunPage, StateCount
+from mainspring.domain.looking import EndpointLook, RunLook, RunMark, RunPage, StateCount
 from mainspring.domain.run import Run, RunStatus
-from mainspring.stores.lists import LOOKED_AT_MAX, RESULTS_MAX, bounds_of, by_hour, is_filtered, page_of
+from mainspring.stores.lists import LOOKED_AT_MAX, RESULTS_MAX, bounds_of, by_hour, is_filtered, marks_of, page_of
 from mainspring.stores.rows import RUN_SUMMARY_COLUMNS, id_floor, run_summary_from
 from mainspring.stores.sqlite.database import Connection, Database, instant
 from mainspring.stores.sqlite.schedule import encoded, endpoint_row
@@ -49,6 +49,10 @@ class SqliteLook:
 
         rows, looked_to = await self._db.read(work)
         return page_of([_summary(row) for row in rows], wanted, first, looked_to)
+
+    async def recent(self, tenant_id: str, endpoint_ids: Sequence[str], limit: int) -> dict[str, list[RunMark]]:
+        wanted = encoded(list(endpoint_ids))
+        return marks_of(await self._db.read(lambda db: db.rows("recent_runs", wanted, tenant_id, limit)))
 
     async def results(self, tenant_id: str, endpoint_id: str, since: datetime) -> list[Result]:
         rows = await self._db.read(

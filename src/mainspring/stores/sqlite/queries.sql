@@ -191,6 +191,13 @@ WHERE run.tenant_id = :tenant_id AND run.endpoint_id = :endpoint_id AND run.id <
   AND (:status IS NULL OR status = :status) AND (:trigger IS NULL OR trigger = :trigger)
 ORDER BY run.id DESC LIMIT :limit;
 
+-- name: recent_runs
+-- How the newest runs of each of these endpoints ended, newest first. CROSS JOIN: else it goes through all runs.
+SELECT wanted.value, run.id, run.status, run.duration_ms
+FROM json_each(:endpoint_ids) AS wanted CROSS JOIN run ON run.tenant_id = :tenant_id AND run.id IN
+  (SELECT newest.id FROM run AS newest WHERE newest.endpoint_id = wanted.value ORDER BY newest.id DESC LIMIT :limit)
+ORDER BY run.id DESC;
+
 -- name: run_so_far_back
 -- The run that so many newer ones precede: how far a filter looks at once. From the index alone.
 SELECT id FROM run WHERE tenant_id = :tenant_id AND id < :before ORDER BY id DESC LIMIT 1 OFFSET :most;

@@ -45,7 +45,7 @@ export function Failures() {
       {failure.data && timeout.data && !shown.length && <Text size="sm" c="dimmed">Nothing failed.</Text>}
       <Stack gap="sm">
         {shown.map((each) => {
-          const isWell = recent.data?.get(each.id)?.runs[0]?.status === "success";
+          const isWell = recent.data?.[each.id]?.runs[0]?.status === "success";
           return (
             <div key={each.id}>
               <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
