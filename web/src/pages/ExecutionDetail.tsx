@@ -11,6 +11,7 @@ import { Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { useAct } from "../parts/useAct";
 import { When } from "../time/When";
+import { actorWords } from "../words/actor";
 import { ExecutionStatus, standing } from "./flow/ExecutionTable";
 import { FlowGraph, type StepState } from "./flow/FlowGraph";
 import { readObject } from "./flow/json";
@@ -39,7 +40,7 @@ export function ExecutionDetail() {
   return (
     <Page title={execution.correlation || execution.id} heading={<Group gap="sm">{execution.correlation || "Execution"}<ExecutionStatus status={execution.status} /></Group>}
       about={<>
-        <Anchor component={Link} to="/workflows/$workflow" params={{ workflow: execution.workflow } as never} size="sm" underline="always">{execution.workflow}</Anchor> v{execution.version} · <span className="mono breaks">{execution.id}</span> · started <When at={execution.created_at} /> by {execution.actor}
+        <Anchor component={Link} to="/workflows/$workflow" params={{ workflow: execution.workflow } as never} size="sm" underline="always">{execution.workflow}</Anchor> v{execution.version} · <span className="mono breaks">{execution.id}</span> · started <When at={execution.created_at} /> by {actorWords(execution.actor)}
       </>}
       actions={mayRun && <>
         {!isOver && <Button variant="default" leftSection={<IconSend size={16} />} onClick={() => setSending(true)}>Send event</Button>}

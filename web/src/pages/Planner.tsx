@@ -7,6 +7,7 @@ import { useMay } from "../api/session";
 import { ModeSwitch } from "../parts/ModeSwitch";
 import { Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
+import { TabRow } from "../parts/TabRow";
 import { useAct } from "../parts/useAct";
 import { dollars } from "../words/money";
 import { Backtests } from "./planner/Backtests";
@@ -14,6 +15,8 @@ import { Done } from "./planner/Done";
 import { Rules } from "./planner/Rules";
 import { Sessions } from "./planner/Sessions";
 import { Shadow } from "./planner/Shadow";
+
+const TABS: [string, string][] = [["rules", "Rules"], ["done", "What it did"], ["backtest", "Back-test"], ["sessions", "Sessions"], ["shadow", "Shadow results"]];
 
 export function Planner() {
   const status = useQuery(plannerQuery);
@@ -29,9 +32,7 @@ export function Planner() {
         <Judges status={status.data} />
       </SimpleGrid>
       <Tabs value={tab} keepMounted={false} onChange={(name) => void navigate({ to: "/planner", search: { tab: name ?? undefined } as never })}>
-        <Tabs.List mb="md" className="tabs-in-a-row">
-          <Tabs.Tab value="rules">Rules</Tabs.Tab><Tabs.Tab value="done">What it did</Tabs.Tab><Tabs.Tab value="backtest">Back-test</Tabs.Tab><Tabs.Tab value="sessions">Sessions</Tabs.Tab><Tabs.Tab value="shadow">Shadow results</Tabs.Tab>
-        </Tabs.List>
+        <TabRow tabs={TABS} chosen={tab} />
         <Tabs.Panel value="rules"><Rules /></Tabs.Panel>
         <Tabs.Panel value="done"><Done /></Tabs.Panel>
         <Tabs.Panel value="backtest"><Backtests /></Tabs.Panel>

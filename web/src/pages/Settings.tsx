@@ -4,6 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ComponentType } from "react";
 import { useMay } from "../api/session";
 import { Page } from "../parts/Page";
+import { TabRow } from "../parts/TabRow";
 import { Account } from "./settings/Account";
 import { Alerts } from "./settings/Alerts";
 import { Audit } from "./settings/Audit";
@@ -34,7 +35,7 @@ export function Settings() {
   return (
     <Page title="Settings">
       <Tabs value={shown?.name ?? null} keepMounted={false} onChange={(name) => void navigate({ to: "/settings", search: { tab: name ?? undefined } as never })}>
-        <Tabs.List mb="md" className="tabs-in-a-row">{parts.map((part) => <Tabs.Tab key={part.name} value={part.name}>{part.label}</Tabs.Tab>)}</Tabs.List>
+        <TabRow tabs={parts.map((part) => [part.name, part.label])} chosen={shown?.name ?? ""} />
         {parts.map((part) => <Tabs.Panel key={part.name} value={part.name}><part.part /></Tabs.Panel>)}
       </Tabs>
     </Page>

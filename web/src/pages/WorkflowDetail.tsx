@@ -8,7 +8,9 @@ import { diffQuery, executionsQuery, graphQuery, versionsQuery, workflowQuery } 
 import { useMay } from "../api/session";
 import { Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
+import { TabRow } from "../parts/TabRow";
 import { When } from "../time/When";
+import { actorWords } from "../words/actor";
 import { ExecutionTable } from "./flow/ExecutionTable";
 import { FlowGraph } from "./flow/FlowGraph";
 import { PublishForm } from "./flow/PublishForm";
@@ -33,7 +35,7 @@ export function WorkflowDetail() {
       {mayRun && <Button leftSection={<IconPlayerPlay size={16} />} onClick={() => setOpen("start")}>Start</Button>}
     </>}>
       <Tabs value={tab ?? "graph"} onChange={(value) => void navigate({ to: "/workflows/$workflow", params: { workflow: name } as never, search: { tab: value ?? "graph" } as never, replace: true })} keepMounted={false}>
-        <Tabs.List mb="md"><Tabs.Tab value="graph">Graph</Tabs.Tab><Tabs.Tab value="executions">Executions</Tabs.Tab><Tabs.Tab value="versions">Versions</Tabs.Tab><Tabs.Tab value="document">Document</Tabs.Tab></Tabs.List>
+        <TabRow tabs={[["graph", "Graph"], ["executions", "Executions"], ["versions", "Versions"], ["document", "Document"]]} chosen={tab ?? "graph"} />
         <Tabs.Panel value="graph"><LiveGraph name={name} version={workflow.version} /></Tabs.Panel>
         <Tabs.Panel value="executions"><Recent name={name} start={() => setOpen("start")} /></Tabs.Panel>
         <Tabs.Panel value="versions"><Versions name={name} newest={workflow.version} /></Tabs.Panel>
@@ -109,7 +111,7 @@ function Versions({ name, newest }: { name: string; newest: number }) {
           <Title order={2} mb="sm">Versions</Title>
           {versions.error ? <Failed fault={versions.error} /> : null}
           <Stack gap={6}>{(versions.data?.items ?? []).map((each) => (
-            <Group key={each.version} justify="space-between"><Text size="sm"><b>v{each.version}</b> by {each.actor}</Text><Text size="sm" component="span"><When at={each.created_at} /></Text></Group>
+            <Group key={each.version} justify="space-between"><Text size="sm"><b>v{each.version}</b> by {actorWords(each.actor)}</Text><Text size="sm" component="span"><When at={each.created_at} /></Text></Group>
           ))}</Stack>
         </Card>
       </Grid.Col>

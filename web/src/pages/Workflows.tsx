@@ -9,6 +9,7 @@ import { useMay } from "../api/session";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { When } from "../time/When";
+import { actorWords } from "../words/actor";
 import { PublishForm } from "./flow/PublishForm";
 
 export function Workflows() {
@@ -40,7 +41,7 @@ export function Workflows() {
                   <Table.Td data-label="Version"><Badge tt="none" color="gray">v{each.version}</Badge></Table.Td>
                   <Table.Td data-label="Steps">{each.step_count}</Table.Td>
                   <Table.Td data-label="Published"><When at={each.created_at} /></Table.Td>
-                  <Table.Td data-label="By">{each.actor}</Table.Td>
+                  <Table.Td data-label="By">{actorWords(each.actor)}</Table.Td>
                 </Table.Tr>
               ))}
             </Table.Tbody>

@@ -6,6 +6,8 @@ import { BOX, layout, type Placed } from "./layout";
 export type StepState = "done" | "here" | "failed";
 type Props = { graph: Graph; states?: Map<string, StepState>; notes?: Map<string, string>; onStep?: (step: string) => void };
 
+const LEAST_SCALE = 0.7; // smaller could not be read: then it scrolls
+
 const cut = (text: string, most: number) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 export function FlowGraph({ graph, states, notes, onStep }: Props) {
@@ -13,7 +15,7 @@ export function FlowGraph({ graph, states, notes, onStep }: Props) {
   const marker = useId();
   return (
     <div className="graph" tabIndex={0} role="group" aria-label={`Graph of ${graph.nodes.length} steps`}>
-      <svg width={drawn.width} height={drawn.height} style={{ display: "block", margin: "0 auto" }}>
+      <svg viewBox={`0 0 ${drawn.width} ${drawn.height}`} style={{ display: "block", margin: "0 auto", width: "100%", maxWidth: drawn.width, minWidth: drawn.width * LEAST_SCALE }}>
         <defs><marker id={marker} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="var(--idle)" /></marker></defs>
         {graph.edges.map((edge) => {
           const from = drawn.places.get(edge.source);

@@ -1,5 +1,6 @@
-import { Alert, Button, Card, Group, Stack, Table, Text } from "@mantine/core";
+import { Alert, Anchor, Button, Card, Group, Stack, Table, Text } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { api, data } from "../../api/client";
 import { Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
@@ -28,7 +29,7 @@ export function Audit() {
               <Table.Td className="stack-title nowrap"><When at={entry.at} /></Table.Td>
               <Table.Td data-label="Who" className="breaks">{actorWords(entry.actor)}</Table.Td>
               <Table.Td data-label="Did" className="mono">{entry.act}</Table.Td>
-              <Table.Td data-label="To" className="breaks">{entry.subject ?? "–"}</Table.Td>
+              <Table.Td data-label="To" className="breaks">{entry.subject?.startsWith("ep_") ? <Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: entry.subject } as never} size="sm" className="mono">{entry.subject}</Anchor> : (entry.subject ?? "–")}</Table.Td>
               <Table.Td data-label="From" className="mono">{entry.address ?? "–"}</Table.Td>
             </Table.Tr>
           ))}</Table.Tbody>
