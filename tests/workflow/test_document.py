@@ -48,6 +48,10 @@ def test_template_by_name_is_part_of_the_step() -> None:
     assert getattr(workflow.steps["s0"], "body", None) == "Hello {{ input.x }}"
 
 
+def test_template_that_no_step_uses_is_checked_too() -> None:
+    assert faults_of({"end": None}, templates={"t": "Hello {{ nam }}"})[0].startswith("templates.t {{ nam }} does not")
+
+
 FAULTS: dict[str, tuple[list[Any], str]] = {
     "unknown kind of step": ([{"waitfor": {}}], "steps[0].waitfor is not known, did you mean 'wait_for'?"),
     "two kinds": ([{"wait": "1s", "end": None}], "steps[0] has 2 kinds (wait, end)"),
@@ -72,7 +76,7 @@ FAULTS: dict[str, tuple[list[Any], str]] = {
     "body and template": ([{"call": CALL | {"template": "t", "body": "b"}}], "both say what is sent"),
     "email without text": ([{"email": {"to": "a", "subject": "s"}}], "steps[0].email has both body and template, or neither"),
     "email that is none": ([{"email": "x"}], "steps[0].email is 'x'; email is a mapping with to"),
-    "negative wait": ([{"wait": "-3s"}], "steps[0].wait.for is refused: it '-3s' is negative"),
+    "negative wait": ([{"wait": "-3s"}], "steps[0].wait.for is refused: duration '-3s' is negative"),
     "wait beyond five years": ([{"wait": "1831d"}], "above the maximum 1830d"),
     "two ways to wait": ([{"wait": {"for": "1s", "cron": "@daily"}}], "exactly one of for, until and cron"),
     "wait that is none": ([{"wait": []}], "steps[0].wait is '[]'"),
@@ -110,6 +114,8 @@ FAULTS: dict[str, tuple[list[Any], str]] = {
     "expression with NUL": ([{"set": {"n": "'\0'"}}], "contains NUL"),
     "expression that grows": ([{"set": {"n": "'a'" + "+'a'" * 200}}], "times as large"),
     "no text": ([{"call": {"url": 5}}], "a text is wanted"),
+    "no id": ([{"id": None, "end": None}], "steps[0].id is missing; a step has a name"),
+    "letter with two lines in its head": ([{"email": {"to": "a", "subject": "s\r\nBcc: b", "body": "b"}}], "email.subject has a line break"),
     "long text": ([{"email": {"to": "a", "subject": "s", "body": "b" * 70_000}}], "longer than 65536"),
 }  # fmt: skip
 
@@ -174,6 +180,7 @@ MARKUP = {
     "tab": ("name:\n\t- x", "cannot be read"),
     "twice": ("name: a\nname: b", "has the key 'name' twice in one place, again at line 2"),
     "odd key": ("? [a]\n: b", "has a key that is no text at line 1"),
+    "far too deep": ("[" * 5_000, "is nested more than 50 deep"),
     "deep": ("[" * 60 + "]" * 60, "is nested more than 50 deep"),
     "bomb": ("a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{b}: &{b} [{','.join(['*' + a] * 10)}]\n" for a, b in zip("abcdef", "bcdefg", strict=True)), "more than 50000 values"),
@@ -289,7 +296,7 @@ def test_example_of_the_docs_is_the_one_that_is_tested() -> None:
         ("{alert: {kind: parkd}}", "did you mean 'parked'?"),
         ("{run: a, where: vars.x > 1}", "refers to the unknown variable 'x'"),
         ("{run: a, where: 'event.status =='}", "does not compile"),
-        ("{run: a, send: {event: x}}", "on[0].send.to is 'None'; a text is wanted"),
+        ("{run: a, send: {event: x}}", "on[0].send.to is missing; a text is wanted"),
         ("{run: a, send: {event: x, to: y}, input: {}}", "is for starting; a trigger that sends has send.to"),
         ("{run: a, input: {ordr: 1}}", "on[0].input.ordr is no input, did you mean 'order'?"),
         ("{run: a, input: {}}", "on[0].input lacks 'order' (integer)"),
@@ -324,7 +331,7 @@ def test_triggers_are_read() -> None:
         ("{endpoint: a}", "needs exactly one of interval, after and clear: true"),
         ("{endpoint: a, interval: 30s, after: 5s}", "needs exactly one of"),
         ("{endpoint: a, clear: false}", "needs exactly one of"),
-        ("{interval: 30s}", "hint.endpoint is 'None'; a text is wanted"),
+        ("{interval: 30s}", "hint.endpoint is missing; a text is wanted"),
         ("{endpoint: a, interval: 30s, ttl: 2d}", "above the maximum 1d"),
         ("{endpoint: a, intervall: 30s}", "did you mean 'interval'?"),
     ],

@@ -98,6 +98,7 @@ def _checked(document: object, lines: Mapping[Path, int], allow_ports: frozenset
     names = Names(ids, _variables(raw), tuple(parameters) if parameters else None)
     triggers = read_triggers(reader, top.get("on", []), parameters)
     reader.names, reader.templates = names, templates
+    reader.holes(templates, ("templates",))
     steps = _steps(reader, raw, ids)
     exits = _exits(reader, top.get("exit", []))
     if not reader.faults:

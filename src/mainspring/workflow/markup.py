@@ -45,7 +45,9 @@ def read_markup(text: str) -> tuple[object, dict[Path, int]]:
         mark = fault.problem_mark or fault.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise _refused(f"cannot be read at {place}{fault.problem or fault.context}; correct it") from None
-    except (YAMLError, RecursionError, ValueError) as fault:
+    except RecursionError:
+        raise _refused(f"is nested more than {DEPTH_MAX} deep; flatten it") from None
+    except (YAMLError, ValueError) as fault:
         raise _refused(f"cannot be read: {str(fault).splitlines()[0][:200]}; it must be YAML or JSON") from None
     if node is None:
         raise _refused("is empty; it is a mapping with name and steps: write one")

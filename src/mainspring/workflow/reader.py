@@ -41,8 +41,8 @@ class Reader:
     ) -> Mapping[str, object] | None:
         """The mapping, whose keys must be among `keys`; unknown ones are faults with the nearest known."""
         if not isinstance(value, dict):
-            expected = rule or f"{what} is a mapping{' with ' + ', '.join(keys[:5]) if keys else ''}"
-            self.fault(path, f"is '{shown(value)}'; {expected}: change it")
+            expected = rule or f"{what} is a mapping{' with ' + ', '.join(keys) if keys else ''}"
+            self.fault(path, f"{_found(value)}; {expected}: change it")
             return None
         for key in value:
             if keys is not None and key not in keys:
@@ -53,7 +53,7 @@ class Reader:
 
     def text(self, value: object, path: Path, *, required: bool = False) -> str:
         if not isinstance(value, str) or (required and not value.strip()):
-            self.fault(path, f"is '{shown(value)}'; a text is wanted: write one, in quotes if it is a number")
+            self.fault(path, f"{_found(value)}; a text is wanted: write one, in quotes if it is a number")
             return ""
         if len(value) > TEXT_CHARS_MAX or "\0" in value:
             self.fault(path, f"is longer than {TEXT_CHARS_MAX} characters or contains NUL; shorten it")
@@ -68,7 +68,7 @@ class Reader:
         if not isinstance(value, str) or not _ID.fullmatch(value):
             self.fault(
                 path,
-                f"is '{shown(value)}'; {what} has a name of small letters, digits and _, up to 64, a letter first: "
+                f"{_found(value)}; {what} has a name of small letters, digits and _, up to 64, a letter first: "
                 "write one",
             )
             return ""
@@ -76,7 +76,7 @@ class Reader:
 
     def event_type(self, value: object, path: Path) -> str:
         if not is_event_type(value):
-            self.fault(path, f"is '{shown(value)}'; an event type is letters, digits and . _ : - : write one")
+            self.fault(path, f"{_found(value)}; an event type is letters, digits and . _ : - : write one")
             return ""
         return str(value)
 
@@ -89,12 +89,12 @@ class Reader:
 
     def count(self, value: object, path: Path, low: int, high: int) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            self.fault(path, f"is '{shown(value)}'; a whole number from {low:,} to {high:,} is wanted: change it")
+            self.fault(path, f"{_found(value)}; a whole number from {low:,} to {high:,} is wanted: change it")
             return low
         return value
 
     def duration_ms(self, value: object, path: Path, low_ms: int, high_ms: int) -> int:
-        return self.ask(path, lambda: parse_duration_ms(value, field="it", min_ms=low_ms, max_ms=high_ms)) or 0
+        return self.ask(path, lambda: parse_duration_ms(value, field="duration", min_ms=low_ms, max_ms=high_ms)) or 0
 
     def goto(self, value: object, path: Path, ids: tuple[str, ...]) -> str:
         """A step's id; `end` ends the execution as completed."""
@@ -110,7 +110,7 @@ class Reader:
         if isinstance(value, bool | int):
             value = str(value).lower()
         if not isinstance(value, str):
-            self.fault(path, f"is '{shown(value)}'; a CEL expression is a text: write one such as 'vars.count > 3'")
+            self.fault(path, f"{_found(value)}; a CEL expression is a text: write one such as 'vars.count > 3'")
             return ""
         trouble = check_expression(value, self.names, is_condition=is_condition)
         if trouble:
@@ -120,6 +120,13 @@ class Reader:
     def template(self, value: object, path: Path, *, required: bool = False) -> str:
         text = self.text(value, path, required=required)
         self.holes(text, path)
+        return text
+
+    def line(self, value: object, path: Path, *, required: bool = False) -> str:
+        """A template that becomes a header of a letter."""
+        text = self.template(value, path, required=required)
+        if "\n" in text or "\r" in text:
+            self.fault(path, "has a line break; it is one line of a letter's head: remove it")
         return text
 
     def holes(self, value: object, path: Path) -> None:
@@ -137,6 +144,10 @@ class Reader:
                 trouble = check_expression(text, self.names, is_condition=False)
                 if trouble:
                     self.fault(path, f"{{{{ {shown(text)} }}}} {trouble}")
+
+
+def _found(value: object) -> str:
+    return "is missing" if value is None else f"is '{shown(value)}'"
 
 
 def is_event_type(value: object) -> bool:

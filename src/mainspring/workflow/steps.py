@@ -148,9 +148,7 @@ def _named(reader: Reader, name: object, path: Path) -> str:
     if name not in known:
         reader.one_of(name, path, known or ("(there are no templates)",))
         return ""
-    text = reader.templates[str(name)]
-    reader.holes(text, ("templates", str(name)))
-    return text
+    return reader.templates[str(name)]
 
 
 def _email(reader: Reader, value: object, path: Path, shared: dict[str, object]) -> AnyStep | None:
@@ -169,10 +167,10 @@ def _email(reader: Reader, value: object, path: Path, shared: dict[str, object])
     if channel in NO_CHANNELS:
         reader.fault((*path, "channel"), f"{channel!r} is the name of something else; name a channel, such as smtp")
     return Email(
-        to=reader.template(given.get("to"), (*path, "to"), required=True),
-        subject=reader.template(given.get("subject"), (*path, "subject"), required=True),
+        to=reader.line(given.get("to"), (*path, "to"), required=True),
+        subject=reader.line(given.get("subject"), (*path, "subject"), required=True),
         body=body,
-        sender=reader.template(given.get("from", ""), (*path, "from")),
+        sender=reader.line(given.get("from", ""), (*path, "from")),
         channel=channel,
         **shared,  # type: ignore[arg-type]  # collected by name
     )
