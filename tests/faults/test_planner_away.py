@@ -33,14 +33,13 @@ from tests.peers.model_server import ModelServer, Reply, says, serving_models
 STEADY, ADVISED = 20, 6  # endpoints that nobody advises, which are the baseline, and endpoints that planners fight for
 ADVISED_JOB = "job_advised"
 EVERY_MS, LEAST_MS = 500, 1_000
+TIMEOUT_MS = 30_000  # what is slow here is the machine, and no fault of an endpoint
 FACTOR_MAX = 5
-UNNOTICED_S = {
-    False: 0.5,
-    True: 0.02,
-}  # shorter delays are compared as if they were this long; two seconds are few slots
+UNNOTICED_S = {False: 2.0, True: 0.02}  # shorter delays count as this long; in a short run, they may be chance
 SLOW = "advised-0"  # nearly always running, and aimed at by all: what stands still with a lock has one on a live run
 RULE = {"name": "hurry", "when": "duration_ms >= 0", "interval": "1s", "ttl": "1m", "target": SLOW}
 DEADLINE_S = 120.0  # for what is waited for before a stretch begins: a busy machine may take long to start a process
+FIRST_REQUESTS = 8  # of two planners with four sessions at once each
 TOOLS = ("propose_interval", "propose_next_time", "pause_until", "clear_hints", "get_response_history", "drop_table")
 
 
@@ -84,8 +83,7 @@ async def dies(place: Place, begun: asyncio.Event) -> None:
 def obeys(server: ModelServer) -> Bad:
     async def hostile(place: Place, begun: asyncio.Event) -> None:
         place.plan(model="openai:small", model_url=server.model_url("openai"), model_key="none")
-        asked = len(server.requests)
-        await until(lambda: len(server.requests) > asked, "a planner asks its model", DEADLINE_S)
+        await until(lambda: len(server.requests) > FIRST_REQUESTS, "a model is told what its tools did", DEADLINE_S)
         begun.set()
         await asyncio.Event().wait()
 
@@ -106,7 +104,8 @@ def hostile_replies(seed: int) -> list[Reply]:
         return draw.choice(TOOLS), {"reason": "because", "interval_ms": 1_000, **given}
 
     replies = [says("openai", *(call() for _ in range(draw.randint(1, 4)))) for _ in range(500)]
-    return [*replies[:10], says("openai", text="I would rather not", cut_off=True), *replies[10:]]
+    obeyed = says("openai", ("propose_interval", {"interval_ms": 1_000, "ttl_minutes": 5, "reason": "because"}))
+    return [*(obeyed,) * FIRST_REQUESTS, says("openai", text="I would rather not", cut_off=True), *replies]
 
 
 async def open_places(stages: dict[Key, Stage], nursery: Nursery, journal: Journal) -> dict[Key, Place]:
@@ -127,7 +126,7 @@ async def furnish(desk: Desk, journal: Journal) -> None:
     due_at = await desk.stores.schedule.now() + timedelta(seconds=1)
     job = Job(ADVISED_JOB, "default", "advised", "", JobStatus.ACTIVE, due_at, due_at)
     steady = [
-        calling(journal.url(f"/{n}"), due_at + timedelta(milliseconds=EVERY_MS * n / STEADY), EVERY_MS)
+        calling(journal.url(f"/{n}"), due_at + timedelta(milliseconds=EVERY_MS * n / STEADY), EVERY_MS, TIMEOUT_MS)
         for n in range(STEADY)
     ]
     failing = "/advised?status=500&delay_ms={}"  # so that a model is due again at every further failure
@@ -136,6 +135,7 @@ async def furnish(desk: Desk, journal: Journal) -> None:
             journal.url(failing.format(0 if n else 900)),
             due_at + timedelta(milliseconds=LEAST_MS * n / ADVISED),
             LEAST_MS,
+            TIMEOUT_MS,
             name=f"advised-{n}",
             description="run it more often while it fails",
             min_interval_ms=LEAST_MS,
@@ -206,15 +206,16 @@ async def test_bad_planner_takes_nothing_from_the_baseline(
         ("postgres", "bad"): postgres_url,
         ("postgres", "good"): other_url,
     }
+    troubled: list[Key] = [("sqlite", "bad"), ("postgres", "bad")]
     model = {PRELOAD: "pydantic_ai.models.openai"}
     with Nursery(model, tmp_path / "log") as nursery, serving_models(*hostile_replies(seed)) as server:
         stages = {key: Stage(url, folder(tmp_path / "-".join(key))) for key, url in urls.items()}
         places = await open_places(stages, nursery, journal)
-        troubled = [places["sqlite", "bad"], places["postgres", "bad"]]
+        beside = [places[key] for key in troubled]
         legs = {
-            "stands still": await let_be_bad(troubled, stands_still, seconds),
-            "dies": await let_be_bad(troubled, dies, seconds),
-            "obeys": await let_be_bad(troubled, obeys(server), seconds),
+            "stands still": await let_be_bad(beside, stands_still, seconds),
+            "dies": await let_be_bad(beside, dies, seconds),
+            "obeys": await let_be_bad(beside, obeys(server), seconds),
         }
         ledgers = {key: await settle(place, journal) for key, place in places.items()}
         kills = list(nursery.exit_codes.values()).count(-9)
@@ -223,14 +224,15 @@ async def test_bad_planner_takes_nothing_from_the_baseline(
     figures(kills=kills, model_requests=len(server.requests))
     factors = {}
     for kind, leg in product(("sqlite", "postgres"), legs):
-        beside, alone = (late_s(only(ledgers[kind, which], JOB), legs[leg]) for which in ("bad", "good"))
-        factors[kind, leg] = percentile(beside, 0.5) / max(percentile(alone, 0.5), UNNOTICED_S[long_run])
-        said = {f"p{share}_ms": f"{ms(beside, share)}/{ms(alone, share)}" for share in (50, 90, 99)}
-        figures(database=kind, planner=leg, slots=f"{len(beside)}/{len(alone)}", **said)
+        bad, good = (late_s(only(ledgers[kind, which], JOB), legs[leg]) for which in ("bad", "good"))
+        factors[kind, leg] = percentile(bad, 0.5) / max(percentile(good, 0.5), UNNOTICED_S[long_run])
+        said = {f"p{share}_ms": f"{ms(bad, share)}/{ms(good, share)}" for share in (50, 90, 99)}
+        figures(database=kind, planner=leg, slots=f"{len(bad)}/{len(good)}", **said)
     for kind in ("sqlite", "postgres"):
         assert_baseline(only(ledgers[kind, "bad"], JOB))
         assert_within_limits(only(ledgers[kind, "bad"], ADVISED_JOB))
     assert kills > len(troubled)
+    assert EventType.HINT_WRITTEN in {event.type for place in troubled for event in ledgers[place].events}
     assert max(factors.values()) <= FACTOR_MAX, factors
 
 
@@ -248,7 +250,6 @@ def assert_baseline(ledger: Ledger) -> None:
 
 
 def assert_within_limits(ledger: Ledger) -> None:
-    assert any(run.source.startswith("ai-") for run in ledger.runs), "somebody was obeyed"
     for endpoint_id in ledger.endpoints:
         slots = sorted(run.slot_at for run in ledger.runs if run.endpoint_id == endpoint_id)
         assert all(after - before >= timedelta(milliseconds=LEAST_MS) for before, after in pairwise(slots))
