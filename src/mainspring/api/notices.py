@@ -16,7 +16,10 @@ Kind = Annotated[AlertKind, Field(strict=False)]
 
 
 class WebhookNew(RequestModel):
-    url: Text = Field(examples=["https://example.com/hook"])
+    url: Text = Field(
+        description="Where to. What stands behind `?` is sealed, and shown as `?••••` ever after.",
+        examples=["https://example.com/hook"],
+    )
     name: Text = Field(default="", description="The host's, if none is given.")
     types: list[Text] = Field(default=[], max_length=100, description=TYPES, examples=[["run.finished", "endpoint.*"]])
     description: Text = ""
@@ -24,7 +27,7 @@ class WebhookNew(RequestModel):
 
 
 class WebhookPatch(RequestModel):
-    url: Text | None = None
+    url: Text | None = Field(default=None, description="Where to; given as it is shown, it stays as it is.")
     name: Text | None = None
     types: list[Text] | None = Field(default=None, max_length=100, description=TYPES)
     description: Text | None = None
