@@ -279,10 +279,16 @@ async def by_an_echo(door: FastAPI, stores: Stores, clock: FixedClock, api: Asyn
         endpoint = await find_endpoint(at_the_desk(stores), "echo")
         request = Request("default", endpoint.id, "msg_1", clock.now(), 1, endpoint.action)
         outcome = await door.state.context.caller.call(request)
+        hook = {"url": f"{url}hook?token={planted.new()}", "name": "echo"}
+        alert = {"name": "echo", "to": [f"{url}services/{planted.new()}?key={planted.new()}&room=1"]}
+        for path, told in (("webhooks", hook), ("alerts", alert)):
+            assert (await api.post(f"/api/v1/{path}", json=told)).status_code == 201
+        tried = [await api.post(f"/api/v1/{path}/echo/test") for path in ("webhooks", "alerts")]
+    assert all("[redacted]" in answer.text for answer in tried), [answer.text for answer in tried]
     assert b"X-Mine" in outcome.body.data
     assert (await api.post("/api/v1/endpoints/echo/run")).status_code == 202
     assert await run_slot(stores, clock, outcome)
-    return checked.content
+    return b"".join(answer.content for answer in (checked, *tried))
 
 
 async def by_mistakes(api: AsyncClient, stores: Stores, planted: Planted) -> bytes:

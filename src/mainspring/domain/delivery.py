@@ -125,15 +125,23 @@ def webhook_request(
     """One attempt at a message to a webhook: signed with its own secrets, redirects not followed."""
     config = webhook.config
     assert isinstance(config, Webhook)
-    action = message_action(webhook_url(webhook, open_sealed), payload)
+    url = webhook_url(webhook, open_sealed)
+    action, hidden = message_action(url, payload), hidden_parts(url) if config.target else ()
     place = secret_place(webhook.tenant_id, webhook.id)
-    return Request(webhook.tenant_id, webhook.id, message_id, at, attempt, action, config.secrets, place)
+    return Request(webhook.tenant_id, webhook.id, message_id, at, attempt, action, config.secrets, place, hidden)
 
 
 def webhook_url(webhook: Subscription, open_sealed: Callable[[str, str], str]) -> str:
     config = webhook.config
     assert isinstance(config, Webhook)
     return open_sealed(config.target, target_place(webhook.tenant_id, webhook.id)) if config.target else config.url
+
+
+def hidden_parts(url: str) -> tuple[str, ...]:
+    """Where tokens stand in an address: path and query, the end of the one and the values of the other."""
+    path, _, query = url.partition("://")[2].partition("/")[2].partition("?")
+    values = [part.partition("=")[2] for part in query.split("&")]
+    return tuple(part for part in (path, path.rpartition("/")[2], query, *values) if part)
 
 
 def message_action(url: str, payload: str) -> HttpAction:

@@ -67,6 +67,7 @@ class Request(Struct, frozen=True):
     action: HttpAction
     signing_keys: tuple[str, ...] = ()  # sealed; newest first; not empty means: sign or do not send
     signing_place: str = ""  # what those keys are sealed to; "": the tenant's signing keys
+    hidden: tuple[str, ...] = ()  # of the address, and taken out of what comes back, as secret headers are
 
 
 class Body(Struct, frozen=True):

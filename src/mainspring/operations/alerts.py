@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.definition import check_text
-from mainspring.domain.delivery import message_action
+from mainspring.domain.delivery import hidden_parts, message_action
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.event import EventType
@@ -116,7 +116,8 @@ async def test_alert(
             tenant = await desk.stores.endpoints.tenant(desk.tenant_id)
             keys = tenant.signing_keys if tenant else ()
             action = message_action(target, payload)
-            outcome = await caller.call(Request(desk.tenant_id, found.id, message_id, now, 1, action, keys))
+            request = Request(desk.tenant_id, found.id, message_id, now, 1, action, keys, hidden=hidden_parts(target))
+            outcome = await caller.call(request)
         else:
             outcome = await messengers[channel.kind].send(target, *read_message(payload), message_id)
         outcomes.append((channel, outcome))

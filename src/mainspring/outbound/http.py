@@ -121,7 +121,9 @@ class HttpCaller:
         except MainspringError as fault:
             return _unsent("signing", str(fault))
         outcome = await self._deliver(letter, request)
-        return _redacted(outcome, [value for _, value in secrets]) if secrets else outcome
+        if not secrets and not request.hidden:
+            return outcome
+        return _redacted(outcome, [*(value for _, value in secrets), *request.hidden])
 
     async def aclose(self) -> None:
         """Cancel every call in flight and close every connection."""

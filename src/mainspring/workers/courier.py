@@ -6,7 +6,7 @@ Never raises for what a receiver does, and never decides what becomes of the mes
 from collections.abc import Mapping
 from datetime import datetime
 
-from mainspring.domain.delivery import Delivery, message_action, webhook_request
+from mainspring.domain.delivery import Delivery, hidden_parts, message_action, webhook_request
 from mainspring.domain.errors import MainspringError
 from mainspring.domain.message import read_message
 from mainspring.domain.run import Outcome, Request, RunStatus
@@ -69,7 +69,7 @@ class Courier:
         tenant = await self._endpoints.tenant(delivery.tenant_id)
         request = Request(
             delivery.tenant_id, delivery.subscription_id, delivery.id, delivery.happened_at, delivery.attempt,
-            message_action(url, delivery.payload), tenant.signing_keys if tenant else (),
+            message_action(url, delivery.payload), tenant.signing_keys if tenant else (), hidden=hidden_parts(url),
         )  # fmt: skip
         return await self._caller.call(request)
 
