@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 IN_MEMORY = "sqlite:///:memory:"
 TENANT, JOB = "default", "simulation"
-VISIBLE_TRIES = 5_000  # at 2 ms: PostgreSQL shows events only once no older transaction of its cluster is open
+VISIBLE_TRIES = 30_000  # at 2 ms: PostgreSQL shows events only once no older transaction of its cluster is open
 CHANGING = frozenset({"change_endpoints", "add_endpoint", "put_tenant", "commit_page", "release", "expire_hints"})
 
 
