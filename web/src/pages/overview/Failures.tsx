@@ -3,27 +3,14 @@ import { Anchor, Badge, Card, Group, Stack, Text, Title } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { recentQuery, runsQuery } from "../../api/queries";
-import type { Run } from "../../api/types";
 import { Failed } from "../../parts/Outcomes";
 import { useNow } from "../../time/clock";
 import { When } from "../../time/When";
+import { byEndpoint } from "./failing";
 
 const DAY_MS = 86_400_000;
 const STEP_MS = 600_000; // the day's beginning moves by ten minutes, so that what was read can be kept
 const LISTED = 6;
-
-export type Failing = { id: string; name: string; count: number; last: Run };
-
-/** One entry for each endpoint, the one that failed last first; `runs` may come in any order. */
-export function byEndpoint(runs: Run[]): Failing[] {
-  const found = new Map<string, Failing>();
-  for (const run of [...runs].sort((a, b) => (a.id < b.id ? 1 : -1))) {
-    const known = found.get(run.endpoint_id);
-    if (known) known.count += 1;
-    else found.set(run.endpoint_id, { id: run.endpoint_id, name: run.endpoint, count: 1, last: run });
-  }
-  return [...found.values()];
-}
 
 export function Failures() {
   const since = new Date(Math.floor((useNow() - DAY_MS) / STEP_MS) * STEP_MS).toISOString();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Run } from "../../api/types";
-import { byEndpoint } from "./Failures";
+import { byEndpoint } from "./failing";
 
 const run = (id: string, endpoint: string) => ({ id, endpoint_id: endpoint, endpoint }) as unknown as Run;
 
