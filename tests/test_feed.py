@@ -51,7 +51,7 @@ async def feed(stores: Stores) -> AsyncIterator[Feed]:
 
 async def collect(steps: AsyncIterator[Step], count: int) -> list[StoredEvent]:
     seen: list[StoredEvent] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         async for _, events in steps:
             seen += events
             if len(seen) >= count:
@@ -161,7 +161,7 @@ async def test_stopping_ends_every_listener_at_once(stores: Stores, feed: Feed) 
         feed.stop()
 
         with pytest.raises(CutOff, match="the server is stopping"):
-            async with asyncio.timeout(1):
+            async with asyncio.timeout(60):
                 await waiting
 
 

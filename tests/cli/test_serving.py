@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.shell import Shell
 from tests.harness.addresses import free_port
+from tests.harness.pace import Pace
 from tests.harness.processes import COMMAND, Process, Processes, clean_environment
 from tests.harness.waiting import wait_until
 from tests.peers.journal import Entry, Journal
@@ -23,10 +24,11 @@ POLL_S = 0.01
 class Stage:
     """A served database, a target that keeps a journal, and a shell beside them."""
 
-    def __init__(self, shell: Shell, journal: Journal, server: Process) -> None:
+    def __init__(self, shell: Shell, journal: Journal, server: Process, pace: Pace) -> None:
         self.shell = shell
         self.journal = journal
         self.server = server
+        self.pace = pace
 
     @property
     def calls(self) -> list[Entry]:
@@ -55,8 +57,8 @@ def start_server(processes: Processes, shell: Shell) -> Process:
 @pytest.fixture
 def stage(any_shell: Shell, processes: Processes, tmp_path: Path) -> Iterator[Stage]:
     any_shell.env["MAINSPRING_ALLOW_CIDRS"] = "127.0.0.0/8"
-    with Journal(tmp_path / "journal") as journal:
-        yield Stage(any_shell, journal, start_server(processes, any_shell))
+    with Journal(tmp_path / "journal") as journal, Pace() as pace:
+        yield Stage(any_shell, journal, start_server(processes, any_shell), pace)
 
 
 def test_endpoint_added_from_another_process_runs(stage: Stage) -> None:
@@ -64,7 +66,7 @@ def test_endpoint_added_from_another_process_runs(stage: Stage) -> None:
     at = time.time()
     (call, *_) = stage.wait_for_calls(1)
 
-    assert call.at - at < WITHIN_S
+    assert call.at - at < stage.pace.fair(WITHIN_S)
     assert call.webhook_id.startswith(added["id"])
     run = wait_until(lambda: stage.shell.json("runs", "health", "--status", "success"), "a recorded run")[0]
     assert (run["endpoint"], run["trigger"], run["status_code"]) == ("health", "schedule", 200)
@@ -77,7 +79,7 @@ def test_run_now_starts_within_a_second_and_is_waited_for(stage: Stage) -> None:
     run = stage.shell.json("endpoint", "run", "health", "--wait")
 
     (call,) = stage.calls
-    assert call.at - at < WITHIN_S
+    assert call.at - at < stage.pace.fair(WITHIN_S)
     assert (run["endpoint"], run["trigger"], run["status"]) == ("health", "manual", "success")
     assert run == stage.shell.json("runs", "health")[0]
 
@@ -109,12 +111,13 @@ def test_hint_edit_pause_and_resume_take_effect_within_a_second(stage: Stage) ->
     wrote = time.time()
     shell.ok("hint", "oneshot", "health", "--in", "1s")
     hinted = stage.wait_for_calls(1)[0]
-    assert 1.0 <= hinted.at - wrote < 1.0 + WITHIN_S
+    assert hinted.at - wrote >= 1.0
+    waits = [hinted.at - wrote]
 
     shell.ok("endpoint", "edit", "health", "--every", "1s")
     wrote = time.time()
     edited = stage.wait_for_calls(2)[1]
-    assert edited.at - wrote < 1.0 + WITHIN_S
+    waits.append(edited.at - wrote)
 
     shell.ok("endpoint", "pause", "health")
     count = len(stage.calls)
@@ -123,13 +126,15 @@ def test_hint_edit_pause_and_resume_take_effect_within_a_second(stage: Stage) ->
     shell.ok("endpoint", "resume", "health")
     wrote = time.time()
     resumed = stage.wait_for_calls(count + 1)[-1]
-    assert resumed.at - wrote < 1.0 + WITHIN_S
+    waits.append(resumed.at - wrote)
+
+    assert max(waits) < 1.0 + stage.pace.fair(WITHIN_S)
 
 
 def test_interval_hint_tightens_and_clearing_it_brings_the_baseline_back(stage: Stage) -> None:
     stage.shell.add("health", "--every", "1h", url=stage.journal.url("/ok"))
     hinted = stage.shell.json("hint", "interval", "health", "1s", "--ttl", "1m")
-    stage.wait_for_calls(2, deadline_s=2 + 2 * WITHIN_S)
+    stage.wait_for_calls(2)
     cleared = stage.shell.json("hint", "clear", "health")
 
     assert hinted["source"] == "ai-interval"

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 from itertools import count
-from time import perf_counter
+from time import process_time
 
 import pytest
 from msgspec.structs import replace
@@ -190,9 +190,9 @@ def test_catch_up_stops_where_the_target_asks_for_a_break() -> None:
 def test_thirty_days_down_on_a_minute_cron_write_at_most_two_rows_and_cost_little(policy: MisfirePolicy) -> None:
     endpoint = down(policy, cron="* * * * *")
     now = at("12:00:40", day=31)
-    began = perf_counter()
+    began = process_time()
     transition = reach(endpoint, now)
-    seconds = perf_counter() - began
+    seconds = process_time() - began
 
     rows = [row for row in (transition.opened, transition.missed) if row is not None]
     assert len(rows) <= 2

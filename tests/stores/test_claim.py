@@ -316,7 +316,7 @@ async def test_row_that_another_transaction_has_locked_is_skipped_and_not_waited
     await add(stores, held, free)
     connection = await asyncpg.connect(as_superuser(store_url))
     try:
-        async with connection.transaction(), asyncio.timeout(1):
+        async with connection.transaction(), asyncio.timeout(20):
             await connection.execute("SELECT id FROM schedule WHERE id = $1 FOR UPDATE", held.id)
             batch = await claim(stores)
     finally:

@@ -60,7 +60,7 @@ async def test_change_that_is_cancelled_while_it_waits_for_a_lock_leaves_the_sto
     with pytest.raises(asyncio.CancelledError):
         await waiting
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await change(stores, endpoint, archived())
     assert (await get(stores, endpoint)).archived_at == START
 
@@ -77,7 +77,7 @@ async def test_change_that_is_cancelled_leaves_other_processes_free_to_write(
     with pytest.raises(asyncio.CancelledError):
         await waiting
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await change(other_stores, endpoint, archived())
     assert (await get(other_stores, endpoint)).archived_at == START
 

@@ -429,7 +429,7 @@ async def test_a_store_that_is_away_does_not_keep_a_stopping_scheduler(stores: S
     await until(lambda: bench.store.claims >= 4, "it waits ever longer for the store")
     bench.scheduler.stop()
 
-    async with asyncio.timeout(1.2):
+    async with asyncio.timeout(20):
         await task
 
 
