@@ -39,6 +39,8 @@ STATE = {"pause", "resume", "reset", "run", "put", "clear", "act", "order", "ret
 ASKING = {"check", "test", "simulate", "replay", "draft", "verify", "log"}
 WHO = {"user", "member", "key", "password", "tenant", "link", "session"}  # who may do what is no matter of a repository
 NOT_IN_DOCUMENTS = {
+    "archive_workflow": "retiring one is an act of a person: executions may still run its versions",
+    "restore_workflow": "the same; an entry that says something new brings it back too",
     "set_up": "it opens the first owner's link",
     "set_tenant_mode": "a switch for an emergency; a document would throw it back at its next apply",
     "set_endpoint_mode": "a switch for an emergency; a document would throw it back at its next apply",

@@ -77,5 +77,6 @@ def _run(program: str, *arguments: str, url: str = "") -> str:
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)  # ours
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["it did not say why"])[0]
-        raise Misconfigured(f"{program} failed: {why}", setting="MAINSPRING_DATABASE_URL")
+        way_out = "; put one that is at least as new as the server first into PATH" if "version mismatch" in why else ""
+        raise Misconfigured(f"{program} failed: {why}{way_out}", setting="MAINSPRING_DATABASE_URL")
     return done.stdout
