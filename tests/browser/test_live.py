@@ -33,7 +33,7 @@ def test_every_list_shows_what_was_just_made_without_being_loaded_again(either_t
 
 def test_what_the_command_line_and_the_planner_do_appears_in_the_open_endpoint(either_tab: Tab) -> None:
     page, site = either_tab.page, either_tab.site
-    endpoint = site.add("by command", description="How many are left?")["id"]
+    endpoint = site.add("by command")["id"]
     site.run(endpoint)
     page.goto(f"/endpoints/{endpoint}")
     expect(page.get_by_label("Events: live")).to_be_visible()
