@@ -22,7 +22,7 @@ def test_usage_is_2(shell: Shell, arguments: tuple[str, ...]) -> None:
 
 
 def test_unknown_command_and_option_suggest_the_nearest(shell: Shell) -> None:
-    assert "Did you mean 'endpoint'" in shell("endpont", "list").stderr
+    assert "did you mean 'endpoint'" in shell("endpont", "list").stderr
     assert "--archived" in shell("endpoint", "list", "--archive").stderr
 
 

@@ -15,6 +15,15 @@ CASES = {
         "there is no option '--interval', did you mean '--every'?",
     ),
     "an option like none": ((*ADD, "--frobnicate"), "there is no option '--frobnicate'; --help lists those there are"),
+    "an option of all commands with a typo": (
+        ("--sever", "http://127.0.0.1", "job", "list"),
+        "there is no option '--sever', did you mean '--server'?",
+    ),
+    "a command with a typo": (("endpont", "list"), "there is no command 'endpont', did you mean 'endpoint'?"),
+    "a command like none": (
+        ("endpoint", "frobnicate"),
+        "there is no command 'frobnicate'; --help lists those there are",
+    ),
     "no file": (("apply",), "FILE is missing; it is: YAML documents; a folder is all of its documents, - is stdin."),
     "no url": (("endpoint", "add", "x"), "--url is missing; it is: What to call: http:// or https://."),
     "letters for a number": (("runs", "-n", "abc"), "--limit 'abc' is not a whole number; write it in digits"),

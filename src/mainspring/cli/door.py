@@ -6,14 +6,15 @@ room: `mainspring --help` must stay below 0.3 s.
 """
 
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from typer._click.exceptions import UsageError  # Typer gives it no public name
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandFunctionType
 
 from mainspring.cli.reach import HERE
@@ -72,6 +73,7 @@ class Door(typer.Typer):
     def __init__(self, summary: str) -> None:
         # Plain help: the rich one costs 0.15 s at every --help and every usage error.
         super().__init__(
+            cls=DoorGroup,
             help=summary,
             no_args_is_help=True,
             add_completion=False,
@@ -85,14 +87,32 @@ class Door(typer.Typer):
         return super().command(name, cls=DoorCommand)
 
 
+class DoorGroup(TyperGroup):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        with our_words():
+            return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        with our_words(tuple(self.commands), args[0]):
+            return super().resolve_command(ctx, args)
+
+
+@contextmanager
+def our_words(commands: tuple[str, ...] = (), command: str = "") -> Iterator[None]:
+    """What is wrong with a command line is told in our words; with those commands, that there is no such one."""
+    try:
+        yield
+    except UsageError as fault:
+        from mainspring.cli.usage import in_our_words, unknown_command
+
+        unknown = command and command not in commands and not command.startswith("-")
+        raise (unknown_command(fault, command, commands) if unknown else in_our_words(fault)) from None
+
+
 class DoorCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        try:
+        with our_words():
             return super().parse_args(ctx, args)
-        except UsageError as fault:
-            from mainspring.cli.usage import in_our_words
-
-            raise in_our_words(fault) from None
 
     def invoke(self, ctx: Any) -> Any:  # Typer keeps its context's class private
         output = ctx.params.get("output", Output.TABLE)

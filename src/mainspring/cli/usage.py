@@ -30,6 +30,11 @@ def in_our_words(fault: UsageError) -> UsageError:
     return UsageError(words, fault.ctx)
 
 
+def unknown_command(fault: UsageError, name: str, known: tuple[str, ...]) -> UsageError:
+    near = did_you_mean(name, known) or "; --help lists those there are"
+    return UsageError(f"there is no command '{shown(name)}'{near}", fault.ctx)
+
+
 def _unknown(fault: NoSuchOption) -> str:
     options = [name for param in fault.ctx.command.params for name in param.opts] if fault.ctx else []
     known = tuple(name.removeprefix("--") for name in options if name.startswith("--"))
