@@ -212,7 +212,8 @@ def _channels(
 ) -> tuple[Channel, ...]:
     if not 1 <= len(wanted) <= CHANNELS_MAX:
         raise InvalidInput(
-            f"{len(wanted)} ways to go were given; an alert goes 1 to {CHANNELS_MAX} ways: give mail addresses or URLs",
+            f"{len(wanted)} ways to go were given; an alert goes 1 to {CHANNELS_MAX} ways: give mail addresses or URLs "
+            "as `to`",
             field="to",
         )
     left, channels = list(there), []
