@@ -100,7 +100,8 @@ class Ledger:
     def drifts(self) -> list[str]:
         """Slots of interval endpoints that are not their interval after the one before.
 
-        After a start that was itself later than the tolerance, the interval counts from that start.
+        After a start that was itself later than the tolerance, the interval counts from that start; after a run whose
+        next slot was already past, from its end.
         """
         by_endpoint: dict[str, list[Run]] = defaultdict(list)
         for run in sorted(self.runs, key=lambda each: each.slot_at):
@@ -110,7 +111,10 @@ class Ledger:
             interval = timedelta(milliseconds=self.endpoints[endpoint_id].interval_ms or 0)
             for before, after in pairwise(runs):
                 is_late = before.started_at - before.slot_at > START_TOLERANCE
-                if after.slot_at != (before.started_at if is_late else before.slot_at) + interval:
+                expected_at = (before.started_at if is_late else before.slot_at) + interval
+                if before.finished_at is not None and expected_at < before.finished_at:
+                    expected_at = before.finished_at + interval
+                if after.slot_at != expected_at:
                     found.append(f"{endpoint_id}: {before.slot_at} -> {after.slot_at}")
         return found
 
