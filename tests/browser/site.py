@@ -40,7 +40,7 @@ FLAGS = [
 EMAIL, PASSWORD = "ann@example.com", "four words in a row"
 Json = Any  # what a stranger's JSON may be
 PATIENCE_S = 70
-START_S = 120.0  # a cold start beside a whole suite; a start that succeeds does not wait for it
+START_S = 300.0  # a cold start beside a whole suite; a start that succeeds does not wait for it
 
 
 # What the model of the tests thinks, one step after the other.
@@ -65,19 +65,22 @@ DRAFT: tuple[str, dict[str, object]] = (
 
 
 class Shop(BaseHTTPRequestHandler):
-    """Answers by its path: /ok, /fail, /evil, /slow."""
+    """Answers by its path: /ok, /fail, /evil, /away (which leads to no address); its model thinks `thoughts`."""
 
     protocol_version = "HTTP/1.1"
     evil = "<script>window.hacked = 1</script>"
+    thoughts = THOUGHTS
 
     def do_GET(self) -> None:
-        status = 500 if self.path.startswith("/fail") else 200
+        status = 500 if self.path.startswith("/fail") else 302 if self.path.startswith("/away") else 200
         body = json.dumps({"ok": status == 200, "stock": {"left": 12, "of": ["a", "b"]}, "note": "fine"}).encode()
         kind = "application/json"
         if self.path.startswith("/evil"):
             body, kind = self.evil.encode(), "text/html"
         self.send_response(status)
         self.send_header("Content-Type", kind)
+        if status == 302:
+            self.send_header("Location", "http://<img/src=x/onerror=window.hacked=1>/")
         self.send_header("X-Evil", self.evil.replace("\n", " "))
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -90,7 +93,7 @@ class Shop(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         done = sum(message["role"] == "tool" for message in asked["messages"])
         is_draft = any(tool["function"]["name"] == "submit_rules" for tool in asked["tools"])
-        name, arguments = DRAFT if is_draft else THOUGHTS[min(done, len(THOUGHTS) - 1)]
+        name, arguments = DRAFT if is_draft else self.thoughts[min(done, len(self.thoughts) - 1)]
         call = {
             "id": f"call_{done}",
             "type": "function",
