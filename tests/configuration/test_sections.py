@@ -12,6 +12,7 @@ from mainspring.domain.event import EventType
 from mainspring.domain.firing import RuleState
 from mainspring.domain.rulebook import Decisions
 from mainspring.domain.subscription import SubscriptionKind, Webhook
+from mainspring.operations.archiving import archive_workflow
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.subscriptions import list_subscriptions
 from mainspring.operations.workflows import publish_workflow
@@ -225,6 +226,21 @@ async def test_rules_that_an_entry_says_nothing_about_stay_until_it_does_or_they
     assert none == [f"change endpoint a {removed}"]
     assert told(pruned) == [f"change job j {removed}"]
     assert await rules(desk) == {}
+
+
+async def test_entry_of_an_archived_workflow_notes_that_it_stays_so_until_it_says_something_new(desk: Desk) -> None:
+    entry = "workflows: {follow-up: {steps: [{id: a, wait: %s}]}}"
+    await put(desk, entry % "3d")
+    await archive_workflow(desk, "follow-up")
+
+    same = await apply(desk, entry % "3d")
+    other = await apply(desk, entry % "4d")
+
+    assert same.notes == (
+        "workflow 'follow-up' stays archived, because its entry says nothing new; "
+        "`mainspring workflow restore follow-up` brings it back",
+    )
+    assert other.notes == ()
 
 
 async def test_order_of_rules_is_the_order_of_the_document(desk: Desk, clock: FixedClock) -> None:

@@ -32,12 +32,18 @@ class WorkflowSection:
     async def plan(self, plan: Plan, wanted: Sequence[Wanted]) -> None:
         if not wanted:
             return
-        newest = {each.workflow.name: each.workflow for each in await _newest(plan.desk)}
+        newest = {each.workflow.name: each for each in await _newest(plan.desk)}
         sources = await plan.desk.stores.configuration.workflow_sources(plan.desk.tenant_id)
         for each in wanted:
             source = sources.get(each.name, "")
             if plan.may_manage(each, "workflow", source):
-                _plan_one(plan, each, newest.get(each.name), source)
+                old = newest.get(each.name)
+                _plan_one(plan, each, old.workflow if old is not None else None, source)
+                if old is not None and old.archived_at is not None and each.name not in _published(plan):
+                    plan.notes.append(
+                        f"workflow {each.name!r} stays archived, because its entry says nothing new; "
+                        f"`mainspring workflow restore {each.name}` brings it back"
+                    )
 
     async def prune(self, plan: Plan, wanted: Sequence[Wanted]) -> None:
         names = {each.name for each in wanted}
@@ -57,6 +63,10 @@ class WorkflowSection:
             entry = {key: value for key, value in said.items() if key != "name"}
             found.append(Exported(sources.get(name, ""), name, entry))
         return found
+
+
+def _published(plan: Plan) -> set[str]:
+    return {each.workflow.name for each in plan.publications}
 
 
 async def _newest(desk: Desk) -> list[Published]:
