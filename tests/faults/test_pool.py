@@ -31,13 +31,13 @@ async def test_slow_targets_do_not_exhaust_the_pool(
     watcher = await asyncpg.connect(postgres_stage.url)
     async with postgres_stage.stores() as stores:
         due_at = await stores.schedule.now() + timedelta(seconds=3)
-        slow_ms = (seconds + 15) * 1_000
+        slow_ms = (seconds + 60) * 1_000
         slow = journal.url(f"/slow?delay_ms={slow_ms}")
         await fill(stores, [calling(slow, due_at, 3_600_000, timeout_ms=2 * slow_ms) for _ in range(SLOW)])
     with postgres_stage.nursery(database_pool=2, concurrency=400, lease_margin="60s") as nursery:
         await start_workers(nursery, 1)
         tail = Tail(journal)
-        await until(lambda: tail.grown() >= SLOW, "all slow calls are in flight", 30)
+        await until(lambda: tail.grown() >= SLOW, "all slow calls are in flight")
         async with postgres_stage.stores() as stores:
             due_at = await stores.schedule.now() + timedelta(seconds=1)
             quick = [calling(journal.url(f"/quick/{n}"), due_at, 1_000) for n in range(QUICK)]
@@ -49,13 +49,13 @@ async def test_slow_targets_do_not_exhaust_the_pool(
             connections = max(connections, int(await watcher.fetchval(CONNECTIONS)))
             return tail.grown() >= SLOW + QUICK * seconds
 
-        await until_true(quick_ones_go_on, "claims go on", 3 * seconds + 20)
+        await until_true(quick_ones_go_on, "claims go on", 3 * seconds + 60)
         in_flight = journal.entries()[-1].in_flight
         for worker in nursery.running:
             worker.kill()
     await watcher.close()
     async with postgres_stage.stores() as stores:
-        ledger = await read_ledger(stores, [entry for entry in journal.entries() if entry.path != slow])
+        ledger = await read_ledger(stores, [entry for entry in journal.entries() if entry.path.startswith("/quick/")])
 
     figures(in_flight=in_flight, connections=connections, idle_in_transaction=idle, **ledger.figures())
     assert in_flight >= SLOW
