@@ -97,3 +97,13 @@ def test_demo_that_is_ended_while_it_starts_leaves_nothing(processes: Processes,
     process.terminate()
 
     assert list(folder.iterdir()) == []
+
+
+def test_demo_that_is_told_twice_to_end_leaves_nothing(processes: Processes, folder: Path) -> None:
+    process, _ = start(processes, folder)
+
+    process.send(signal.SIGINT)
+    process.send(signal.SIGINT)
+    process.wait()
+
+    assert list(folder.iterdir()) == []

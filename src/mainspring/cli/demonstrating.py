@@ -80,7 +80,8 @@ async def _run(folder: Path, port: int, speed: float) -> None:
             await furnish(running.desk, shop, notices.messengers)
             day = Day(running.desk, shop, say_now)
             with open_web(settings, running, notices, _greeter(shop), lambda: shop_shape(shop)) as workers:
-                await running.supervise(*workers, notices.feed, notices.notifier, shop, day)
+                others = (*workers, notices.feed, notices.notifier, shop, day)
+                await running.supervise(*others, last_act=lambda: shutil.rmtree(folder, ignore_errors=True))
     finally:
         await shop.aclose()
     say("The demo is over; nothing of it is left.")

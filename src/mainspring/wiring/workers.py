@@ -39,11 +39,14 @@ class Running(Struct, frozen=True):
     def stores(self) -> Stores:
         return self.desk.stores
 
-    async def supervise(self, *others: "Worker") -> None:
-        """Work until a signal comes or a worker ends; drains before it returns."""
+    async def supervise(self, *others: "Worker", last_act: Callable[[], None] = lambda: None) -> None:
+        """Work until a signal comes or a worker ends; drains before it returns.
+
+        A second signal leaves time for `last_act` alone.
+        """
         from mainspring.workers.supervisor import supervise
 
-        await supervise([*others, *self.workers])
+        await supervise([*others, *self.workers], last_act)
 
     async def check_database(self) -> str | None:
         try:

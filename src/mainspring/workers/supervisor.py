@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import structlog
@@ -31,8 +31,11 @@ class Worker(Protocol):
         """Ask for the end; may be called more than once."""
 
 
-async def supervise(workers: Sequence[Worker]) -> None:
-    """Run until a signal comes or a worker ends, then stop all and wait for them; raises what a worker raised."""
+async def supervise(workers: Sequence[Worker], last_act: Callable[[], None] = lambda: None) -> None:
+    """Run until a signal comes or a worker ends, then stop all and wait for them; raises what a worker raised.
+
+    `last_act` is done before a second signal ends the process: nothing else is, once it came.
+    """
     tune_interpreter()
     loop = asyncio.get_running_loop()
     signals = 0
@@ -41,6 +44,7 @@ async def supervise(workers: Sequence[Worker]) -> None:
         nonlocal signals
         signals += 1
         if signals > 1:
+            last_act()
             os._exit(1)
         for worker in workers:
             worker.stop()
