@@ -105,7 +105,7 @@ function Notices({ endpoint }: { endpoint: Endpoint }) {
 /** What it said last, the way to the whole answer, and how to quiet it. */
 function Failing({ endpoint, last }: { endpoint: Endpoint; last: Run | undefined }) {
   return (
-    <Alert color="red" icon={<IconAlertTriangle />} title={endpoint.failure_count === 1 ? "The last run failed" : `The last ${endpoint.failure_count} runs failed`}>
+    <Alert color="red" role="note" icon={<IconAlertTriangle />} title={endpoint.failure_count === 1 ? "The last run failed" : `The last ${endpoint.failure_count} runs failed`}>
       {last?.error && <Text size="sm" className="breaks">{last.error}</Text>}
       <Group gap="md" mt="xs">
         {last && <Anchor component={Link} to="/runs/$run" params={{ run: last.id } as never} size="sm" underline="always">What came back</Anchor>}

@@ -21,7 +21,7 @@ export function Adapted({ endpoint }: { endpoint: Endpoint }) {
   const hint = [every, once].find((each) => each && isPlanner(each.author));
   if (!hint || endpoint.status === "archived") return null;
   return (
-    <Alert color="cyan" icon={<IconBulb />} title="The planner changed when this runs">
+    <Alert color="cyan" icon={<IconBulb />} title="The planner changed when this runs" role="note">
       <Text size="sm" className="breaks">
         {every && isPlanner(every.author)
           ? <>Every <b>{duration(every.interval_ms)}</b> instead of <b>{scheduleWords(endpoint)}</b>, until <When at={every.expires_at} mode="local" />.</>
