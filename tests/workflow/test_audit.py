@@ -165,6 +165,14 @@ def test_entry_of_another_execution_is_found() -> None:
     assert verdict.breach == Breach("x1", 3, "execution", "x1", "x2")
 
 
+def test_entry_that_follows_another_one_than_it_says_is_found() -> None:
+    log = a_log(5)
+
+    verdict = verify("x1", SALT, [*log[:2], replace(log[2], previous=log[0].hash), *log[3:]])
+
+    assert verdict.breach == Breach("x1", 3, "previous", log[1].hash, log[0].hash)
+
+
 def test_clock_that_runs_backwards_is_found_though_its_hashes_fit() -> None:
     drafts = [Draft(tick, "s", "set", None, None, GENESIS) for tick in (5, 4)]
 

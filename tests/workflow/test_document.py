@@ -116,6 +116,7 @@ FAULTS: dict[str, tuple[list[Any], str]] = {
     "no text": ([{"call": {"url": 5}}], "a text is wanted"),
     "no id": ([{"id": None, "end": None}], "steps[0].id is missing; a step has a name"),
     "letter with two lines in its head": ([{"email": {"to": "a", "subject": "s\r\nBcc: b", "body": "b"}}], "email.subject has a line break"),
+    "hint that is none": ([{"hint": 1}], "steps[0].hint is '1'"),
     "long text": ([{"email": {"to": "a", "subject": "s", "body": "b" * 70_000}}], "longer than 65536"),
 }  # fmt: skip
 
@@ -180,6 +181,7 @@ MARKUP = {
     "tab": ("name:\n\t- x", "cannot be read"),
     "twice": ("name: a\nname: b", "has the key 'name' twice in one place, again at line 2"),
     "odd key": ("? [a]\n: b", "has a key that is no text at line 1"),
+    "NUL": ("name: 'a\0'", "cannot be read: "),
     "far too deep": ("[" * 5_000, "is nested more than 50 deep"),
     "deep": ("[" * 60 + "]" * 60, "is nested more than 50 deep"),
     "bomb": ("a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(

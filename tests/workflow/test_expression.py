@@ -1,0 +1,59 @@
+"""What expressions and templates give, and why some of it cannot be kept."""
+
+import pytest
+from msgspec.structs import replace
+
+from mainspring.workflow.difference import differences
+from mainspring.workflow.expression import Failure, evaluate, judge
+from mainspring.workflow.model import Trigger
+from mainspring.workflow.template import RENDERED_CHARS_MAX, render_text
+from tests.workflow.stage import a_workflow
+
+FAILURES = {
+    "number that is not finite": ("1.0 / 0.0", "gives a number that is not finite; guard the division"),
+    "list with one that is not": ("[1, 1.0 / 0.0]", "is not finite"),
+    "map with one that is not": ("{'a': 0.0 / 0.0}", "is not finite"),
+    "keys that are not text": ("{1: 2}", "gives a map with keys that are not text; use string(key)"),
+    "bytes": ("b'abc'", "only text, numbers, true, false, null, lists and maps can be kept"),
+    "number beyond 64 bits": ("9223372036854775807 + 1", "overflow"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_value_that_no_log_could_keep_is_a_failure(name: str) -> None:
+    text, said = FAILURES[name]
+
+    answer = evaluate(text, {}, 0)
+
+    assert isinstance(answer, Failure)
+    assert said in answer.text
+
+
+def test_value_that_is_nested_too_deep_is_a_failure() -> None:
+    deep: object = 1
+    for _ in range(80):
+        deep = [deep]
+
+    answer = evaluate("input.x", {"input": {"x": deep}}, 200)
+
+    assert isinstance(answer, Failure)
+    assert "flatten it" in answer.text
+
+
+def test_condition_that_is_neither_true_nor_false_is_a_failure() -> None:
+    assert judge("input.x", {"input": {"x": 3}}, 10) == Failure("gives int; it must be true or false")
+
+
+def test_text_that_grows_too_long_when_filled_in_is_a_failure() -> None:
+    answer = render_text("{{ input.x }}" * 2, {"input": {"x": "a" * RENDERED_CHARS_MAX}}, 10)
+
+    assert isinstance(answer, Failure)
+    assert "characters long when filled in" in answer.text
+
+
+def test_changed_triggers_are_told() -> None:
+    before = a_workflow({"end": None})
+    after = replace(before, triggers=(Trigger("run", "billing"),))
+
+    (said,) = differences(before, after)
+    assert said.startswith("the triggers changed from [] to [")
