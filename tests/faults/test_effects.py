@@ -97,17 +97,20 @@ class Trial:
 
     async def play(self) -> tuple[float, float]:
         """How long after the moment it counts from the next slot was, and how long after that the call arrived."""
-        (first,) = await until(self._arrivals, f"{self.name}: the first run")
+        first, *_ = await until(self._arrivals, f"{self.name}: the first run")
         counts_from = first.at + CALL_MS / 1_000
         if self._moment != "during a run":
             await until_true(self._is_recorded, f"{self.name}: it is recorded")
         await self._act.then(self._desk, self.name)
+        if self._moment != "during a run":  # on a busy machine another run may have come before it was paused
+            await until_true(lambda: is_idle(self._desk, self.name), f"{self.name}: it rests")
+        seen = len(self._arrivals())
         if self._moment == "idle":
-            await holds_for(lambda: len(self._arrivals()) == 1, f"{self.name}: nothing happens by itself", 1.5)
+            await holds_for(lambda: len(self._arrivals()) == seen, f"{self.name}: nothing happens by itself", 1.5)
         await self._act.do(self._desk, self.name)
         if self._moment != "during a run":
             counts_from = time.time()
-        second = (await until(lambda: self._arrivals()[1:], f"{self.name}: it takes effect"))[0]
+        second = (await until(lambda: self._arrivals()[seen:], f"{self.name}: it takes effect"))[0]
         slot = datetime.fromisoformat(second.slot).timestamp()
         assert second.at >= slot, f"{self.name}: early"
         return slot - counts_from, second.at - max(slot, counts_from)

@@ -22,17 +22,17 @@ from tests.peers.journal import Entry, Journal
 GRACE_S = 1.5
 HOUR_MS = 3_600_000
 SOON_MS = 700  # ends within the grace
-LATE_MS = 4_000  # does not
+LATE_MS = 8_000  # does not, however long another worker takes to start
 
 
 async def call_slowly(stores: Stores, journal: Journal) -> None:
     """Endpoints that are called once: some end within a grace, some do not, some of those may run once only."""
     due_at = await stores.schedule.now() + timedelta(seconds=1)
     urls = [journal.url(f"/soon/{n}?delay_ms={SOON_MS}") for n in range(10)]
-    await fill(stores, [calling(url, due_at, HOUR_MS, timeout_ms=5_000) for url in urls])
+    await fill(stores, [calling(url, due_at, HOUR_MS, timeout_ms=10_000) for url in urls])
     for kind, policy in (("late", LostWorkerPolicy.RETRY), ("once", LostWorkerPolicy.SKIP)):
         urls = [journal.url(f"/{kind}/{n}?delay_ms={LATE_MS}") for n in range(5)]
-        await fill(stores, [calling(url, due_at, HOUR_MS, timeout_ms=5_000, on_lost_worker=policy) for url in urls])
+        await fill(stores, [calling(url, due_at, HOUR_MS, timeout_ms=10_000, on_lost_worker=policy) for url in urls])
 
 
 def received(journal: Journal, kind: str, attempt: int) -> list[Entry]:
