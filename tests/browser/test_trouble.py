@@ -87,7 +87,7 @@ def test_every_page_waits_for_a_server_that_is_silent_and_shows_what_comes_at_la
         while held:
             held.pop().continue_()
         settle(page)
-        expect(page.get_by_role("alert"), path).to_have_count(0)
+        expect(page.get_by_role("button", name="Try again"), path).to_have_count(0)
 
 
 def test_server_that_is_gone_is_said_on_every_page_and_when_it_is_back_they_go_on(
