@@ -97,6 +97,23 @@ async def test_following_from_a_cursor_goes_over_from_stored_to_live_events_with
     assert numbers_of(seen) == list(range(1, 60))
 
 
+async def test_who_follows_from_now_on_is_told_nothing_older_though_the_feed_is_behind(stores: Stores) -> None:
+    behind = Feed(stores.runs, poll_s=0.01)
+    async with behind.listen(None):  # so it has a place, and does not move on from it
+        await stores.runs.add_events(numbered(1))
+        await told(stores)
+        following = behind.follow("default", None, 20)
+        await anext(following)
+        await stores.runs.add_events(numbered(2))
+        running = asyncio.create_task(behind.run())
+        seen = await collect(following, 1)
+        await following.aclose()
+    behind.stop()
+    await running
+
+    assert numbers_of(seen) == [2]
+
+
 async def test_follower_cut_in_the_middle_goes_on_where_it_was(stores: Stores, feed: Feed) -> None:
     """Again and again, while others write on two connections."""
     seen: list[StoredEvent] = []

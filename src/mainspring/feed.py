@@ -125,8 +125,7 @@ class Feed:
         async with self._opening:
             if self._cursor is not None:
                 return self._cursor
-            newest = await self._runs.latest_events(None, 1)
-            cursor = newest[-1].cursor if newest else ""
+            cursor = await self.newest()
             if self._listeners:  # else nobody moves it on, and it would be old when somebody comes
                 self._cursor = cursor
             return cursor
@@ -138,7 +137,7 @@ class Feed:
         2. Listen, and read the rest, so that nothing falls between the two.
         3. Then what was heard, without what was read. A step without events comes every `timeout_s`.
         """
-        reached = await self.position() if cursor is None else cursor
+        reached = await self.newest() if cursor is None else cursor
         yield reached, []
         page = [] if cursor is None else await self._runs.events_after(reached, tenant_id, PAGE)
         while len(page) == PAGE:
@@ -165,6 +164,11 @@ class Feed:
             for listener in tuple(self._listeners):
                 listener.hand_over(events)
         return len(events)
+
+    async def newest(self) -> str:
+        """The cursor of the newest event there is, handed over or not; "" where there is none."""
+        newest = await self._runs.latest_events(None, 1)
+        return newest[-1].cursor if newest else ""
 
     async def _keep_reading(self) -> None:
         while True:

@@ -57,7 +57,7 @@ async def stream_events(
     await choice.narrow(endpoint, job)
     place = _place(desk, last_event_id or cursor)
     if place is None:  # now is when the answer begins, not when its first step is made
-        place = await context.feed.position()
+        place = await context.feed.newest()
     blocks: Blocks = request.app.state.blocks
     return EventStream(desk, context.feed, blocks, place, choice.of, lambda: _is_welcome(request, principal))
 
