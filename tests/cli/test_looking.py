@@ -14,9 +14,9 @@ from tests.cli.shell import Shell
 from tests.peers.journal import Journal
 from tests.stores.world import START, an_endpoint
 
-RUN_FIELDS = (
-    "id endpoint slot_at attempt trigger source status started_at finished_at duration_ms status_code error".split()
-)
+RUN_FIELDS = """
+    id endpoint endpoint_id slot_at attempt trigger source status started_at finished_at duration_ms status_code error
+""".split()
 
 
 def test_why_is_told_in_sentences(shell: Shell) -> None:

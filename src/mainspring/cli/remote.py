@@ -187,7 +187,6 @@ def run_of(shape: Shape) -> "Run":
     known = {name: shape[name] for name in Run.__struct_fields__ if name in shape}
     unsaid = {
         "tenant_id": "",
-        "endpoint_id": shape.get("endpoint_id", shape["endpoint"]),
         "trail": json.encode(shape.get("trail", [])).decode(),
         "detail": json.encode(
             {

@@ -54,7 +54,9 @@ def runs(
     def over(client: "Client") -> tuple[list["Run"], dict[str, str], "datetime"]:
         shapes = client.runs.iterate(endpoint=name, status=wanted.value if wanted else None, limit=min(count, 200))
         older = (shape for shape in shapes if before is None or shape["id"] < before)
-        return [remote.run_of(shape) for shape in islice(older, count)], {}, SystemClock().now()
+        chosen = list(islice(older, count))
+        names = {shape["endpoint_id"]: shape["endpoint"] for shape in chosen}
+        return [remote.run_of(shape) for shape in chosen], names, SystemClock().now()
 
     found, names, now = ask(work, over)
     if output is Output.JSON:
