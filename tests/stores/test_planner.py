@@ -89,6 +89,22 @@ async def test_sleeping_sibling_is_woken_once_per_cooldown(stores: Stores, clock
     assert (await get(stores, asleep)).paused_until == FOREVER
 
 
+async def test_rule_rests_from_when_it_took_effect(stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint("slow to judge")
+    await add(stores, endpoint)
+    await rule(stores, endpoint, when="ok", interval="10s", cooldown="1h")
+    await run_slot(stores, clock, took_ms=0)
+    page = await stores.planner.next_page(20)
+    assert page is not None
+    decisions = decide(page, await stores.planner.facts(want(page)))
+    clock.tick(seconds=5)
+    await stores.planner.commit_page(page, decisions)
+
+    (known,) = await stores.planner.rules("default")
+    (fired,) = [event for event in await told(stores) if event.type is EventType.RULE_FIRED]
+    assert known.states[endpoint.id].fired_at == fired.at == START + timedelta(seconds=5)
+
+
 async def test_run_is_judged_once_by_three_planners(stores: Stores, other_stores: Stores, clock: FixedClock) -> None:
     endpoint = an_endpoint("counted")
     await add(stores, endpoint)

@@ -14,7 +14,7 @@ from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event, EventType, StoredEvent
 from mainspring.domain.firing import RuleState, author, fire
 from mainspring.domain.governor import CronReader
-from mainspring.domain.rulebook import Decisions, FinishedRun, Result, StoredRule
+from mainspring.domain.rulebook import Decisions, FinishedRun, Page, Result, StoredRule
 from mainspring.domain.rules import Rule
 from mainspring.domain.run import RunStatus
 from mainspring.stores.rows import stored_events
@@ -111,6 +111,14 @@ def apply_firings(
         after[target.id] = change.endpoint
         events.extend(change.events)
     return [endpoint for endpoint in after.values() if endpoint != before[endpoint.id]], events
+
+
+def state_rows(page: Page, decisions: Decisions, now: datetime) -> list[tuple[object, ...]]:
+    """What rules keep in mind. Who fired rests from when it took effect, not from when that was decided."""
+    return [
+        (*key, state.streak, now if state.fired_at == page.now else state.fired_at, state.fault)
+        for key, state in decisions.states.items()
+    ]
 
 
 def rule_taken(name: str) -> Conflict:

@@ -20,6 +20,7 @@ from mainspring.stores.firings import (
     rule_states,
     rule_taken,
     rule_values,
+    state_rows,
     stored_rule,
 )
 from mainspring.stores.postgres.database import Database, Session, as_json, columns
@@ -88,7 +89,7 @@ class PostgresPlanner:
             moved = await session.run("move_planner_cursor", page.upto, CURSOR, page.cursor)
             if not moved and not is_on("no_page_fence"):
                 return False
-            events = list(decisions.events)
+            events, now = list(decisions.events), page.now
             if decisions.firings:
                 ids = list({firing.target_id for firing in decisions.firings})
                 _, now = await lock(self._db, session, ids)
@@ -99,8 +100,7 @@ class PostgresPlanner:
                     await session.run("write_states", as_json(states))
                     await self._db.notify(session)
             if decisions.states:
-                rows = [(*key, state.streak, state.fired_at, state.fault) for key, state in decisions.states.items()]
-                await session.run("put_rule_states", *columns(rows, 5))
+                await session.run("put_rule_states", *columns(state_rows(page, decisions, now), 5))
             if events:
                 await add_events(session, events)
             failpoint("inside_plan")

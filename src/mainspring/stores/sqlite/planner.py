@@ -19,6 +19,7 @@ from mainspring.stores.firings import (
     rule_states,
     rule_taken,
     rule_values,
+    state_rows,
     stored_rule,
 )
 from mainspring.stores.rows import id_floor, state_values
@@ -94,11 +95,12 @@ class SqlitePlanner:
                 return False
             ids = encoded(list(dict.fromkeys(firing.target_id for firing in decisions.firings)))
             locked = [endpoint_row(row) for row in db.rows("endpoints_by_id", ids)] if decisions.firings else []
-            changed, events = apply_firings(locked, decisions, self._db.clock.now(), self._cron)
+            now = self._db.clock.now()
+            changed, events = apply_firings(locked, decisions, now, self._cron)
             for endpoint in changed:
                 db.run("write_state", *state_values(endpoint), endpoint.id)
-            for (rule_id, endpoint_id), state in decisions.states.items():
-                db.run("put_rule_state", rule_id, endpoint_id, state.streak, state.fired_at, state.fault)
+            for row in state_rows(page, decisions, now):
+                db.run("put_rule_state", *row)
             add_events(db, events)
             return True
 
