@@ -26,7 +26,7 @@ def lateness_s(arrivals: list[Arrival], since: float = 0.0) -> list[float]:
 
 async def test_a_burst_keeps_to_the_caps_and_is_drained(stage: Stage, long_run: bool, figures: Figures) -> None:
     count = 5_000 if long_run else 1_000
-    async with Harbour(PORTS, delay_s=0.1) as harbour, stage.stores() as stores:
+    async with Harbour(PORTS, delay_s=0.2) as harbour, stage.stores() as stores:
         due_at = await stores.schedule.now()
         # Half of them at five ports: there the cap of a host binds, elsewhere that of the fleet.
         urls = [harbour.url(number if number % 2 else number // 2 % 5, f"/{number}") for number in range(count)]
