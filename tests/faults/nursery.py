@@ -155,7 +155,7 @@ class Nursery:
         whole = fresh[: fresh.rfind(b"\n") + 1]
         self._read_up_to += len(whole)
         for line in whole.decode(errors="replace").splitlines():
-            self._log.append(json.loads(line) if line.startswith("{") else {"event": "", "text": line})
+            self._log.append(_read_line(line))
         return self._log
 
     def log_text(self) -> str:
@@ -274,6 +274,14 @@ def _reap(children: set[int]) -> None:
             return
         children.discard(pid)
         print("ended", pid, os.waitstatus_to_exitcode(status), flush=True)
+
+
+def _read_line(line: str) -> dict[str, object]:
+    """What a worker said; one that was killed may have left a line to the next worker to end."""
+    try:
+        return dict(json.loads(line))
+    except (ValueError, TypeError):
+        return {"event": "", "text": line}
 
 
 def _become_a_worker(main: object, log_file: str, fds: tuple[int, int], env: Mapping[str, str]) -> NoReturn:
