@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from benchmarks.target import running_target
 from benchmarks.world import database_url, filled, make_caller
+from mainspring.cli.door import complete
 from mainspring.observe import Metrics, Spread
 from mainspring.wiring.clock import SystemClock
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
@@ -64,7 +65,7 @@ def main() -> None:
     with running_target() as target:
         for kind in options.stores:
             with database_url(kind) as url:
-                result = asyncio.run(measure(url, target, options.rate, options.seconds))
+                result = complete(measure(url, target, options.rate, options.seconds))
                 print(f"{options.rate:,}/s on {kind:10} {result}")
 
 

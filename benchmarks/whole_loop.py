@@ -16,6 +16,7 @@ from datetime import timedelta
 
 from benchmarks.target import running_target
 from benchmarks.world import database_url, filled, make_caller
+from mainspring.cli.door import complete
 from mainspring.domain.run import HttpAction, Request
 from mainspring.observe import Metrics
 from mainspring.wiring.clock import SystemClock
@@ -87,14 +88,14 @@ def main() -> None:
     options = parser.parse_args()
     tune_interpreter()
     with running_target() as target:
-        bare_rate = asyncio.run(bare(target, options.places, options.seconds / 2))
+        bare_rate = complete(bare(target, options.places, options.seconds / 2))
         print(f"bare client                {bare_rate:8,.0f} calls/s")
         for kind in options.stores:
             with database_url(kind) as url:
                 profile = cProfile.Profile()
                 if options.profile:
                     profile.enable()
-                rate, share = asyncio.run(loop(url, target, options))
+                rate, share = complete(loop(url, target, options))
                 profile.disable()
                 ratio = f"{rate / bare_rate:5.0%} of bare  {share:4.2f} cores of ours"
                 print(f"whole loop on {kind:12} {rate:8,.0f} runs/s  {ratio}")
