@@ -82,14 +82,14 @@ async def test_no_slot_is_claimed_twice_by_schedulers_that_compete(
     assert min(shares) > 0
 
 
-async def test_without_row_locks_slots_are_claimed_twice(
+async def test_without_comparing_revisions_slots_are_claimed_twice(
     postgres_stage: Stage, figures: Figures, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The negative control: neither a row lock nor the lock around claims keeps the schedulers apart."""
-    locking = " FOR UPDATE SKIP LOCKED"
-    assert locking in QUERIES["lock_due"]
+    """The negative control: neither the revisions nor the lock around claims keep the schedulers apart."""
+    comparison = " AND kept.revision = new.revision"
+    assert comparison in QUERIES["write_claims"]
     assert "pg_try_advisory_xact_lock" in QUERIES["begin_claim"]
-    monkeypatch.setitem(QUERIES, "lock_due", QUERIES["lock_due"].replace(locking, ""))
+    monkeypatch.setitem(QUERIES, "write_claims", QUERIES["write_claims"].replace(comparison, ""))
     monkeypatch.setitem(QUERIES, "begin_claim", "BEGIN; SELECT 1")
 
     claimed, shares = await compete(postgres_stage, 8, 3, forgive_deadlocks=True)

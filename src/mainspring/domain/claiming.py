@@ -51,6 +51,15 @@ class Claim(Struct, frozen=True):
     def slot_id(self) -> str:
         return slot_id(self.endpoint.id, self.slot_at)
 
+    @property
+    def opened(self) -> Run:
+        """The run that the claim starts."""
+        leased = self.endpoint
+        return Run(
+            self.run_id, leased.tenant_id, leased.id, self.slot_at, self.attempt, self.trigger, leased.source,
+            RunStatus.RUNNING, self.claimed_at, self.epoch, leased.claimed_by, trail=leased.trail,
+        )  # fmt: skip
+
 
 class Closing(Struct, frozen=True):
     """How a run that is still `running` ends without a result of its own."""
@@ -63,10 +72,13 @@ class Closing(Struct, frozen=True):
 class Transition(Struct, frozen=True):
     endpoint: Endpoint
     claim: Claim | None = None
-    opened: Run | None = None
     missed: Run | None = None
     closed: Closing | None = None
     events: tuple[Event, ...] = ()
+
+    @property
+    def opened(self) -> Run | None:
+        return self.claim.opened if self.claim is not None else None
 
 
 class Claimant(Struct, frozen=True):
@@ -138,15 +150,11 @@ def _start(
         run_id=by.new_run_id,
     )
     shown = Trigger.RETRY if attempt > 1 else trigger
-    run = Run(
-        by.new_run_id, endpoint.tenant_id, endpoint.id, slot_at, attempt, shown, endpoint.source, RunStatus.RUNNING,
-        now, epoch, by.worker, trail=endpoint.trail,
-    )  # fmt: skip
     started = EventType.MANUAL_RUN_STARTED if trigger is Trigger.MANUAL else EventType.RUN_STARTED
     data: dict[str, object] = {"slot_at": slot_at, "attempt": attempt, "trigger": shown}
     event = Event(started, now, endpoint.tenant_id, endpoint.id, by.new_run_id, by.worker, data)
     claim = Claim(leased, by.new_run_id, epoch, slot_at, attempt, shown, now, by.signing_keys)
-    return Transition(leased, claim, run, missed, closed, (*events, event))
+    return Transition(leased, claim, missed, closed, (*events, event))
 
 
 def _take_over(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) -> Transition:

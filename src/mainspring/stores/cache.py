@@ -1,7 +1,8 @@
 """Endpoints as this process last wrote or read them, each with the revision it had then.
 
-A revision grows with every write of an endpoint, by whomever. A value is only ever used where the row, just locked,
-still has its revision: so the cache saves reading and decoding, and can never be stale.
+A revision grows with every write of an endpoint, by whomever. A value is only ever used where the row still has its
+revision, compared when it is locked or by the write itself: so the cache saves reading and decoding, and what is stale
+is never acted on.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,6 +28,11 @@ class EndpointCache:
             else:
                 misses.append(endpoint_id)
         return hits, misses
+
+    def latest(self, ids: Iterable[str]) -> tuple[dict[str, int], list[Endpoint]]:
+        """What is known of these endpoints, at which revisions; it may be old, so a write must compare them."""
+        found = [kept for each in ids if (kept := self._values.get(each)) is not None]
+        return {endpoint.id: revision for revision, endpoint in found}, [endpoint for _, endpoint in found]
 
     def keep(self, revisions: Mapping[str, int], endpoints: Iterable[Endpoint], written: int) -> None:
         """Remember endpoints as they are `written` writes after the given revisions; the longest untouched goes."""

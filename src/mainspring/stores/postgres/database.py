@@ -84,16 +84,25 @@ REFUSED = (
     asyncpg.InvalidCatalogNameError,
     asyncpg.InsufficientPrivilegeError,
 )
-TENANT_COLUMNS = """
-    id, name, runs_per_month, tokens_per_month, endpoints_max, interval_ms_min,
-    (SELECT COALESCE(SUM(runs), 0)::bigint FROM usage WHERE usage.tenant_id = tenant.id AND month = :month),
-    ARRAY(SELECT sealed FROM signing_key WHERE signing_key.tenant_id = tenant.id ORDER BY created_at DESC, id DESC)"""
+TENANT_COLUMNS = ("id", "name", "runs_per_month", "tokens_per_month", "endpoints_max", "interval_ms_min")
+_USED = "(SELECT COALESCE(SUM(runs), 0)::bigint FROM usage WHERE usage.tenant_id = tenant.id AND month = {month})"
+_KEYS = (
+    "ARRAY(SELECT sealed FROM signing_key WHERE tenant_id = tenant.id ORDER BY created_at DESC, signing_key.id DESC)"
+)
+_UPCOMING = """
+    LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
+               SELECT claimable_at FROM schedule WHERE tenant_id = tenant.id AND claimable_at > (SELECT now FROM clock)
+               ORDER BY claimable_at LIMIT 1) AS upcoming),
+          (SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL))"""
+# The endpoints of the rows before it in a FROM that are still at the revisions given there and that nobody else holds.
+_UNCHANGED = """CROSS JOIN LATERAL (SELECT kept.id FROM schedule AS kept
+    WHERE kept.id = new.id AND kept.revision = new.revision FOR UPDATE SKIP LOCKED) AS unchanged"""
 _encode = msgspec.json.Encoder().encode
 _BOOLEANS = {"spread", "job_active", "body_truncated"}
 _INTEGERS = {
     "interval_ms", "min_interval_ms", "max_interval_ms", "jitter_ms", "catch_up_max", "max_lateness_ms", "version",
     "failure_count", "hint_interval_ms", "attempt", "claim_epoch", "lost_count", "duration_ms", "status_code",
-    "missed_count", "body_seen",
+    "missed_count", "body_seen", "revision",
 }  # fmt: skip
 
 
@@ -136,9 +145,9 @@ _QUERIES = load_queries(
         "config_parameters": _parameters(CONFIG_COLUMNS),
         "config_assignments": ", ".join(f"{column} = :{column}" for column in CONFIG_COLUMNS[1:]),
         "lease_assignments": _from_new(LEASE_COLUMNS),
-        "lease_rows": _rows("leases", (*LEASE_COLUMNS, "id")),
+        "lease_rows": _rows("leases", (*LEASE_COLUMNS, "id", "revision")),
         "outcome_assignments": _from_new(OUTCOME_COLUMNS),
-        "outcome_rows": _rows("outcomes", (*OUTCOME_COLUMNS, "id")),
+        "outcome_rows": _rows("outcomes", (*OUTCOME_COLUMNS, "id", "revision")),
         "state_columns": ", ".join(STATE_COLUMNS),
         "state_parameters": _parameters(STATE_COLUMNS),
         "state_assignments": _from_new(STATE_COLUMNS),
@@ -157,7 +166,11 @@ _QUERIES = load_queries(
         "analysis_columns": ", ".join(ANALYSIS_COLUMNS),
         "analysis_parameters": _parameters(ANALYSIS_COLUMNS),
         "claim_lock": str(CLAIM_LOCK),
-        "tenant_columns": TENANT_COLUMNS,
+        "tenant_columns": ", ".join((*TENANT_COLUMNS, _USED.format(month=":month"), _KEYS)),
+        "used_this_month": _USED.format(month="to_char((SELECT now FROM clock) AT TIME ZONE 'UTC', 'YYYY-MM')"),
+        "sealed_keys": _KEYS,
+        "unchanged": _UNCHANGED,
+        "upcoming": _UPCOMING,
         **ACCOUNT_FRAGMENTS,
     },
 )

@@ -2,13 +2,6 @@
 -- What time it is by the database: the one clock that decides what is due, fresh or over.
 SELECT clock_timestamp();
 
--- name: upcoming
--- When the next thing will be due. What is claimable already waits for a place, not for the clock, so it does not count.
-SELECT LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
-                  SELECT claimable_at FROM schedule WHERE tenant_id = tenant.id AND claimable_at > :now
-                  ORDER BY claimable_at LIMIT 1) AS upcoming),
-             (SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL));
-
 -- name: begin
 -- A transaction as they all are.
 BEGIN;
@@ -23,9 +16,11 @@ BEGIN; SELECT 1 WHERE pg_try_advisory_xact_lock({{claim_lock}});
 SELECT pg_try_advisory_xact_lock({{claim_lock}});
 
 -- name: due_and_read_clock
--- What time it is, as a row of nobody; what is in flight for each tenant and host, as rows without an id; and the due
--- endpoints of every tenant, oldest first, as many of each as there are places; those of hosts that are full are not even
--- looked at. `told` is the time where another clock counts than the database's.
+-- All that a claim has to know, in one look: what time it is, as a row of nobody; when the next thing will be due, as the
+-- next one (what is claimable already waits for a place, not for the clock, so it does not count); what is in flight for
+-- each tenant and host; the due endpoints of every tenant at their revisions, oldest first, as many of each as there are
+-- places, without those of hosts that are full; and what their tenants used this month, may use, and sign with.
+-- `told` is the time where another clock counts than the database's.
 WITH clock AS MATERIALIZED (
     SELECT COALESCE(:told::timestamptz, clock_timestamp()) AS now
 ), busy AS MATERIALIZED (
@@ -34,28 +29,32 @@ WITH clock AS MATERIALIZED (
     GROUP BY tenant_id, host
 ), full_hosts AS MATERIALIZED (
     SELECT ARRAY(SELECT host FROM busy GROUP BY host HAVING SUM(runs) >= :per_host) AS hosts
+), due AS MATERIALIZED (
+    SELECT found.* FROM tenant CROSS JOIN LATERAL (
+        SELECT id, tenant_id, host, claimable_at, revision FROM schedule
+        WHERE tenant_id = tenant.id AND claimable_at <= (SELECT now FROM clock)
+          AND NOT COALESCE(host = ANY ((SELECT hosts FROM full_hosts)::text[]), false)  -- opaque, so that nobody guesses that no row is left
+        ORDER BY claimable_at LIMIT :limit) AS found
 )
-SELECT NULL, NULL, NULL, now, 0 FROM clock
+SELECT NULL, NULL, NULL, now, 0, NULL::bigint, NULL::text[] FROM clock
 UNION ALL
-SELECT NULL, tenant_id, host, NULL::timestamptz, runs FROM busy
+SELECT NULL, NULL, NULL, {{upcoming}}, 0, NULL::bigint, NULL::text[]
 UNION ALL
-SELECT due.id, due.tenant_id, due.host, due.claimable_at, 0
-FROM tenant CROSS JOIN LATERAL (
-    SELECT id, tenant_id, host, claimable_at FROM schedule
-    WHERE tenant_id = tenant.id AND claimable_at <= (SELECT now FROM clock)
-      AND NOT COALESCE(host = ANY ((SELECT hosts FROM full_hosts)::text[]), false)  -- opaque, so that nobody guesses that no row is left
-    ORDER BY claimable_at LIMIT :limit) AS due;
+SELECT NULL, tenant_id, host, NULL, runs, NULL::bigint, NULL::text[] FROM busy
+UNION ALL
+SELECT id, tenant_id, host, claimable_at, revision, NULL::bigint, NULL::text[] FROM due
+UNION ALL
+SELECT NULL, id, NULL, NULL, {{used_this_month}}, runs_per_month, {{sealed_keys}}
+FROM tenant WHERE id = ANY (ARRAY(SELECT tenant_id FROM due));
+
+-- name: upcoming
+-- The second row of the above again, after a claim that changed more than leases.
+WITH clock AS MATERIALIZED (SELECT :now::timestamptz AS now) SELECT {{upcoming}};
 
 -- name: lock_due
--- Lock what was picked; rows that another worker holds or has finished meanwhile are left out. Then, as rows without a
--- revision, their tenants with what they used this month and their sealed signing keys.
-WITH locked AS MATERIALIZED (
-    SELECT id, revision, tenant_id FROM schedule WHERE id = ANY (:ids::text[]) AND claimable_at <= :now
-    ORDER BY id FOR UPDATE SKIP LOCKED
-)
-SELECT revision, id, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM locked
-UNION ALL
-SELECT NULL, {{tenant_columns}} FROM tenant WHERE id IN (SELECT tenant_id FROM locked);
+-- Lock what was found due; rows that another worker holds or has finished meanwhile are left out.
+SELECT id, revision FROM schedule WHERE id = ANY (:ids::text[]) AND claimable_at <= :now
+ORDER BY id FOR UPDATE SKIP LOCKED;
 
 -- name: lock_and_read_clock
 -- Lock endpoints by id, in one order for everybody, so that no two batches wait for each other. The last row's clock was
@@ -87,11 +86,12 @@ FROM unnest(:tenant_ids::text[], :ids::text[], :statuses::text[], :errors::text[
 WHERE run.tenant_id = lost.tenant_id AND run.id = lost.id AND run.status = 'running';
 
 -- name: write_claims
--- Everything an ordinary claim changes, in one statement: leases, the runs they start, usage, events.
+-- Everything an ordinary claim changes, in one statement: leases, the runs they start, usage, events. How many leases: those
+-- whose endpoint somebody holds, or has changed since it was looked at, are left out, and then none of it may be kept.
 WITH leased AS (
-    UPDATE schedule SET revision = revision + 1, claim_epoch = claim_epoch + 1, claimed_by = :worker,
+    UPDATE schedule SET revision = schedule.revision + 1, claim_epoch = claim_epoch + 1, claimed_by = :worker,
         {{lease_assignments}}
-    FROM {{lease_rows}} WHERE schedule.id = new.id
+    FROM {{lease_rows}} {{unchanged}} WHERE schedule.id = unchanged.id
     RETURNING schedule.*
 ), opened AS (
     INSERT INTO run (id, tenant_id, endpoint_id, slot_at, attempt, trigger, source, status, started_at, claim_epoch,
@@ -102,8 +102,10 @@ WITH leased AS (
     INSERT INTO usage (tenant_id, month, worker, runs)
     SELECT tenant_id, :month, :worker, runs FROM unnest(:used_tenants::text[], :used_runs::bigint[]) AS new (tenant_id, runs)
     ON CONFLICT (tenant_id, month, worker) DO UPDATE SET runs = usage.runs + excluded.runs
+), told AS (
+    INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}}
 )
-INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}};
+SELECT COUNT(*) FROM leased;
 
 -- name: add_runs
 -- Runs that an ordinary claim does not make: missed slots, slots taken over.
@@ -111,10 +113,12 @@ INSERT INTO run ({{run_columns}}) SELECT * FROM {{run_rows}};
 
 -- name: write_results
 -- Everything ordinary finishes change, in one statement, and the word of it that goes to other processes, if there is one.
--- A result is written once, also where its run was given up.
+-- A result is written once, also where its run was given up. Where somebody holds one of the endpoints, or has changed it
+-- since it was read, the statement divides by zero: so nothing is written, without another way to the database and back.
 WITH settled AS (
-    UPDATE schedule SET revision = revision + 1, {{outcome_assignments}}
-    FROM {{outcome_rows}} WHERE schedule.id = new.id
+    UPDATE schedule SET revision = schedule.revision + 1, {{outcome_assignments}}
+    FROM {{outcome_rows}} {{unchanged}} WHERE schedule.id = unchanged.id
+    RETURNING 1
 ), results AS (
     UPDATE run SET {{result_assignments}} FROM {{result_rows}}
     WHERE run.tenant_id = new.tenant_id AND run.id = new.id
@@ -122,7 +126,8 @@ WITH settled AS (
 ), told AS (
     INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}}
 )
-SELECT pg_notify(:channel, :payload) WHERE :payload <> '';
+SELECT 1 / (COUNT(*) = :expected::bigint)::int, CASE WHEN :payload <> '' THEN pg_notify(:channel, :payload)::text END
+FROM settled;
 
 -- name: superseded_runs
 -- Which of these runs are known to have come too late.

@@ -4,9 +4,11 @@ import asyncio
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
+import asyncpg
 from msgspec.structs import replace
 
 from mainspring.domain.claiming import Claim
@@ -17,7 +19,7 @@ from mainspring.domain.instant import from_us, to_us
 from mainspring.domain.settling import Finished
 from mainspring.ports.outside import Ids
 from mainspring.ports.schedule import Caps, ClaimBatch, FinishReport
-from mainspring.stores.batches import Batch, admit_all, expire_all, month_of, release_all, settle_all
+from mainspring.stores.batches import Batch, Row, admit_all, expire_all, month_of, release_all, settle_all
 from mainspring.stores.cache import EndpointCache
 from mainspring.stores.postgres.database import CHANNEL, Database, Session, as_json, columns
 from mainspring.stores.rows import as_it_is, endpoint_from
@@ -25,6 +27,21 @@ from mainspring.stores.rows import as_it_is, endpoint_from
 CLAIM_LOCK_TRIES = 20
 CLAIM_LOCK_PAUSE_S = 0.002
 NOTICE = timedelta(seconds=5)  # what is due sooner than a sleeping worker's next look is worth a notification
+
+
+class _Taken(Exception):
+    """Somebody holds, or has changed, what was about to be leased."""
+
+
+class _Sight(NamedTuple):
+    """What a claim sees: the time, when to look again, the tenants of what is due, who gets a place at which revision,
+    and whether somebody due was left out."""
+
+    now: datetime
+    upcoming: datetime | None
+    tenants: dict[str, Tenant]
+    revisions: dict[str, int]
+    more: bool
 
 
 class PostgresSchedule:
@@ -42,53 +59,18 @@ class PostgresSchedule:
         return await self._db.now()
 
     async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
-        """One transaction: pick, lock what is not locked, admit, write. See `ScheduleStore.claim_due`."""
-        self._moved_to_us = sys.maxsize
-        revisions: dict[str, int] = {}
-        rows = Batch(as_it_is)
-        claims: list[Claim] = []
-        async with self._db.transaction(begin="begin_claim") as session:
-            await _take_turn(session)
-            asked_us = time.monotonic_ns() // 1000
-            now, picked, more = await self._pick(session, limit, caps)
-            self._offset_us = to_us(now) - asked_us
-            if picked:
-                locked = await session.rows("lock_due", picked, now, month_of(now))
-                revisions = {row[1]: row[0] for row in locked if row[0] is not None}  # type: ignore[misc]  # columns
-                held = _tenants([row[1:] for row in locked if row[0] is None])
-                endpoints = await self._endpoints(session, revisions)
-                claims, rows, started = admit_all(endpoints, held, now, worker, lease_margin_ms, self._ids, self._cron)
-                await self._write_claims(session, rows, started, worker, now)
-            next_due_at = None if more else await session.value("upcoming", now)
-        self._cache.keep(revisions, rows.endpoints, written=1)
-        handed_at = self._db.at(from_us(time.monotonic_ns() // 1000 + self._offset_us))
-        return ClaimBatch(now, handed_at, tuple(claims), next_due_at, more)  # type: ignore[arg-type]  # timestamptz
+        """One transaction: look, admit, lease what is still as it was seen. See `ScheduleStore.claim_due`.
+
+        Where somebody was in the way it is done again, and what is due is locked first.
+        """
+        try:
+            return await self._claim(worker, limit, lease_margin_ms, caps)
+        except _Taken:
+            return await self._claim(worker, limit, lease_margin_ms, caps, lock_first=True)
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
-        async with self._db.transaction() as session:
-            ids = [each.claim.endpoint.id for each in batch]
-            revisions, now = await lock(self._db, session, ids, "lock_free_and_read_clock")
-            held = await _held(session, ids, revisions)
-            free = [each for each in batch if each.claim.endpoint.id not in held]
-            endpoints = await self._endpoints(session, revisions)
-            rows, report = settle_all(free, endpoints, now, self._cron)
-            if report.superseded:
-                late = [each.claim.endpoint.id for each in batch], list(report.superseded)
-                rows.leave_out({str(row[0]) for row in await session.rows("superseded_runs", *late)})
-            await _write_states(session, rows)
-            is_soon = report.next_due_at is not None and report.next_due_at < now + NOTICE
-            await session.run(
-                "write_results",
-                as_json(rows.outcomes),
-                as_json([row[:-1] for row in rows.results]),
-                [row[-1] for row in rows.results],
-                as_json(rows.event_rows()),
-                CHANNEL,
-                self._db.word_of(report.next_due_at) if is_soon else "",
-            )
-        self._cache.keep(revisions, rows.endpoints, written=1)
-        waiting = [each.claim.run_id for each in batch if each.claim.endpoint.id in held]
-        return replace(report, waiting=tuple(waiting)) if waiting else report
+        """By what is known of the endpoints, in one statement; else with their rows locked and read."""
+        return await self._finish_as_known(batch) or await self._finish_locked(batch)
 
     async def release(self, claims: Sequence[Claim]) -> None:
         async with self._db.transaction() as session:
@@ -140,35 +122,97 @@ class PostgresSchedule:
         if self._moved_to_us < self._asleep_until_us:
             self._changed.set()
 
-    async def _pick(self, session: Session, limit: int, caps: Caps) -> tuple[datetime, list[str], bool]:
-        """What time it is, who gets the free places, and whether somebody due was left out."""
-        if limit <= 0:
-            return await self._db.now_in(session), [], False
-        told = self._db.clock.now() if self._db.clock is not None else None
-        (clock, *rows) = await session.rows("due_and_read_clock", told, caps.per_host, limit)
-        busy = {(row[1], row[2]): row[4] for row in rows if row[0] is None}
-        candidates = [Candidate(*row[:4]) for row in rows if row[0] is not None]  # type: ignore[arg-type]  # columns
-        picked = pick(candidates, busy, caps.per_tenant, caps.per_host, limit)  # type: ignore[arg-type]  # columns
-        more = bool(picked) and (len(picked) == limit or len(picked) < len(candidates))
-        return clock[3], picked, more  # type: ignore[return-value]  # timestamptz
+    async def _claim(
+        self, worker: str, limit: int, lease_margin_ms: int, caps: Caps, lock_first: bool = False
+    ) -> ClaimBatch:
+        self._moved_to_us = sys.maxsize
+        rows, claims = Batch(as_it_is), list[Claim]()
+        async with self._db.transaction(begin="begin_claim") as session:
+            await _take_turn(session)
+            asked_us = time.monotonic_ns() // 1000
+            now, upcoming, tenants, revisions, more = await self._look(session, limit, caps)
+            self._offset_us = to_us(now) - asked_us
+            if lock_first:
+                revisions = await _lock_due(session, revisions, now)
+            if revisions:
+                by = tenants, now, worker, lease_margin_ms, self._ids, self._cron
+                claims, rows, started = admit_all(await self._endpoints(session, revisions), *by)
+                if rows.states and not lock_first:  # whole states are written without a look at revisions
+                    revisions = await _lock_due(session, revisions, now)
+                    claims, rows, started = admit_all(await self._endpoints(session, revisions), *by)
+                await _write_claims(session, rows, revisions, started, worker, now)
+            if rows.states and not more:
+                upcoming = await session.value("upcoming", now)  # type: ignore[assignment]  # timestamptz
+        self._cache.keep(revisions, rows.endpoints, written=1)
+        # What comes next was looked up before these leases were written, which will be over some day.
+        ends = [endpoint.lease_until for endpoint in rows.endpoints]
+        next_due_at = None if more else min((at for at in (upcoming, *ends) if at is not None), default=None)
+        return ClaimBatch(now, self._now(), tuple(claims), next_due_at, more)
 
-    async def _write_claims(
-        self, session: Session, rows: Batch, started: Counter[str], worker: str, now: datetime
+    async def _look(self, session: Session, limit: int, caps: Caps) -> _Sight:
+        told = self._db.clock.now() if self._db.clock is not None else None
+        clock, upcoming, *rows = await session.rows("due_and_read_clock", told, caps.per_host, max(limit, 0))
+        due = {row[0]: row for row in rows if row[0] is not None}
+        busy = {(row[1], row[2]): row[4] for row in rows if row[0] is None and row[2] is not None}
+        tenants = {row[1]: _tenant(row) for row in rows if row[6] is not None}
+        candidates = [Candidate(*row[:4]) for row in due.values()]  # type: ignore[arg-type]  # columns
+        picked = pick(candidates, busy, caps.per_tenant, caps.per_host, limit)  # type: ignore[arg-type]  # columns
+        more = bool(picked) and (len(picked) == limit or len(picked) < len(due))
+        revisions = {each: due[each][4] for each in picked}
+        return _Sight(clock[3], upcoming[3], tenants, revisions, more)  # type: ignore[arg-type]  # columns
+
+    async def _finish_as_known(self, batch: Sequence[Finished]) -> FinishReport | None:
+        """None, and nothing written, where an endpoint is unknown, held or changed, or more than a plan follows."""
+        revisions, endpoints = self._cache.latest([each.claim.endpoint.id for each in batch])
+        if len(revisions) < len(batch) or not self._offset_us:
+            return None
+        now = self._now()
+        rows, report = settle_all(batch, endpoints, now, self._cron)
+        if len(rows.outcomes) < len(batch):
+            return None
+        try:
+            async with self._db.statement() as session:
+                await self._write_results(session, rows, revisions, report, now)
+        except asyncpg.DivisionByZeroError:
+            return None
+        self._cache.keep(revisions, rows.endpoints, written=1)
+        return report
+
+    async def _finish_locked(self, batch: Sequence[Finished]) -> FinishReport:
+        async with self._db.transaction() as session:
+            ids = [each.claim.endpoint.id for each in batch]
+            revisions, now = await lock(self._db, session, ids, "lock_free_and_read_clock")
+            held = await _held(session, ids, revisions)
+            free = [each for each in batch if each.claim.endpoint.id not in held]
+            endpoints = await self._endpoints(session, revisions)
+            rows, report = settle_all(free, endpoints, now, self._cron)
+            if report.superseded:
+                late = [each.claim.endpoint.id for each in batch], list(report.superseded)
+                rows.leave_out({str(row[0]) for row in await session.rows("superseded_runs", *late)})
+            await _write_states(session, rows)
+            await self._write_results(session, rows, revisions, report, now)
+        self._cache.keep(revisions, rows.endpoints, written=1)
+        waiting = [each.claim.run_id for each in batch if each.claim.endpoint.id in held]
+        return replace(report, waiting=tuple(waiting)) if waiting else report
+
+    async def _write_results(
+        self, session: Session, rows: Batch, revisions: dict[str, int], report: FinishReport, now: datetime
     ) -> None:
-        await _close(session, rows, now)
-        await _write_states(session, rows)
-        if rows.runs:
-            await session.run("add_runs", as_json(rows.runs))
+        is_soon = report.next_due_at is not None and report.next_due_at < now + NOTICE
         await session.run(
-            "write_claims",
-            worker,
-            as_json(rows.leases),
-            now,
-            month_of(now),
-            list(started),
-            list(started.values()),
+            "write_results",
+            as_json(_at(revisions, rows.outcomes)),
+            as_json([row[:-1] for row in rows.results]),
+            [row[-1] for row in rows.results],
             as_json(rows.event_rows()),
+            len(rows.outcomes),
+            self._db.word_of(report.next_due_at) if is_soon else "",
+            CHANNEL,
         )
+
+    def _now(self) -> datetime:
+        """The database's clock, by what it said to the last claim."""
+        return self._db.at(from_us(time.monotonic_ns() // 1000 + self._offset_us))
 
     async def _endpoints(self, session: Session, revisions: dict[str, int]) -> list[Endpoint]:
         endpoints, unknown = self._cache.known(revisions)
@@ -193,7 +237,8 @@ async def _held(session: Session, ids: Sequence[str], locked: dict[str, int]) ->
 
 
 async def tenants(session: Session, ids: set[str], now: datetime) -> dict[str, Tenant]:
-    return _tenants(await session.rows("tenants", month_of(now), list(ids)))
+    rows = await session.rows("tenants", month_of(now), list(ids))
+    return {str(row[0]): Tenant(*row[:7], tuple(row[7])) for row in rows}  # type: ignore[arg-type, call-arg]  # columns
 
 
 async def _take_turn(session: Session) -> None:
@@ -206,8 +251,40 @@ async def _take_turn(session: Session) -> None:
         is_ours = await session.value("take_claim_turn")
 
 
-def _tenants(rows: Sequence[Sequence[object]]) -> dict[str, Tenant]:
-    return {str(row[0]): Tenant(*row[:7], tuple(row[7])) for row in rows}  # type: ignore[arg-type, call-arg]  # columns
+async def _lock_due(session: Session, revisions: Iterable[str], now: datetime) -> dict[str, int]:
+    return _revisions(await session.rows("lock_due", list(revisions), now))
+
+
+async def _write_claims(
+    session: Session, rows: Batch, revisions: dict[str, int], started: Counter[str], worker: str, now: datetime
+) -> None:
+    await _close(session, rows, now)
+    await _write_states(session, rows)
+    if rows.runs:
+        await session.run("add_runs", as_json(rows.runs))
+    leased = await session.value(
+        "write_claims",
+        worker,
+        as_json(_at(revisions, rows.leases)),
+        now,
+        month_of(now),
+        list(started),
+        list(started.values()),
+        as_json(rows.event_rows()),
+    )
+    if leased != len(rows.leases):
+        raise _Taken
+
+
+def _at(revisions: dict[str, int], rows: Sequence[Row]) -> list[Row]:
+    """Rows about endpoints, each with the revision that its endpoint must still have."""
+    return [(*row, revisions[row[-1]]) for row in rows]  # type: ignore[index]  # their ids come last
+
+
+def _tenant(row: Sequence[object]) -> Tenant:
+    """As far as a claim needs it."""
+    _, tenant_id, _, _, used, quota, keys = row
+    return Tenant(tenant_id, "", runs_per_month=quota, runs_this_month=used, signing_keys=tuple(keys))  # type: ignore[arg-type]  # columns
 
 
 def _revisions(rows: Sequence[Sequence[object]]) -> dict[str, int]:

@@ -1,0 +1,91 @@
+"""How often PostgreSQL is asked: a finish once, a claim four times; again only where somebody was in the way."""
+
+import asyncpg
+import pytest
+from tests.harness.postgres import as_superuser
+from tests.stores.world import FixedClock, add, an_endpoint, change, claim, finished, hinted
+
+from mainspring.ports.stores import Stores
+from mainspring.stores.postgres.database import QUERIES
+
+pytestmark = pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
+BEGIN_CLAIM, COMMIT, ROLLBACK = "begin_claim", "COMMIT", "ROLLBACK"
+
+
+@pytest.fixture
+def journeys(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the statements that are sent, in their order."""
+    names = {sql: name for name, sql in QUERIES.items()}
+    sent: list[str] = []
+
+    def noting(method: str) -> None:
+        ask = getattr(asyncpg.Connection, method)
+
+        async def noted(connection: object, sql: str, *values: object, **options: object) -> object:
+            sent.append(names.get(sql, sql))
+            return await ask(connection, sql, *values, **options)
+
+        monkeypatch.setattr(asyncpg.Connection, method, noted)
+
+    for method in ("execute", "fetch", "fetchval"):
+        noting(method)
+    return sent
+
+
+async def test_claim_of_what_is_known_takes_four(stores: Stores, clock: FixedClock, journeys: list[str]) -> None:
+    await add(stores, an_endpoint(), an_endpoint())
+    await stores.schedule.finish([finished(each) for each in (await claim(stores)).claims])
+    clock.tick(seconds=60)
+    journeys.clear()
+
+    batch = await claim(stores)
+
+    assert len(batch.claims) == 2
+    assert journeys == [BEGIN_CLAIM, "due_and_read_clock", "write_claims", COMMIT]
+
+
+async def test_finish_of_what_nobody_changed_takes_one(stores: Stores, journeys: list[str]) -> None:
+    await add(stores, an_endpoint(), an_endpoint())
+    batch = await claim(stores)
+    journeys.clear()
+
+    await stores.schedule.finish([finished(each) for each in batch.claims])
+
+    assert journeys == ["write_results"]
+
+
+async def test_finish_of_what_was_changed_meanwhile_is_done_again_with_locks(
+    stores: Stores, journeys: list[str]
+) -> None:
+    changed, unchanged = an_endpoint(), an_endpoint()
+    await add(stores, changed, unchanged)
+    batch = await claim(stores)
+    await change(stores, changed, hinted(5_000))
+    journeys.clear()
+
+    report = await stores.schedule.finish([finished(each) for each in batch.claims])
+
+    assert [name for name in journeys if name != "endpoints_by_id"] == [
+        "write_results", "begin", "lock_free_and_read_clock", "write_results", COMMIT,
+    ]  # fmt: skip
+    assert len(report.recorded) == 2
+
+
+async def test_claim_leaves_out_what_another_transaction_holds(
+    stores: Stores, store_url: str, journeys: list[str]
+) -> None:
+    held, free = an_endpoint(), an_endpoint()
+    await add(stores, held, free)
+    connection = await asyncpg.connect(as_superuser(store_url))
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT id FROM schedule WHERE id = $1 FOR UPDATE", held.id)
+            journeys.clear()
+            batch = await claim(stores)
+    finally:
+        await connection.close()
+
+    assert [each.endpoint.id for each in batch.claims] == [free.id]
+    assert journeys.count("write_claims") == 2
+    assert ROLLBACK in journeys
+    assert [each.endpoint.id for each in (await claim(stores)).claims] == [held.id]
