@@ -1,8 +1,10 @@
 """Transactions that are cut short: by a cancelled task, by a lock that another process holds."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import apsw
 import asyncpg
@@ -10,11 +12,24 @@ import pytest
 from tests.harness.postgres import as_superuser
 from tests.harness.waiting import until_true
 from tests.stores.databases import file_of, is_sqlite, query
-from tests.stores.world import START, add, an_endpoint, archived, change, claim, finished, get, get_run, told
+from tests.stores.world import (
+    START,
+    FixedClock,
+    add,
+    an_endpoint,
+    archived,
+    change,
+    claim,
+    finished,
+    get,
+    get_run,
+    told,
+)
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.run import RunStatus
 from mainspring.ports.stores import Stores
+from mainspring.stores.sqlite.database import Database
 
 
 @asynccontextmanager
@@ -38,7 +53,7 @@ async def locked(url: str, endpoint: Endpoint) -> AsyncIterator[None]:
 
 
 async def begun(url: str) -> None:
-    """Until whoever was started waits for a lock; on SQLite it waits in a thread from its first step on."""
+    """Until whoever was started waits for a lock; on SQLite it does from its first step on."""
     await asyncio.sleep(0)
     if not is_sqlite(url):
 
@@ -90,6 +105,25 @@ async def test_change_waits_for_a_lock_that_is_soon_given_back(stores: Stores, s
         await begun(store_url)
 
     assert (await waiting).archived_at == START
+
+
+async def test_write_that_waits_for_another_process_keeps_it_from_nothing_while_its_own_loop_is_busy(
+    tmp_path: Path,
+) -> None:
+    database = Database(str(tmp_path / "mainspring.db"), FixedClock())
+    neighbour = apsw.Connection(database.path)
+    neighbour.execute("BEGIN IMMEDIATE")
+    waiting = asyncio.create_task(database.write(lambda db: db.value("any_rule")))
+    await asyncio.sleep(0)
+    neighbour.execute("COMMIT")
+
+    for _ in range(100):  # none of them lets our loop have a turn
+        neighbour.execute("BEGIN IMMEDIATE; COMMIT")
+        threading.Event().wait(0.005)
+
+    await waiting
+    neighbour.close()
+    await database.aclose()
 
 
 async def test_finish_that_is_cancelled_happened_wholly_or_not_at_all(stores: Stores) -> None:

@@ -5,8 +5,9 @@ timeout), WAL so that readers never wait for it, synchronous=FULL so that what w
 
 A transaction reads and decides where it is called; what it writes is queued and executed in a thread together with
 COMMIT, each batch as one statement over a JSON array, so that SQLite works beside the interpreter and not in turns with
-it: a thread that needs the interpreter back after every row waits for it every time. BEGIN goes to the thread too, for
-another process's lock. The simulator, inline, has no threads at all.
+it: a thread that needs the interpreter back after every row waits for it every time. Where another process writes, we
+ask again every other millisecond from the event loop, and go on where we got the lock: who waited for it in a thread
+held it until its loop had time for it, and kept the other process out meanwhile. The simulator, inline, has no threads.
 """
 
 import asyncio
@@ -47,6 +48,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 BUSY_TIMEOUT_MS = 10_000
+BUSY_PAUSE_S = 0.002  # about as long as another process takes to write
 WAL_SAFE_VERSION = 3_051_003  # before it, two writers in WAL mode could corrupt the file (sqlite.org/wal.html)
 PACKAGE = "mainspring.stores.sqlite"
 UNUSABLE = (apsw.CantOpenError, apsw.NotADBError, apsw.CorruptError, apsw.ReadOnlyError, apsw.PermissionsError)
@@ -227,9 +229,8 @@ class Database:
             return self._transact("BEGIN IMMEDIATE", self._writer, work, *args, **kwargs)
         async with self._writing:
             try:
-                try:  # around BEGIN too: who is cancelled while it waits for the lock still gets it
-                    if not self._writer.try_begin():
-                        await self._in_thread(0, self._writer.script, "BEGIN IMMEDIATE")
+                await self._begin()
+                try:
                     result = work(self._writer, *args, **kwargs)
                     await self._in_thread(0, self._writer.commit)
                 except BaseException:
@@ -265,6 +266,15 @@ class Database:
             thread.shutdown()
         for connection in (self._looker, self._reader, self._writer):
             connection.close()
+
+    async def _begin(self) -> None:
+        """Nothing may be awaited between this and the work: the lock is held from here on."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + BUSY_TIMEOUT_MS / 1000
+        while not self._writer.try_begin():
+            if loop.time() > until:
+                raise apsw.BusyError("another process writes all the time")
+            await asyncio.sleep(BUSY_PAUSE_S)
 
     async def _in_thread(self, which: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Wait for `work` also when cancelled: a connection is never left in use behind our back."""
