@@ -1,19 +1,23 @@
 """R26: a planner that stands still, dies or obeys a hostile model takes nothing from the baseline.
 
-Two databases of each kind, each with a scheduler and the same endpoints, at the same time: one has a bad planner beside
-it, a process of its own, and one has none. So whatever else the machine does, it does to both, and the lateness of one
-can be compared with that of the other. The schedulers' own planners fail at every page: the bad one is the only one.
+Two databases of each kind, each with a scheduler and the same endpoints, at the same time: one has a bad planner, in a
+process of its own or in the scheduler's, and one has none. So whatever else the machine does, it does to both, and the
+lateness of one can be compared with that of the other. The schedulers' own planners fail at every page of rules.
 """
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import apsw
+import asyncpg
+import pytest
 
 from mainspring.domain.endpoint import Job, JobStatus
 from mainspring.domain.event import Event, EventType
@@ -21,25 +25,29 @@ from mainspring.domain.instant import rfc3339
 from mainspring.domain.run import RunStatus, slot_id
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.rules import add_rules, find_owner
+from mainspring.ports.endpoints import EndpointFilter
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, percentile, read_ledger
 from tests.faults.nursery import COMMAND, PRELOAD, Nursery, Worker
 from tests.faults.stage import JOB, Stage, calling, fill
+from tests.harness.postgres import as_superuser
 from tests.harness.shelf import Shelf
-from tests.harness.waiting import holds_for, until
+from tests.harness.waiting import holds_for, until, until_true
 from tests.peers.journal import Journal
 from tests.peers.model_server import ModelServer, Reply, says, serving_models
+from tests.stores.databases import KINDS, file_of, is_sqlite
 
 STEADY, ADVISED = 20, 6  # endpoints that nobody advises, which are the baseline, and endpoints that planners fight for
 ADVISED_JOB = "job_advised"
 EVERY_MS, LEAST_MS = 500, 1_000
 TIMEOUT_MS = 30_000  # what is slow here is the machine, and no fault of an endpoint
-FACTOR_MAX = 5
-UNNOTICED_S = {False: 2.0, True: 0.02}  # shorter delays count as this long; in a short run, they may be chance
+LONG_S, SHORT_S = 80, 2
+SHARE_MAX = 1.1  # the distributions are the same within a tenth,
+CHANCE_S = {True: 0.01, False: 8.0}  # and what chance adds to that; in a short run, one stall of the machine is all
 SLOW = "advised-0"  # nearly always running, and aimed at by all: what stands still with a lock has one on a live run
 RULE = {"name": "hurry", "when": "duration_ms >= 0", "interval": "1s", "ttl": "1m", "target": SLOW}
 DEADLINE_S = 120.0  # for what is waited for before a stretch begins: a busy machine may take long to start a process
-FIRST_REQUESTS = 8  # of two planners with four sessions at once each
+FIRST_REQUESTS = 8  # of two planners with four sessions at once each: these are obeyed
 TOOLS = ("propose_interval", "propose_next_time", "pause_until", "clear_hints", "get_response_history", "drop_table")
 
 
@@ -53,6 +61,7 @@ class Place:
     stage: Stage
     nursery: Nursery
     scheduler: Worker
+    model: dict[str, str]  # the settings of a planner that obeys
     planners: list[Worker] = field(default_factory=list)
 
     def plan(self, points: str = "", **settings: object) -> Worker:
@@ -80,14 +89,51 @@ async def dies(place: Place, begun: asyncio.Event) -> None:
         begun.set()
 
 
-def obeys(server: ModelServer) -> Bad:
-    async def hostile(place: Place, begun: asyncio.Event) -> None:
-        place.plan(model="openai:small", model_url=server.model_url("openai"), model_key="none")
-        await until(lambda: len(server.requests) > FIRST_REQUESTS, "a model is told what its tools did", DEADLINE_S)
-        begun.set()
-        await asyncio.Event().wait()
+async def obeys(place: Place, begun: asyncio.Event) -> None:
+    place.plan(**place.model)
+    await obeys_inside(place, begun)
 
-    return hostile
+
+async def obeys_inside(place: Place, begun: asyncio.Event) -> None:
+    """The scheduler's own; there is nobody beside it."""
+    async with place.stage.stores() as stores:
+
+        async def is_obeyed() -> bool:
+            advised = await stores.endpoints.endpoints("default", EndpointFilter(job_id=ADVISED_JOB))
+            return any(each.interval_hint and each.interval_hint.author.startswith("model:") for each in advised)
+
+        await until_true(is_obeyed, "a hint that a model wanted", DEADLINE_S)
+    begun.set()
+    await asyncio.Event().wait()
+
+
+async def takes_it_all(place: Place, begun: asyncio.Event) -> None:
+    """No planner of ours: somebody who keeps the schedule locked for most of the time."""
+    while True:
+        async with nobody_else_writes(place.stage.url):
+            begun.set()
+            await asyncio.sleep(1)
+        await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def nobody_else_writes(url: str) -> AsyncIterator[None]:
+    if is_sqlite(url):
+        file = apsw.Connection(str(file_of(url)))
+        file.set_busy_timeout(10_000)
+        try:
+            await asyncio.to_thread(file.execute, "BEGIN IMMEDIATE")
+            yield
+        finally:
+            file.close()
+        return
+    connection = await asyncpg.connect(as_superuser(url))
+    try:
+        async with connection.transaction():
+            await connection.execute("LOCK TABLE schedule IN EXCLUSIVE MODE")
+            yield
+    finally:
+        await connection.close()
 
 
 def hostile_replies(seed: int) -> list[Reply]:
@@ -108,12 +154,15 @@ def hostile_replies(seed: int) -> list[Reply]:
     return [*(obeyed,) * FIRST_REQUESTS, says("openai", text="I would rather not", cut_off=True), *replies]
 
 
-async def open_places(stages: dict[Key, Stage], nursery: Nursery, journal: Journal) -> dict[Key, Place]:
+async def open_places(
+    stages: dict[Key, Stage], nursery: Nursery, journal: Journal, model: dict[str, str], inside: bool
+) -> dict[Key, Place]:
     """All schedulers first, so that all begin at the same time."""
-    places = {
-        key: Place(stage, nursery, nursery.start(stage.env("before_plan=raise", lease_margin="30s")))
-        for key, stage in stages.items()
-    }
+    places = {}
+    for key, stage in stages.items():
+        obeying = model if inside and key[1] == "bad" else {}
+        env = stage.env("before_plan=raise", lease_margin="30s", **obeying)
+        places[key] = Place(stage, nursery, nursery.start(env), model)
     for place in places.values():
         await asyncio.to_thread(place.scheduler.wait_for, "scheduler started", DEADLINE_S)
     for place in places.values():
@@ -189,16 +238,69 @@ async def settle(place: Place, journal: Journal) -> Ledger:
         return await read_ledger(stores, journal.entries())
 
 
-async def test_bad_planner_takes_nothing_from_the_baseline(
-    tmp_path: Path,
-    postgres_url: str,
-    postgres_shelf: Shelf,
-    journal: Journal,
-    long_run: bool,
-    seed: int,
-    figures: Figures,
-) -> None:
-    seconds = 100 if long_run else 2
+@dataclass(frozen=True)
+class Told:
+    """What two places of one kind have to tell of the same time: how late the endpoints were that nobody advises."""
+
+    kind: str
+    bad_s: list[float]
+    good_s: list[float]
+
+    def losses(self, is_long: bool) -> list[str]:
+        """What the bad place lost: slots, or time."""
+        few = len(self.bad_s) * SHARE_MAX < len(self.good_s) - STEADY  # one each may be on either side of an end
+        lost = [f"{self.kind}: {len(self.bad_s)} slots, not {len(self.good_s)}"] if few else []
+        for share in (0.5, 0.9):
+            if percentile(self.bad_s, share) > SHARE_MAX * percentile(self.good_s, share) + CHANCE_S[is_long]:
+                lost.append(f"{self.kind}: p{share * 100:.0f} {ms(self.bad_s, share)} ms, not {ms(self.good_s, share)}")
+        return lost
+
+    def figures(self) -> dict[str, str]:
+        shares = {
+            f"p{share * 100:.0f}_ms": (ms(self.bad_s, share), ms(self.good_s, share)) for share in (0.5, 0.9, 0.99)
+        }
+        pairs = {"slots": (len(self.bad_s), len(self.good_s)), **shares}
+        return {"database": self.kind, **{name: f"{bad}/{good}" for name, (bad, good) in pairs.items()}}
+
+
+@dataclass
+class Theatre:
+    """Two places of each kind: plays bad planners, one after another, at one of them, and compares it to the other."""
+
+    stages: dict[Key, Stage]
+    journal: Journal
+    server: ModelServer
+    log_file: Path
+    kills: int = 0
+    ledgers: dict[Key, Ledger] = field(default_factory=dict)
+
+    async def play(self, seconds: float, *planners: Bad, inside: bool = False) -> list[Told]:
+        model = {"model": "openai:small", "model_url": self.server.model_url("openai"), "model_key": "none"}
+        preload = "pydantic_ai.models.openai" if planners != (takes_it_all,) else ""
+        with Nursery({PRELOAD: preload}, self.log_file) as nursery:
+            places = await open_places(self.stages, nursery, self.journal, model, inside)
+            beside = [places[kind, "bad"] for kind in KINDS]
+            legs = [await let_be_bad(beside, planner, seconds) for planner in planners]
+            self.ledgers = {key: await settle(place, self.journal) for key, place in places.items()}
+            self.kills = list(nursery.exit_codes.values()).count(-9)
+        steady = {key: only(ledger, JOB) for key, ledger in self.ledgers.items()}
+        return [
+            Told(kind, late_s(steady[kind, "bad"], leg), late_s(steady[kind, "good"], leg))
+            for leg in legs
+            for kind in KINDS
+        ]
+
+    def assert_only_advised(self) -> None:
+        """Whatever became of the advised ones, it is within their limits; somebody was obeyed, or it says nothing."""
+        for kind in KINDS:
+            ledger = self.ledgers[kind, "bad"]
+            assert_baseline(only(ledger, JOB))
+            assert_within_limits(only(ledger, ADVISED_JOB))
+            assert EventType.HINT_WRITTEN in {event.type for event in ledger.events}
+
+
+@pytest.fixture
+def theatre(tmp_path: Path, postgres_url: str, postgres_shelf: Shelf, journal: Journal, seed: int) -> Iterator[Theatre]:
     other_name, other_url = postgres_shelf.take()
     urls: dict[Key, str] = {
         ("sqlite", "bad"): f"sqlite://{tmp_path}/bad.db",
@@ -206,38 +308,43 @@ async def test_bad_planner_takes_nothing_from_the_baseline(
         ("postgres", "bad"): postgres_url,
         ("postgres", "good"): other_url,
     }
-    troubled: list[Key] = [("sqlite", "bad"), ("postgres", "bad")]
-    model = {PRELOAD: "pydantic_ai.models.openai"}
-    with Nursery(model, tmp_path / "log") as nursery, serving_models(*hostile_replies(seed)) as server:
-        stages = {key: Stage(url, folder(tmp_path / "-".join(key))) for key, url in urls.items()}
-        places = await open_places(stages, nursery, journal)
-        beside = [places[key] for key in troubled]
-        legs = {
-            "stands still": await let_be_bad(beside, stands_still, seconds),
-            "dies": await let_be_bad(beside, dies, seconds),
-            "obeys": await let_be_bad(beside, obeys(server), seconds),
-        }
-        ledgers = {key: await settle(place, journal) for key, place in places.items()}
-        kills = list(nursery.exit_codes.values()).count(-9)
+    stages = {key: Stage(url, folder(tmp_path / "-".join(key))) for key, url in urls.items()}
+    with serving_models(*hostile_replies(seed)) as server:
+        yield Theatre(stages, journal, server, tmp_path / "log")
     postgres_shelf.give_back(other_name)
 
-    figures(kills=kills, model_requests=len(server.requests))
-    factors = {}
-    for kind, leg in product(("sqlite", "postgres"), legs):
-        bad, good = (late_s(only(ledgers[kind, which], JOB), legs[leg]) for which in ("bad", "good"))
-        factors[kind, leg] = percentile(bad, 0.5) / max(percentile(good, 0.5), UNNOTICED_S[long_run])
-        said = {f"p{share}_ms": f"{ms(bad, share)}/{ms(good, share)}" for share in (50, 90, 99)}
-        figures(database=kind, planner=leg, slots=f"{len(bad)}/{len(good)}", **said)
-    for kind in ("sqlite", "postgres"):
-        assert_baseline(only(ledgers[kind, "bad"], JOB))
-        assert_within_limits(only(ledgers[kind, "bad"], ADVISED_JOB))
-    assert kills > len(troubled)
-    assert EventType.HINT_WRITTEN in {event.type for place in troubled for event in ledgers[place].events}
-    assert max(factors.values()) <= FACTOR_MAX, factors
+
+async def test_bad_planner_takes_nothing_from_the_baseline(theatre: Theatre, long_run: bool, figures: Figures) -> None:
+    told = await theatre.play(LONG_S if long_run else SHORT_S, stands_still, dies, obeys)
+
+    figures(kills=theatre.kills, model_requests=len(theatre.server.requests))
+    for planner, each in zip([name for name in ("stands still", "dies", "obeys") for _ in KINDS], told, strict=True):
+        figures(planner=planner, **each.figures())
+    assert theatre.kills > len(KINDS)
+    theatre.assert_only_advised()
+    assert [loss for each in told for loss in each.losses(long_run)] == []
 
 
-def ms(late: Sequence[float], share: int) -> float:
-    return round(1_000 * percentile(late, share / 100), 1)
+async def test_planner_that_obeys_inside_the_scheduler_takes_nothing_either(
+    theatre: Theatre, long_run: bool, figures: Figures
+) -> None:
+    told = await theatre.play(LONG_S if long_run else SHORT_S, obeys_inside, inside=True)
+
+    for each in told:
+        figures(model_requests=len(theatre.server.requests), **each.figures())
+    theatre.assert_only_advised()
+    assert [loss for each in told for loss in each.losses(long_run)] == []
+
+
+async def test_who_does_take_something_is_found_out(theatre: Theatre, figures: Figures) -> None:
+    """The negative control: the same places, the same comparison, and somebody who keeps everybody from writing."""
+    for each in await theatre.play(5, takes_it_all):
+        figures(**each.figures())
+        assert each.losses(is_long=True) != []
+
+
+def ms(late: Sequence[float], share: float) -> float:
+    return round(1_000 * percentile(late, share), 1)
 
 
 def assert_baseline(ledger: Ledger) -> None:
