@@ -173,6 +173,9 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     model_key: str = Field(default="", description="Key of its server.")
     model_session_tokens: int = Field(default=50_000, ge=1_000, description="Tokens that one session may use.")
     model_session_timeout: Duration = Field(default=timedelta(seconds=60), description="How long one session may take.")
+    model_sessions_per_hour: int = Field(
+        default=12, ge=1, description="Sessions that one endpoint may have in an hour, whatever the model asks for."
+    )
     model_price_in: float = Field(default=0.0, ge=0, description="Dollars per million input tokens, for estimates.")
     model_price_out: float = Field(default=0.0, ge=0, description="Dollars per million output tokens, for estimates.")
     host: str = Field(default="127.0.0.1", description="Address that `serve` listens on.")

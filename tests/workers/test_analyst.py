@@ -2,25 +2,30 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from random import Random
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from mainspring.domain.changes import Change
+from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import Body, Header, HttpAction, RunStatus
 from mainspring.domain.schedule import CRON
 from mainspring.domain.session import Session
 from mainspring.outbound.language_model import PydanticAiModel
+from mainspring.ports.endpoints import EndpointStore
 from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.analyst import Analyst, AnalystOptions
+from mainspring.workers.pace import Pace
+from tests.harness.waiting import until
 from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, get, run_slot, told
 
 Step = tuple[str, dict[str, object]]
@@ -48,10 +53,11 @@ class Scripted:
         return ModelResponse([TextPart(step) if isinstance(step, str) else ToolCallPart(*step)])
 
 
-def analyst(stores: Stores, script: Callable[..., ModelResponse], worker: str = "a", **options: object) -> Analyst:
+def analyst(stores: Stores, script: Callable[..., Any], worker: str = "a", **options: object) -> Analyst:
     model = PydanticAiModel("scripted", FunctionModel(script))
     chosen = replace(AnalystOptions(worker, price_in=1.0, price_out=2.0), **options)
-    return Analyst(stores, model, PlainVault(), TimeOrderedIds(), CRON, chosen)
+    restless = Pace(lambda: 0.0, gap_s=0.0)
+    return Analyst(stores, model, PlainVault(), TimeOrderedIds(), CRON, chosen, pace=restless)
 
 
 @pytest.fixture
@@ -160,7 +166,7 @@ async def test_two_analysts_never_look_at_one_endpoint_at_once(
 ) -> None:
     found = await asyncio.gather(
         *(
-            each.sessions.claim_analyses(f"w{place}", 60_000, 300_000, 10)
+            each.sessions.claim_analyses(f"w{place}", 60_000, 300_000, 10, 12)
             for place, each in enumerate((stores, other_stores, stores))
         )
     )
@@ -168,7 +174,7 @@ async def test_two_analysts_never_look_at_one_endpoint_at_once(
 
     clock.tick(seconds=61)  # its analyst died
 
-    assert await stores.sessions.claim_analyses("w9", 60_000, 300_000, 10) == [watched.id]
+    assert await stores.sessions.claim_analyses("w9", 60_000, 300_000, 10, 12) == [watched.id]
 
 
 async def test_endpoint_is_due_again_when_asked_when_it_fails_more_and_when_it_recovers(
@@ -186,6 +192,96 @@ async def test_endpoint_is_due_again_when_asked_when_it_fails_more_and_when_it_r
     clock.tick(hours=25)
 
     assert await analyst(stores, Scripted(DONE)).run_once() == 1
+
+
+async def test_endpoint_has_so_many_sessions_an_hour_however_often_it_fails(
+    stores: Stores, clock: FixedClock, watched: Endpoint
+) -> None:
+    looks = []
+    for _ in range(6):
+        clock.tick(minutes=2)
+        await stores.endpoints.change_endpoints("default", [watched.id], _due)
+        await run_slot(stores, clock, an_outcome(RunStatus.FAILURE), took_ms=0)
+        looks.append(await analyst(stores, Scripted("I am never satisfied"), sessions_per_hour=3).run_once())
+    assert looks == [1, 1, 1, 0, 0, 0]
+
+    clock.tick(minutes=51)  # an hour after the first of them, and a minute
+
+    assert await analyst(stores, Scripted(DONE), sessions_per_hour=3).run_once() == 1
+    assert await analyst(stores, Scripted(DONE), sessions_per_hour=3).look(watched) is not None  # a person asks
+
+
+async def test_model_that_thinks_for_long_leaves_the_loop_to_others(stores: Stores, watched: Endpoint) -> None:
+    """As its library does, for every request: here until others had their turn."""
+    had_a_turn = threading.Event()
+
+    async def think(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        assert had_a_turn.wait(30)
+        return ModelResponse([ToolCallPart(*DONE)])
+
+    looking = asyncio.create_task(analyst(stores, think).look(watched))
+    asyncio.get_running_loop().call_later(0.05, had_a_turn.set)
+    session = await looking
+
+    assert session is not None
+    assert session.status == "done"
+
+
+async def test_session_that_is_stopped_ends_at_once_and_aside_too(stores: Stores, watched: Endpoint) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    async def endless(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+        raise AssertionError("it is stopped before")
+
+    looking = asyncio.create_task(analyst(stores, endless).look(watched))
+    await until(begun.is_set, "a session has begun")
+    looking.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await looking
+    await until(ended.is_set, "what is done aside ends too")
+
+
+class Crowded:
+    """The endpoints of a store, and how many changes of them were under way at once at the most."""
+
+    def __init__(self, endpoints: EndpointStore) -> None:
+        self._endpoints = endpoints
+        self._under_way = 0
+        self.most = 0
+        self.changes = 0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._endpoints, name)
+
+    async def change_endpoints(self, tenant_id: str, ids: Sequence[str], act: Act) -> list[Change]:
+        self.changes += 1
+        self._under_way += 1
+        self.most = max(self.most, self._under_way)
+        try:
+            return await self._endpoints.change_endpoints(tenant_id, ids, act)
+        finally:
+            self._under_way -= 1
+
+
+async def test_sessions_write_one_thing_at_a_time_however_many_are_held(
+    stores: Stores, clock: FixedClock, watched: Endpoint
+) -> None:
+    others = [an_endpoint(f"other-{place}", description="watch it") for place in range(3)]
+    await add(stores, *others)
+    await run_slot(stores, clock, an_outcome(), took_ms=0)
+    crowded = Crowded(stores.endpoints)
+    eager = Scripted(*[("propose_interval", {"interval_ms": 20_000, "reason": "deep"})] * 20)
+
+    await analyst(replace(stores, endpoints=crowded), eager).run_once()
+
+    assert crowded.changes > 15
+    assert crowded.most == 1
 
 
 def _due(old: Endpoint, now: datetime) -> Change:

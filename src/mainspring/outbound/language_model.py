@@ -1,17 +1,19 @@
 """Language models by way of pydantic-ai: OpenAI and whatever speaks like it, Anthropic, Google. One session at a time.
 
 Whatever a model or its server does wrong (errors, garbage, silence, endless talk) becomes a value. It is imported when
-a model is configured, and not before: the libraries below cost half a second and forty megabytes.
+a model is configured, and not before: the libraries below cost half a second and forty megabytes. They work aside, in a
+thread of their own; only the tools they call are executed in the loop of whoever asked.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from mainspring.domain.errors import Misconfigured
 from mainspring.domain.text import clean_text
 from mainspring.domain.toolbox import ToolSpec
+from mainspring.outbound.aside import Aside, run_in
 from mainspring.ports.planner import Budget, Conversation
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ FAULT_CHARS_MAX = 500
 KEY_CHARS_MIN = 6  # a shorter one is a placeholder for a server that wants none, and a piece of ordinary words
 OUTPUT_TOKENS_MAX = 4_000  # of one answer
 PROVIDERS = ("openai", "anthropic", "google")
+ToolCaller = Callable[[str, dict[str, object]], Coroutine[Any, Any, str]]
 
 
 class PydanticAiModel:
@@ -29,6 +32,7 @@ class PydanticAiModel:
         self._model = model
         self._url = url
         self._key = key
+        self._aside = Aside("language-model")
 
     async def converse(
         self,
@@ -36,7 +40,23 @@ class PydanticAiModel:
         prompt: str,
         tools: Sequence[ToolSpec],
         final: ToolSpec,
-        call: Callable[[str, dict[str, object]], Awaitable[str]],
+        call: ToolCaller,
+        budget: Budget,
+    ) -> Conversation:
+        here = asyncio.get_running_loop()
+
+        async def call_here(tool: str, arguments: dict[str, object]) -> str:
+            return await run_in(here, call(tool, arguments))
+
+        return await self._aside.run(self._converse(instructions, prompt, tools, final, call_here, budget))
+
+    async def _converse(
+        self,
+        instructions: str,
+        prompt: str,
+        tools: Sequence[ToolSpec],
+        final: ToolSpec,
+        call: ToolCaller,
         budget: Budget,
     ) -> Conversation:
         from pydantic_ai import Agent, StructuredDict, Tool, ToolOutput, UsageLimits

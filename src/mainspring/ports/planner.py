@@ -1,7 +1,7 @@
 """The planner's seams: rules and the runs they judge, a model's sessions, and the model itself."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -69,13 +69,14 @@ class SessionStore(Protocol):
     """A model's sessions: who may be looked at now, what was found, what was spent; and what rules only rehearsed."""
 
     async def claim_analyses(
-        self, worker: str, lease_ms: int, lookback_ms: int, limit: int, endpoint_id: str | None = None
+        self, worker: str, lease_ms: int, lookback_ms: int, limit: int, per_hour: int, endpoint_id: str | None = None
     ) -> list[str]:
         """Lease endpoints that are due for analysis to `worker`; no endpoint is ever leased to two at once.
 
         Due is who ran within the look-back or has been looked at before, and: was never looked at, or its next analysis
         has come, or fails more often in a row than then, or recovered since. Only what has a description, itself or its
-        job, in active jobs. With `endpoint_id`, that one, due or not.
+        job, in active jobs, and had fewer than `per_hour` sessions in the last hour. With `endpoint_id`, that one, due
+        or not.
         """
 
     async def record_session(self, session: Session, worker: str, event: Event) -> None:
@@ -147,7 +148,7 @@ class LanguageModel(Protocol):
         prompt: str,
         tools: Sequence[ToolSpec],
         final: ToolSpec,
-        call: Callable[[str, dict[str, object]], Awaitable[str]],
+        call: Callable[[str, dict[str, object]], Coroutine[Any, Any, str]],
         budget: Budget,
     ) -> Conversation:
         """Hold one session within its budget; `call` executes a tool. Never raises for what a model or server does."""

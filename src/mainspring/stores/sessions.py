@@ -1,12 +1,14 @@
 """How a model's sessions lie in rows: the column list both databases share, and the way there and back."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import msgspec
 
 from mainspring.domain.session import Session, SessionDetail
 
+HOUR = timedelta(hours=1)
 ANALYSIS_COLUMNS = Session.__struct_fields__
 _DETAIL = msgspec.json.Decoder(SessionDetail)
 

@@ -40,6 +40,7 @@ def open_analyst(settings: Settings, desk: Desk) -> Analyst:
         worker_name(),
         settings.model_session_tokens,
         settings.model_session_timeout.total_seconds(),
+        settings.model_sessions_per_hour,
         settings.model_price_in,
         settings.model_price_out,
     )

@@ -7,7 +7,8 @@
     5 record    one session, what it cost, and when the next one is due
 
 All a session can do is to write bounded hints and pauses for endpoints of one job of one tenant. In shadow mode it does
-not even that: the session shows what would have changed.
+not even that: the session shows what would have changed. However fast a model answers and however much it wants, an
+endpoint has so many sessions an hour, and all sessions together keep a pace that leaves the machine to the scheduler.
 """
 
 import asyncio
@@ -58,6 +59,7 @@ from mainspring.ports.outside import Ids, Vault
 from mainspring.ports.planner import Budget, Conversation, LanguageModel
 from mainspring.ports.stores import Stores
 from mainspring.workers.ending import end_tasks
+from mainspring.workers.pace import Pace
 
 TICK_S = 5.0
 AT_ONCE = 4
@@ -78,6 +80,7 @@ class AnalystOptions(Struct, frozen=True):
     worker: str
     tokens: int = 50_000
     seconds: float = 60.0
+    sessions_per_hour: int = 12  # of one endpoint, whatever the model asks for and however often the endpoint fails
     price_in: float = 0.0
     price_out: float = 0.0
 
@@ -92,6 +95,7 @@ class Analyst:
         cron: CronReader,
         options: AnalystOptions,
         monotonic_s: Callable[[], float] = time.monotonic,
+        pace: Pace | None = None,
     ) -> None:
         self._stores = stores
         self._model = model
@@ -100,6 +104,7 @@ class Analyst:
         self._cron = cron
         self._options = options
         self._monotonic_s = monotonic_s
+        self._pace = pace or Pace(monotonic_s)
         self._stop = asyncio.Event()
 
     async def run_once(self) -> int:
@@ -139,9 +144,11 @@ class Analyst:
 
     async def _claim(self, limit: int, endpoint_id: str | None = None) -> list[str]:
         lease_ms = int(self._options.seconds * 1000) + LEASE_MARGIN_MS
-        return await self._stores.sessions.claim_analyses(
-            self._options.worker, lease_ms, LOOKBACK_MS, limit, endpoint_id
-        )
+        per_hour = self._options.sessions_per_hour
+        async with self._pace:
+            return await self._stores.sessions.claim_analyses(
+                self._options.worker, lease_ms, LOOKBACK_MS, limit, per_hour, endpoint_id
+            )
 
     async def _analyse(self, endpoint_id: str) -> Session | None:
         endpoint = await self._stores.sessions.owner_of(endpoint_id)
@@ -151,7 +158,8 @@ class Analyst:
         why_not = "the planner is off here" if mode == OFF else await self._over_quota(endpoint.tenant_id)
         if why_not:
             return await self._skip(endpoint, why_not, SHADOW if mode == SHADOW else LIVE)
-        scene = await self._scene(endpoint, mode)
+        async with self._pace:
+            scene = await self._scene(endpoint, mode)
         began_s = self._monotonic_s()
         budget = Budget(TOOL_CALLS_MAX, self._options.tokens, self._options.seconds)
         try:
@@ -187,7 +195,9 @@ class Analyst:
         siblings = [member for member in members if member.id != endpoint.id]
         prompt = write_prompt(endpoint, job, siblings, facts.health[endpoint.id], last, now, redactor)
         floor_ms = (tenant.interval_ms_min or 0) if tenant is not None else 0
-        return Scene(stores, endpoint, members, redactor, prompt, mode, floor_ms, self._author(), self._cron)
+        return Scene(
+            stores, endpoint, members, redactor, prompt, mode, floor_ms, self._author(), self._cron, self._pace
+        )
 
     def _secrets(self, endpoint: Endpoint) -> list[str]:
         found = []
@@ -208,7 +218,11 @@ class Analyst:
             self._ids.new("ses", now), endpoint.tenant_id, endpoint.id, now, "skipped", mode, self._model.name,
             0, 0, 0, 0, now + SKIPPED_FOR, endpoint.failure_count, SessionDetail(note=why),
         )  # fmt: skip
-        await self._stores.sessions.record_session(session, self._options.worker, _told(session))
+        return await self._keep(session)
+
+    async def _keep(self, session: Session) -> Session:
+        async with self._pace:
+            await self._stores.sessions.record_session(session, self._options.worker, _told(session))
         return session
 
     async def _record(self, scene: "Scene", spoken: Conversation, took_ms: int) -> Session:
@@ -242,8 +256,7 @@ class Analyst:
             cost_micros(spoken.tokens_in, spoken.tokens_out, options.price_in, options.price_out), took_ms,
             next_analysis_at(endpoint, now, final.get("next_analysis_in_ms")), endpoint.failure_count, detail,
         )  # fmt: skip
-        await self._stores.sessions.record_session(session, options.worker, _told(session))
-        return session
+        return await self._keep(session)
 
 
 class Scene:
@@ -260,6 +273,7 @@ class Scene:
         floor_ms: int,
         author: str,
         cron: CronReader,
+        pace: Pace,
     ) -> None:
         self.endpoint = endpoint
         self.prompt = prompt
@@ -271,13 +285,15 @@ class Scene:
         self._floor_ms = floor_ms
         self._author = author
         self._cron = cron
+        self._pace = pace
 
     async def call(self, tool: str, arguments: dict[str, object]) -> str:
         """Execute a tool; what is refused is answered in words, never raised."""
         if len(self.calls) >= TOOL_CALLS_MAX:
             return f"refused: {TOOL_CALLS_MAX} tool calls are all there are; submit your analysis"
         try:
-            result = await (self._read(tool, arguments) if tool in READING else self._propose(tool, arguments))
+            async with self._pace:
+                result = await (self._read(tool, arguments) if tool in READING else self._propose(tool, arguments))
         except MainspringError as fault:
             result = f"refused: {fault}"
         self.calls.append(ToolCall(tool, _kept(arguments), clean_text(result, RESULT_MAX)))

@@ -9,8 +9,8 @@ from mainspring.stores.batches import month_of
 from mainspring.stores.firings import SHADOW_PAGE, fired_in_shadow
 from mainspring.stores.postgres.database import Database
 from mainspring.stores.postgres.endpoints import add_events
-from mainspring.stores.rows import endpoint_from
-from mainspring.stores.sessions import session_from, session_values
+from mainspring.stores.rows import endpoint_from, id_floor
+from mainspring.stores.sessions import HOUR, session_from, session_values
 
 
 class PostgresSessions:
@@ -18,13 +18,14 @@ class PostgresSessions:
         self._db = database
 
     async def claim_analyses(
-        self, worker: str, lease_ms: int, lookback_ms: int, limit: int, endpoint_id: str | None = None
+        self, worker: str, lease_ms: int, lookback_ms: int, limit: int, per_hour: int, endpoint_id: str | None = None
     ) -> list[str]:
         async with self._db.transaction() as session:
             now = await self._db.now_in(session)
             until = now + timedelta(milliseconds=lease_ms)
             since = now - timedelta(milliseconds=lookback_ms)
-            rows = await session.rows("lease_analyses", now, until, worker, endpoint_id, since, limit)
+            hour = id_floor("ses", now - HOUR)
+            rows = await session.rows("lease_analyses", now, until, worker, endpoint_id, since, hour, per_hour, limit)
         return [str(row[0]) for row in rows]
 
     async def record_session(self, session: Session, worker: str, event: Event) -> None:

@@ -7,7 +7,8 @@ from mainspring.domain.event import Event
 from mainspring.domain.session import Session, TokenUsage
 from mainspring.stores.batches import month_of
 from mainspring.stores.firings import SHADOW_PAGE, fired_in_shadow
-from mainspring.stores.sessions import ANALYSIS_COLUMNS, session_from, session_values
+from mainspring.stores.rows import id_floor
+from mainspring.stores.sessions import ANALYSIS_COLUMNS, HOUR, session_from, session_values
 from mainspring.stores.sqlite.database import Connection, Database, instant
 from mainspring.stores.sqlite.endpoints import add_events
 from mainspring.stores.sqlite.schedule import encoded, endpoint_row
@@ -20,13 +21,14 @@ class SqliteSessions:
         self._db = database
 
     async def claim_analyses(
-        self, worker: str, lease_ms: int, lookback_ms: int, limit: int, endpoint_id: str | None = None
+        self, worker: str, lease_ms: int, lookback_ms: int, limit: int, per_hour: int, endpoint_id: str | None = None
     ) -> list[str]:
         def work(db: Connection) -> list[str]:
             now = self._db.clock.now()
             until = now + timedelta(milliseconds=lease_ms)
             since = now - timedelta(milliseconds=lookback_ms)
-            rows = db.rows("lease_analyses", now, until, worker, endpoint_id, since, limit)
+            hour = id_floor("ses", now - HOUR)
+            rows = db.rows("lease_analyses", now, until, worker, endpoint_id, since, hour, per_hour, limit)
             return [str(row[0]) for row in rows]
 
         return await self._db.write(work)

@@ -10,7 +10,9 @@ WHERE endpoint.archived_at IS NULL AND job.status = 'active'
       ELSE (endpoint.description <> '' OR job.description <> '')
        AND (schedule.last_run_at >= :since OR seen.endpoint_id IS NOT NULL)
        AND (seen.endpoint_id IS NULL OR seen.next_analysis_at <= :now OR schedule.failure_count > seen.failure_count
-            OR (seen.failure_count > 0 AND schedule.failure_count = 0)) END
+            OR (seen.failure_count > 0 AND schedule.failure_count = 0))
+       AND (SELECT COUNT(*) FROM planner_session AS held
+            WHERE held.endpoint_id = endpoint.id AND held.id >= :hour) < :per_hour END
 ORDER BY seen.next_analysis_at, endpoint.id LIMIT :limit
 ON CONFLICT (endpoint_id) DO UPDATE SET lease_until = excluded.lease_until, worker = excluded.worker
 WHERE (analysis.lease_until IS NULL OR analysis.lease_until <= :now)
