@@ -95,14 +95,15 @@ def test_new_hint_of_another_author_or_a_moved_run_is_told() -> None:
 
 def test_streak_and_cooldown_decide_when_a_rule_is_ripe() -> None:
     rule = a_rule(pause="1h", cooldown="1m", **{"for": 2})
-    once = counted(RuleState(), True)
+    once = counted(RuleState(), True, 2)
     assert not is_ripe(rule, once, RuleState(), NOW)
-    twice = counted(once, True)
+    twice = counted(once, True, 2)
     assert is_ripe(rule, twice, RuleState(), NOW)
     assert not is_ripe(rule, twice, RuleState(fired_at=NOW - 59 * SECOND), NOW)
     assert is_ripe(rule, twice, RuleState(fired_at=NOW - 60 * SECOND), NOW)
-    assert counted(twice, False) == RuleState()
-    assert counted(counted(twice, "no field"), "another") == RuleState(fault="no field")
+    assert counted(twice, True, 2) is twice  # nobody counts further
+    assert counted(twice, False, 2) == RuleState()
+    assert counted(counted(twice, "no field", 2), "another", 2) == RuleState(fault="no field")
 
 
 def test_actions_are_said_in_words() -> None:

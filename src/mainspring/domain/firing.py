@@ -44,12 +44,12 @@ class Firing(Struct, frozen=True):
     mode: str = LIVE
 
 
-def counted(state: RuleState, verdict: bool | str) -> RuleState:
-    """One more finished run was judged."""
+def counted(state: RuleState, verdict: bool | str, for_runs: int) -> RuleState:
+    """One more finished run was judged. Nobody counts further than the rule asks: that would be a write each time."""
     if verdict is True:
-        return replace(state, streak=state.streak + 1)
+        return state if state.streak >= for_runs else replace(state, streak=state.streak + 1)
     fault = state.fault or (verdict if isinstance(verdict, str) else "")
-    return replace(state, streak=0, fault=fault)
+    return state if not state.streak and fault == state.fault else replace(state, streak=0, fault=fault)
 
 
 def is_ripe(rule: Rule, subject: RuleState, target: RuleState, now: datetime) -> bool:

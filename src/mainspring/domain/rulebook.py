@@ -191,7 +191,7 @@ def deciding(page: Page, facts: Facts) -> Generator[None, None, Decisions]:
         before = states.get(key, NO_STATE)
         if isinstance(verdict, str) and sight.lacks_data:
             verdict = False  # who has never run cannot be judged yet, and that is no fault of the rule
-        after = counted(before, verdict)
+        after = counted(before, verdict, rule.for_runs)
         if after != before:
             put(key, after)
         if after.fault and not before.fault:
@@ -224,10 +224,11 @@ def _pairs(page: Page, by_id: Mapping[str, Member]) -> Iterator[tuple[FinishedRu
 
 
 class _Bodies:
-    """Each body of a page is parsed once, whoever reads it."""
+    """Each body of a page is parsed once, whoever reads it; and so are the siblings that several rules read."""
 
     def __init__(self) -> None:
         self._seen: dict[str, Seen] = {}
+        self.siblings: dict[tuple[str, frozenset[str] | None], tuple[Seen, bool]] = {}
 
     def of(self, result: Result) -> Seen:
         if (seen := self._seen.get(result.run_id)) is None:
@@ -296,12 +297,21 @@ class _Sight:
                 return Seen(result.duration_ms)
 
     def _siblings(self) -> Seen:
+        key = (self._subject.job_id, None if self._read.all_siblings else self._read.sibling_names)
+        if key not in self._bodies.siblings:
+            self._bodies.siblings[key] = self._look_at_siblings()
+        seen, lacks_data = self._bodies.siblings[key]
+        self.lacks_data = self.lacks_data or lacks_data
+        return seen
+
+    def _look_at_siblings(self) -> tuple[Seen, bool]:
+        """All that the rule names, and whether one of them has never run."""
         seen: list[Seen] = []
         value: dict[str, object] = {}
+        lacks_data = False
         for member in self._named():
             results = self._facts.results.get(member.id, ())
-            if not results:
-                self.lacks_data = True
+            lacks_data = lacks_data or not results
             body = self._bodies.of(results[0]) if results else Seen(None)
             seen.append(body)
             value[member.name] = {
@@ -311,7 +321,7 @@ class _Sight:
                 "age_s": (self._page.now - results[0].finished_at).total_seconds() if results else 0.0,
                 "paused": member.paused_until is not None and member.paused_until > self._page.now,
             }
-        return _all_of(value, seen)
+        return _all_of(value, seen), lacks_data
 
     def _named(self) -> Iterable[Member]:
         job_id = self._subject.job_id

@@ -30,12 +30,13 @@ class _LeapingSelector(selectors.BaseSelector):
         self._real = selectors.DefaultSelector()
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        ready = self._real.select(0 if timeout is None or timeout >= 0 else timeout)
+        if timeout is not None and timeout <= 0:
+            return []  # something is left to do here; what comes from outside, such as Ctrl-C, can wait for a leap
+        ready = self._real.select(0)
         if not ready:
             if timeout is None:
                 raise RuntimeError("the simulation waits for something that nobody will do")
-            if timeout > 0:
-                self._loop.leap(timeout)
+            self._loop.leap(timeout)
         return ready
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:  # as the base class says

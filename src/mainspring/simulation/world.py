@@ -23,6 +23,7 @@ from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.errors import MainspringError, StoreUnavailable
 from mainspring.domain.instant import to_us
+from mainspring.domain.rulebook import Decisions, Page
 from mainspring.domain.run import Body, Outcome, Request, RunStatus
 from mainspring.domain.schedule import CRON
 from mainspring.observe import Metrics
@@ -169,8 +170,8 @@ class World:
     def has_unjudged(self) -> bool:
         return self._unjudged > 0 and self.has_rules
 
-    def judges(self, page: Any) -> None:
-        self._unjudged -= 0 if page is None else len(page.runs)
+    def judged(self, page: Page) -> None:
+        self._unjudged -= len(page.runs)
 
     @property
     def has_rules(self) -> bool:
@@ -353,15 +354,26 @@ class _Lent:
     async def next_page(self, limit: int) -> object:
         """What was recorded is judged at once; PostgreSQL may need a moment of real time to show it."""
         self._check()
+        if not self._world.has_unjudged():
+            return None
         page = await self._port.next_page(limit)  # type: ignore[attr-defined]  # the planner's port
-        tries = VISIBLE_TRIES if isinstance(self._port, _Remote) and self._world.has_unjudged() else 0
-        for _ in range(tries):
+        for _ in range(VISIBLE_TRIES if isinstance(self._port, _Remote) else 0):
             if page is not None and page.runs:
                 break
             threading.Event().wait(0.002)
             page = await self._port.next_page(limit)  # type: ignore[attr-defined]  # the planner's port
-        self._world.judges(page)
         return page
+
+    async def commit_page(self, page: Page, decisions: Decisions) -> bool:
+        self._check()
+        is_ours: bool = await self._port.commit_page(page, decisions)  # type: ignore[attr-defined]  # the same
+        if is_ours:
+            self._world.judged(page)
+            self._world.told("commit_page", is_ours)
+        return is_ours
+
+    async def heartbeat(self, worker: str, kind: str, places: int) -> None:
+        """Nobody looks here who is alive, and it would be a write every ten seconds of hours."""
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[object]]:
         method = getattr(self._port, name)

@@ -5,6 +5,7 @@ Whatever throws while one rule is applied is told about its target; the other fi
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ CURSOR = "rules"
 PAGE_RUNS = 250  # as many as one transaction of a scheduler may bring
 SHADOW_PAGE = 200  # rows of events, each with what one transaction told
 HEALTH_SPANS = (timedelta(hours=1), timedelta(hours=4), timedelta(hours=24))
+RULES_KEPT = 10_000  # texts, a few hundred bytes each
 _RULE = msgspec.json.Decoder(Rule)
 
 
@@ -43,7 +45,13 @@ def edited_values(stored: StoredRule) -> tuple[object, ...]:
 
 def stored_rule(row: Sequence[Any]) -> StoredRule:
     rule_id, tenant_id, job_id, endpoint_id, document, created_at = row
-    return StoredRule(rule_id, tenant_id, job_id, endpoint_id, _RULE.decode(document), created_at)
+    return StoredRule(rule_id, tenant_id, job_id, endpoint_id, _rule(document), created_at)
+
+
+@lru_cache(maxsize=RULES_KEPT)
+def _rule(document: str) -> Rule:
+    """Rules are read again at every page, and change once in a while."""
+    return _RULE.decode(document)
 
 
 def rule_states(rows: Iterable[Sequence[Any]]) -> dict[tuple[str, str], RuleState]:

@@ -250,6 +250,8 @@ class Database:
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run `work` on one consistent snapshot."""
+        if self._inline and self._reader is self._writer:
+            return work(self._reader)  # in memory and without threads: nobody can write meanwhile
         if self._inline:
             return self._transact("BEGIN", self._reader, work)
         return await self._in_thread(1, lambda: self._transact("BEGIN", self._reader, work))

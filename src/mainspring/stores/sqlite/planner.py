@@ -23,7 +23,7 @@ from mainspring.stores.firings import (
     stored_rule,
 )
 from mainspring.stores.rows import id_floor, state_values
-from mainspring.stores.sqlite.database import Connection, Database, instant
+from mainspring.stores.sqlite.database import Connection, Database, bound, instant
 from mainspring.stores.sqlite.endpoints import add_events
 from mainspring.stores.sqlite.schedule import POLL_S, encoded, endpoint_row
 
@@ -99,8 +99,7 @@ class SqlitePlanner:
             changed, events = apply_firings(locked, decisions, now, self._cron)
             for endpoint in changed:
                 db.run("write_state", *state_values(endpoint), endpoint.id)
-            for row in state_rows(page, decisions, now):
-                db.run("put_rule_state", *row)
+            db.run_many("put_rule_state", [bound(row) for row in state_rows(page, decisions, now)])
             add_events(db, events)
             return True
 
