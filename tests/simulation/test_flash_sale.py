@@ -3,19 +3,23 @@
 import asyncio
 from datetime import datetime
 
+import asyncpg
 import pytest
 from msgspec.structs import replace
 
 from mainspring.domain import changes, governor, planning, rulebook
 from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.firing import RuleState
 from mainspring.domain.governor import CronReader
 from mainspring.domain.rules import Rule
+from mainspring.simulation import trace
 from mainspring.simulation.checks import check_trace
 from mainspring.simulation.report import report
 from mainspring.simulation.scenario import load_scenario
 from mainspring.simulation.world import play
 from mainspring.workers.planner import Planner
+from tests.harness.postgres import as_superuser
 
 SALE = load_scenario("flash-sale")
 SEEDS, SEEDS_LONG = 8, 100
@@ -40,6 +44,22 @@ def test_trace_is_the_same_for_the_same_seed_and_another_for_another() -> None:
 
 def test_trace_is_the_same_on_postgresql(postgres_url: str) -> None:
     assert play(SALE, 5, postgres_url).text == play(SALE, 5).text
+
+
+async def test_sale_that_cannot_read_what_it_wrote_tells_no_other_story(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody else's transaction holds events back. However long, there is the whole trace or none."""
+    monkeypatch.setattr(trace, "TRIES", 5)
+    other = await asyncpg.connect(as_superuser(postgres_url))
+    await other.execute("BEGIN")
+    await other.execute("SELECT pg_current_xact_id()")
+
+    try:
+        with pytest.raises(StoreUnavailable, match="another client of this PostgreSQL keeps a transaction open"):
+            await asyncio.to_thread(play, SALE, 5, postgres_url)
+    finally:
+        await other.close()
 
 
 @pytest.mark.parametrize("seed", range(1, SEEDS_LONG + 1))

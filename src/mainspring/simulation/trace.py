@@ -1,7 +1,6 @@
 """What happened in a simulation: runs and decisions, by name and in order, as values and as text to compare."""
 
-import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from threading import Event as Moment
@@ -10,7 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.event import Event, EventType
+from mainspring.domain.errors import StoreUnavailable
+from mainspring.domain.event import Event, EventType, StoredEvent
 from mainspring.domain.governor import decode_trail
 from mainspring.domain.instant import rfc3339
 from mainspring.ports.records import RunFilter
@@ -18,7 +18,9 @@ from mainspring.ports.stores import Stores
 from mainspring.simulation.scenario import Scenario
 
 PAGE = 1_000
-TRIES = 2_000
+TRIES = 30_000  # at 2 ms of real time
+LOOKED_AT = 50  # events; one transaction may tell several
+Latest = Callable[[str, int], Awaitable[Sequence[StoredEvent]]]
 NOT_TOLD = frozenset({EventType.RUN_STARTED, EventType.RUN_FINISHED, EventType.ENDPOINT_CREATED, EventType.JOB_CREATED})
 
 
@@ -94,16 +96,26 @@ async def read_trace(
     return Trace(scenario, seed, now, current, tuple(runs), tuple(decisions))
 
 
+async def until_shown(latest: Latest, is_it: Callable[[Event], bool]) -> None:
+    """Until an event can be read: PostgreSQL shows events only once no older transaction of its cluster is open.
+
+    Raises StoreUnavailable after a minute: what cannot be read would be missing in the trace.
+    """
+    for _ in range(TRIES):
+        if any(is_it(stored.event) for stored in await latest("default", LOOKED_AT)):
+            return
+        Moment().wait(0.002)
+    raise StoreUnavailable(
+        f"what was written {TRIES * 0.002:.0f} s ago cannot be read yet: another client of this PostgreSQL keeps a "
+        "transaction open; wait until it has ended, or play the scenario on SQLite"
+    )
+
+
 async def _all_events(stores: Stores, now: datetime) -> list[Event]:
     """Every event; a last one of our own shows when all before it can be read."""
     mark = Event(EventType.SCHEDULE_LATE, now, "default", data={"end": True})
     await stores.runs.add_events([mark])
-    for _ in range(TRIES):
-        latest = await stores.runs.latest_events("default", 1)
-        if latest and latest[-1].event.data == mark.data:
-            break
-        Moment().wait(0.002)
-        await asyncio.sleep(0)
+    await until_shown(stores.runs.latest_events, lambda event: event.data == mark.data)
     events: list[Event] = []
     cursor = ""
     while page := await stores.runs.events_after(cursor, None, PAGE):

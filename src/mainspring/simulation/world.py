@@ -8,7 +8,7 @@ trace, byte for byte, on SQLite and on PostgreSQL.
 import asyncio
 import hashlib
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from itertools import count
@@ -26,6 +26,7 @@ from mainspring.domain.instant import to_us
 from mainspring.domain.rulebook import Decisions, Page
 from mainspring.domain.run import Body, Outcome, Request, RunStatus
 from mainspring.domain.schedule import CRON
+from mainspring.domain.settling import Finished
 from mainspring.observe import Metrics
 from mainspring.operations import endpoints as operations
 from mainspring.operations.endpoints import Desk
@@ -35,7 +36,7 @@ from mainspring.ports.stores import Stores
 from mainspring.simulation.loop import SimulatedLoop
 from mainspring.simulation.scenario import Scenario, Target, milliseconds
 from mainspring.simulation.targets import answer_at
-from mainspring.simulation.trace import Trace, read_trace
+from mainspring.simulation.trace import Trace, read_trace, until_shown
 from mainspring.wiring.stores import open_stores
 from mainspring.workers.planner import Planner
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
@@ -44,7 +45,6 @@ T = TypeVar("T")
 
 IN_MEMORY = "sqlite:///:memory:"
 TENANT, JOB = "default", "simulation"
-VISIBLE_TRIES = 30_000  # at 2 ms: PostgreSQL shows events only once no older transaction of its cluster is open
 CHANGING = frozenset({"change_endpoints", "add_endpoint", "put_tenant", "commit_page", "release", "expire_hints"})
 
 
@@ -65,6 +65,8 @@ async def _play(scenario: Scenario, seed: int, url: str) -> Trace:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        if world.fault is not None:
+            raise world.fault
         return await read_trace(scenario, seed, stores, world.endpoints, world.clock.now())
 
 
@@ -105,6 +107,7 @@ class World:
         self._changed: list[asyncio.Event] = []
         self._finished: list[asyncio.Event] = []
         self._unjudged = 0
+        self.fault: StoreUnavailable | None = None  # of a real database; a trace that knows of it is not the scenario's
 
     @asynccontextmanager
     async def open(self, url: str) -> AsyncIterator[Stores]:
@@ -118,7 +121,7 @@ class World:
                 opened = open_stores(url, clock=fixed, ids=self.ids)
                 stores = elsewhere.run(opened.__aenter__())
                 try:
-                    self._stores = _wrapped(stores, lambda port: _Remote(port, elsewhere.run, fixed))
+                    self._stores = _wrapped(stores, lambda port: _Remote(port, elsewhere.run, fixed, self))
                     yield self.lend(Life())
                 finally:
                     elsewhere.run(opened.__aexit__(None, None, None))
@@ -166,6 +169,16 @@ class World:
             self._unjudged += len(cast(FinishReport, result).recorded)
             for event in self._finished:
                 event.set()
+
+    async def until_visible(self, run_ids: Sequence[str]) -> None:
+        """Until what was told of these runs can be read, which PostgreSQL may hold back. It takes no simulated time."""
+        if not run_ids or self._stores is None or not isinstance(self._stores.runs, _Remote):
+            return
+        latest = self._stores.runs.latest_events
+        try:
+            await until_shown(latest, lambda event: event.run_id in run_ids)
+        except StoreUnavailable as fault:
+            self.fault = self.fault or fault
 
     def has_unjudged(self) -> bool:
         return self._unjudged > 0 and self.has_rules
@@ -316,19 +329,27 @@ class _HandedClock:
 
 
 class _Remote:
-    """A port of a database elsewhere. A page of finished runs is asked for until what was recorded can be read."""
+    """A port of a database elsewhere.
 
-    def __init__(self, port: object, run: Callable[[Awaitable[Any]], Any], clock: _HandedClock) -> None:
+    Where it is slow or away, the simulation ends with that fault, never with a trace that a busy machine had a part in.
+    """
+
+    def __init__(self, port: object, run: Callable[[Awaitable[Any]], Any], clock: _HandedClock, world: World) -> None:
         self._port = port
         self._run = run
         self._clock = clock
+        self._world = world
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[object]]:
         method = getattr(self._port, name)
 
         async def call(*args: object, **kwargs: object) -> object:
             self._clock.hand_over()
-            return self._run(method(*args, **kwargs))
+            try:
+                return self._run(method(*args, **kwargs))
+            except StoreUnavailable as fault:
+                self._world.fault = self._world.fault or fault
+                raise
 
         return call
 
@@ -351,17 +372,19 @@ class _Lent:
         await self._finished.wait()
         self._finished.clear()
 
-    async def next_page(self, limit: int) -> object:
-        """What was recorded is judged at once; PostgreSQL may need a moment of real time to show it."""
+    async def finish(self, batch: Sequence[Finished]) -> FinishReport:
+        """What was recorded can be read, and so judged, before anybody goes on."""
+        self._check()
+        report: FinishReport = await self._port.finish(batch)  # type: ignore[attr-defined]  # the scheduler's port
+        await self._world.until_visible(report.recorded)
+        self._world.told("finish", report)
+        return report
+
+    async def next_page(self, limit: int) -> Page | None:
         self._check()
         if not self._world.has_unjudged():
             return None
-        page = await self._port.next_page(limit)  # type: ignore[attr-defined]  # the planner's port
-        for _ in range(VISIBLE_TRIES if isinstance(self._port, _Remote) else 0):
-            if page is not None and page.runs:
-                break
-            threading.Event().wait(0.002)
-            page = await self._port.next_page(limit)  # type: ignore[attr-defined]  # the planner's port
+        page: Page | None = await self._port.next_page(limit)  # type: ignore[attr-defined]  # the planner's port
         return page
 
     async def commit_page(self, page: Page, decisions: Decisions) -> bool:
