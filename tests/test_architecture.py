@@ -44,7 +44,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "configuration": INNER | {"operations"},  # documents: a door whose visitors are files
     "shapes": INNER,  # domain values as the JSON objects that all doors give out
     "planner_shapes": INNER | {"shapes"},  # the same, for what the planner keeps
-    "flow_shapes": INNER | {"shapes", "operations"},  # the same for workflows, with what operations found in them
+    "flow_shapes": INNER | {"shapes", "words", "operations"},  # the same for workflows, and their logs in words
     "words": INNER | {"shapes"},  # instants, hints and decisions as the sentences that all doors give out
     "api": DOOR,
     "mcp": DOOR,

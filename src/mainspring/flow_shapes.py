@@ -7,6 +7,7 @@ import msgspec
 
 from mainspring.domain.instant import rfc3339
 from mainspring.shapes import Shape
+from mainspring.words import clock as clock_text
 from mainspring.workflow.audit import revive
 from mainspring.workflow.drawing import draw
 from mainspring.workflow.engine import ALLOWED
@@ -171,6 +172,7 @@ def entry_shape(entry: "Entry", clock: LogicalClock) -> Shape:
 def moment_shape(entry: "Entry", clock: LogicalClock) -> Shape:
     """One line of a timeline: an entry in words."""
     given = _value(entry.input)
+    until_tick = _until_tick(_value(entry.output))
     return {
         "number": entry.number,
         "tick": entry.tick,
@@ -178,14 +180,18 @@ def moment_shape(entry: "Entry", clock: LogicalClock) -> Shape:
         "step": entry.step,
         "action": entry.action,
         "actor": str(given.get("actor", "")) if isinstance(given, dict) else "",
-        "text": sentence(entry),
+        "until_at": None if until_tick is None else tick_instant(clock, until_tick),
+        "text": sentence(entry, clock),
     }
 
 
-def sentence(entry: "Entry") -> str:
-    """What happened, as a person would say it."""
+def sentence(entry: "Entry", clock: LogicalClock) -> str:
+    """What happened, as a person would say it: instants, not ticks."""
     given, came = _value(entry.input), _value(entry.output)
     given, came = (given if isinstance(given, dict) else {}), (came if isinstance(came, dict) else {})
+    until_tick = _until_tick(came)
+    if until_tick is not None:
+        came = came | {"until": clock_text(msgspec.structs.replace(clock, tick=until_tick).instant())}
     if entry.input is None:
         return f"{entry.action} (its values were erased)"
     data = cast("Mapping[str, object]", given.get("data") or {})
@@ -196,11 +202,17 @@ def sentence(entry: "Entry") -> str:
 Values = Mapping[str, object]
 
 
+def _until_tick(came: object) -> int | None:
+    """When a wait ends, or the rest before another attempt."""
+    found = came.get("until_tick", came.get("retry_at_tick")) if isinstance(came, dict) else None
+    return found if isinstance(found, int) else None
+
+
 def _result(given: Values, data: Values, came: Values) -> str:
     if given.get("type") == "success":
         return "it succeeded"
     how = "nobody knows whether it arrived" if given.get("type") == "unknown" else "it failed"
-    again = f"; again at tick {came['retry_at_tick']}" if "retry_at_tick" in came else ""
+    again = f"; again at {came['until']}" if "until" in came else ""
     return f"{how}: {data.get('error') or data.get('code')}{again}"
 
 
@@ -224,7 +236,7 @@ def _sent(given: Values, data: Values, came: Values) -> str:
 
 
 _SENTENCES = {
-    "start": lambda given, data, came: f"started with version {given.get('version')}",
+    "start": lambda given, data, came: f"started with version {given['version']}" if given["version"] else "started",
     "event": lambda given, data, came: f"event {given.get('type')!r} from {given.get('actor')}",
     "event.late": lambda given, data, came: f"event {given.get('type')!r} came too late: it was {came.get('status')}",
     "event.ignored": lambda given, data, came: f"event {given.get('type')!r} ignored: {came.get('reason')}",
@@ -232,9 +244,9 @@ _SENTENCES = {
     "result.late": lambda given, data, came: "an answer that nobody waits for any more",
     "command": _ordered,
     "command.refused": _refused,
-    "wait": lambda given, data, came: f"waits until tick {came.get('until_tick')}",
+    "wait": lambda given, data, came: f"waits until {came.get('until')}",
     "waited": lambda given, data, came: "the wait is over",
-    "wait_for": lambda given, data, came: f"waits for {came.get('event')!r} until tick {came.get('until_tick')}",
+    "wait_for": lambda given, data, came: f"waits for {came.get('event')!r} until {came.get('until')}",
     "received": lambda given, data, came: f"received {came.get('event')!r}",
     "timeout": lambda given, data, came: f"nothing came in time; goes to {came.get('goto')!r}",
     "branch": lambda given, data, came: f"goes to {came.get('goto') or 'the end'!r}",

@@ -164,6 +164,7 @@ async def test_execution_that_failed_waits_for_a_person_who_decides(
     timeline = (await api.get(f"{place}/timeline")).json()["items"]
     (ordered,) = [each for each in timeline if each["action"] == "command"]
     assert (ordered["actor"], ordered["text"]) == ("key:test", "key:test ordered skip: no half is needed")
+    assert (timeline[-1]["action"], timeline[-1]["until_at"], ordered["until_at"]) == ("wait", now["wake_at"], None)
 
 
 async def test_event_reaches_those_that_run_under_its_key_once(

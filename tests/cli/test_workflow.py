@@ -65,6 +65,9 @@ def test_simulation_shows_what_would_happen(shell: Shell) -> None:
     )  # fmt: skip
 
     assert "call_for_help" in said
+    assert "waits for 'reply' until 2026-01-06 00:00:02 UTC" in said
+    assert "until tick" not in said
+    assert "version 0" not in said
     assert shell.json("workflow", "simulate", str(DOCUMENT), "--input", INPUT)["outcome"] == "silent"
 
 

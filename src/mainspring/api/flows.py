@@ -268,6 +268,7 @@ class Moment(Answer):
     step: str
     action: str
     actor: str
+    until_at: At | None = Field(description="When the wait ends that began here, or the rest before another attempt.")
     text: str = Field(description="What happened, in words.")
 
 

@@ -10,7 +10,7 @@ from mainspring.cli.afar import at, now
 from mainspring.cli.arguments import Reason
 from mainspring.cli.door import Door, OutputOption, ask, fail_unless
 from mainspring.cli.flow_arguments import STATUSES, read_data, read_status
-from mainspring.cli.flow_sights import moment_lines, show_breach, tell_execution, verify_file
+from mainspring.cli.flow_sights import MOMENT_COLUMNS, moment_lines, show_breach, tell_execution, verify_file
 from mainspring.cli.remote import Shape
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.table import Column, show_fields, show_table
@@ -85,6 +85,7 @@ def show(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
         ("workflow", f"{shape['workflow']} version {shape['version']}"),
         ("status", shape["status"]),
         ("step", shape["step"] or "-"),
+        ("waits", _awaited(shape, moment)),
         ("outcome", shape["outcome"] or "-"),
         ("error", shape["error"] or "-"),
         ("correlation", shape["correlation"] or "-"),
@@ -117,8 +118,8 @@ def log(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
     if in_full:
         show_json(entries)
         return
-    columns = (Column("TICK"), Column("STEP"), Column("ACTION"), Column("WHAT", tail=True))
-    show_table(columns, moment_lines(entries), "Nothing happened yet; a ticker (serve or scheduler) moves executions.")
+    nothing = "Nothing happened yet; a ticker (serve or scheduler) moves executions."
+    show_table(MOMENT_COLUMNS, moment_lines(entries), nothing)
 
 
 @app.command("verify")
@@ -338,6 +339,23 @@ def erase(execution_id: Id, reason: Reason = "", output: OutputOption = Output.T
         show_json({"id": execution_id, "entries": entries})
     else:
         say(f"erased the values of {entries} entries; their commitments stay")
+
+
+def _awaited(shape: Shape, moment: "datetime") -> str:
+    """What it waits for, and until when it does so at most."""
+    wake_at = shape["wake_at"]
+    until = "" if wake_at is None else when(moment, at(wake_at))
+    match shape["waits_for"]:
+        case "time":
+            return f"until {until}"
+        case "event":
+            return f"for an event until {until}"
+        case "retry":
+            return f"to try again at {until}"
+        case "effect":
+            return "for the answer to what it sent"
+        case _:
+            return "-"
 
 
 def _order(execution_id: str, verb: str, reason: str, output: Output) -> None:

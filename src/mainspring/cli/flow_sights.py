@@ -4,9 +4,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mainspring.cli.afar import at
 from mainspring.cli.door import fail_unless
 from mainspring.cli.remote import Shape
 from mainspring.cli.screen import Output, say, show_json
+from mainspring.cli.table import Column
 
 if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
@@ -20,8 +22,20 @@ async def tell_execution(desk: "Desk", execution: "Execution") -> Shape:
     return execution_in_full(execution, await clock_of(desk, execution))
 
 
-def moment_lines(moments: Iterable[Shape]) -> list[tuple[str, str, str, str]]:
-    return [(str(each["tick"]), each["step"], each["action"], each["text"]) for each in moments]
+MOMENT_COLUMNS = (
+    Column("AT (UTC)"),
+    Column("TICK", spare=True),
+    Column("STEP"),
+    Column("ACTION", spare=True),
+    Column("WHAT", tail=True),
+)
+
+
+def moment_lines(moments: Iterable[Shape]) -> list[tuple[str, str, str, str, str]]:
+    return [
+        (f"{at(each['at']):%Y-%m-%d %H:%M:%S}", str(each["tick"]), each["step"], each["action"], each["text"])
+        for each in moments
+    ]
 
 
 def show_breach(breach: Shape) -> None:

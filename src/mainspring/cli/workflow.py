@@ -9,10 +9,11 @@ from mainspring.cli import flow_afar
 from mainspring.cli.afar import at
 from mainspring.cli.door import Door, OutputOption, ask, decide
 from mainspring.cli.flow_arguments import read_answers, read_data, read_document, read_happenings
-from mainspring.cli.flow_sights import moment_lines, tell_execution
+from mainspring.cli.flow_sights import MOMENT_COLUMNS, moment_lines, tell_execution
 from mainspring.cli.remote import Shape
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.table import Column, show_fields, show_table
+from mainspring.words import span_in_words
 
 if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
@@ -261,13 +262,11 @@ def simulate(
     if output is Output.JSON:
         show_json(played)
         return
-    show_table(
-        (Column("TICK"), Column("STEP"), Column("ACTION"), Column("WHAT", tail=True)),
-        moment_lines(played["timeline"]),
-        "Nothing happened.",
-    )
+    show_table(MOMENT_COLUMNS, moment_lines(played["timeline"]), "Nothing happened.")
     how = played["outcome"] or played["error"] or f"waits at {played['step']!r}"
-    note(f"{played['status']} ({how}) at tick {played['last_tick']}, with {len(played['effects'])} effects")
+    after = span_in_words(at(played["timeline"][-1]["at"]) - at(played["timeline"][0]["at"]))
+    effects = len(played["effects"])
+    note(f"{played['status']} ({how}) after {after}, with {effects} effect{'' if effects == 1 else 's'}")
 
 
 async def _versions(desk: "Desk", name: str | None) -> list[Shape]:

@@ -762,6 +762,7 @@ class Moment(TypedDict):
     step: str
     action: str
     actor: str
+    until_at: Union[str, None]
     text: str
 
 class Moved(TypedDict):
