@@ -20,6 +20,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.observe import Metrics
 from mainspring.ports.flows import Execution, FlowStores, Start
 from mainspring.wiring.stores import open_stores
+from mainspring.workers.supervisor import tune_interpreter
 from mainspring.workers.ticker import Ticker, TickerOptions
 from mainspring.workflow.document import parse_document
 from mainspring.workflow.model import State, Workflow
@@ -60,6 +61,7 @@ async def measure(url: str, waiting: int = 0) -> Spent:
             await _start(flows, workflow, f"x{number:06}", clock.at)
         if waiting:
             await _fill(url, waiting)
+        tune_interpreter()  # as every process of ours does
         return await _tick(Ticker(flows, TickerOptions("bench"), Metrics()), clock)
 
 

@@ -71,7 +71,7 @@ def moved_rows(moved: Iterable[Moved], wall_us: int) -> list[Row]:
     return [
         (
             state.status.value, state.step, state.ready_tick, state.number, state.head, state.outcome, state.error,
-            text_of(state), wall_us if state.is_over else None, state.id,
+            text_of(state), wall_us if state.is_over else None, wall_us, state.id,
         )
         for state in (each.state for each in moved)
     ]  # fmt: skip

@@ -289,6 +289,8 @@ def _events(wall: datetime, ticked: Ticked) -> list[Event]:
 
 def _told(moved: Moved, head: TickHead, wall: datetime) -> list[Event]:
     state = moved.state
+    if state.phase is not Phase.FAILED and not state.is_over:
+        return []
     actions = {entry.action for entry in moved.entries}
     data: dict[str, object] = {
         "execution": state.id, "workflow": state.workflow, "version": state.version, "tick": head.tick,
@@ -300,4 +302,4 @@ def _told(moved: Moved, head: TickHead, wall: datetime) -> list[Event]:
     if state.is_over and "end" in actions:
         data |= {"status": state.status.value, "outcome": state.outcome}
         return [Event(EventType.EXECUTION_ENDED, wall, moved.tenant_id, data=data)]
-    return []
+    return []  # it stands as it stood before this tick

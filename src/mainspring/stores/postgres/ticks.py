@@ -29,7 +29,7 @@ from mainspring.workflow.ticking import Moved, Turns, pick
 
 EFFECT_WIDTH, TAKEN_WIDTH = 13, 4
 # Turns of one statement: the server writes them while the next are taken. The sooner the first leave, the better.
-FIRST_BATCH, BATCH = 50, 75
+FIRST_BATCH, BATCH = 50, 90
 
 
 class PostgresTicks:
@@ -75,8 +75,8 @@ class PostgresTicks:
                 if not await writing.settle() and not is_on("no_tick_fence"):
                     return None
                 while batch:
-                    rows, hashes = turn_rows(batch, wall_us)
-                    await writing.run("write_turns", rows, wall_us, lead.partition, turns.tick, hashes)
+                    rows, entries, hashes = turn_rows(batch, wall_us)
+                    await writing.run("write_turns", rows, wall_us, lead.partition, turns.tick, hashes, entries)
                     batch = turns.take(BATCH)
                 ticked = turns.close()
                 events = tell(ticked)
@@ -168,24 +168,22 @@ class PostgresEffects:
             return bool(await session.value("any_effect"))
 
 
-def turn_rows(moved: Iterable[Moved], wall_us: int) -> tuple[str, bytes]:
-    """Executions with their entries as JSON, and the hashes of all the entries as bytes."""
+def turn_rows(moved: Iterable[Moved], wall_us: int) -> tuple[str, str, bytes]:
+    """Executions as JSON, their entries as JSON, and the hashes of all the entries as bytes."""
     rows: list[tuple[object, ...]] = []
+    entries: list[tuple[object, ...]] = []
     hashes: list[str] = []
     for each in moved:
         state = each.state
-        entries_before = len(hashes) // 5
-        entries = []
-        for entry in each.entries:
-            given, came = entry.input or b"null", entry.output or b"null"
-            entries.append((entry.step, entry.action, given.decode(), came.decode()))
-            hashes += (entry.input_hash, entry.output_hash, entry.context or GENESIS, entry.previous, entry.hash)
         rows.append((
             state.id, state.status.value, state.step, state.ready_tick, state.number, state.head, state.outcome,
-            state.error, text_of(state), wall_us if state.is_over else None, each.was_ready_tick, entries_before,
-            entries,
+            state.error, text_of(state), wall_us if state.is_over else None, each.was_ready_tick,
         ))  # fmt: skip
-    return as_json(rows), bytes.fromhex("".join(hashes))
+        for entry in each.entries:
+            given, came = entry.input or b"null", entry.output or b"null"
+            entries.append((entry.execution_id, entry.number, entry.step, entry.action, given.decode(), came.decode()))
+            hashes += (entry.input_hash, entry.output_hash, entry.context or GENESIS, entry.previous, entry.hash)
+    return as_json(rows), as_json(entries), bytes.fromhex("".join(hashes))
 
 
 async def _close(session: Session, lead: Lead, head: TickHead, wall: datetime, ttl_ms: int, taken: int) -> int | None:

@@ -76,7 +76,7 @@ class SqliteTicks:
             if after is None:
                 return None
             first = int(str(db.value("partition_arrivals", lead.partition))) - taken
-            db.run_many("move_execution", [(*row[:-1], wall_us, row[-1]) for row in moved_rows(moved, wall_us)])
+            db.run_many("move_execution", moved_rows(moved, wall_us))
             db.run_many("leave_queue", left_rows(moved, lead.partition))
             db.run_many("join_queue", joined_rows(moved, lead.partition))
             db.run_many("add_entry", entry_rows(moved))
