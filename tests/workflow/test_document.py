@@ -67,6 +67,7 @@ FAULTS: dict[str, tuple[list[Any], str]] = {
     "unknown step in condition": ([{"set": {"n": "steps.s9.result"}}], "refers to the unknown step 's9'; steps s0"),
     "unknown variable": ([{"set": {"total": "vars['totl']"}}], "unknown variable 'totl', did you mean 'total'?"),
     "unknown root": ([{"set": {"n": "inputs.x"}}], "did you mean 'input'?"),
+    "event where none is looked at": ([{"set": {"n": "event.data.x"}}], "undeclared reference to 'event.data.x'; here it may read input, contact"),
     "strange root": ([{"set": {"n": "zzz"}}], "; there are input, contact, vars"),
     "variable without vars": ([{"set": {"total": "1", "n": "total"}}], "did you mean 'vars.total'?"),
     "zone in expression": ([{"set": {"n": "timestamp(input.t).getHours('Europe/Berlin')"}}], "whose rules differ between machines"),
@@ -141,6 +142,7 @@ TOP_FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "input that is none": ({"input": []}, "input is '[]'; input is a mapping"),
     "bad default": ({"input": {"x": {"type": "integer", "default": "a"}}}, "input.x.default 'a' is not integer"),
     "unknown input": ({"input": {"email": "text"}, "exit": [{"when": "input.emial == ''"}]}, "unknown input 'emial', did you mean 'email'?"),
+    "exit over one event": ({"exit": [{"when": "event.type == 'x'", "outcome": "y"}]}, "here it may read input, contact, vars, steps, events, tick"),
     "input without its root": ({"input": {"email": "text"}, "exit": [{"when": "email == ''"}]}, "did you mean 'input.email'?"),
 }  # fmt: skip
 
@@ -296,7 +298,8 @@ def test_example_of_the_docs_is_the_one_that_is_tested() -> None:
         ("{run: a, rule: b}", "is about 2 things"),
         ("{run: {endpoint: a, status: failed}}", "on[0].run.status is 'failed', did you mean 'failure'?"),
         ("{alert: {kind: parkd}}", "did you mean 'parked'?"),
-        ("{run: a, where: vars.x > 1}", "refers to the unknown variable 'x'"),
+        ("{run: a, where: vars.x > 1}", "undeclared reference to 'vars.x'; here it may read event"),
+        ("{run: a, where: tick > 1}", "undeclared reference to 'tick'; here it may read event"),
         ("{run: a, where: 'event.status =='}", "does not compile"),
         ("{run: a, send: {event: x}}", "on[0].send.to is missing; a text is wanted"),
         ("{run: a, send: {event: x, to: y}, input: {}}", "is for starting; a trigger that sends has send.to"),

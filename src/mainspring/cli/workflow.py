@@ -43,7 +43,9 @@ def check(file: File, output: OutputOption = Output.TABLE) -> None:
     if output is Output.JSON:
         show_json(workflow)
     else:
-        say(f"{workflow['name']!r} is sound: {workflow['step_count']} steps, starts with {workflow['start']!r}")
+        count = workflow["step_count"]
+        steps = f"{count} step{'' if count == 1 else 's'}"
+        say(f"{workflow['name']!r} is sound: {steps}, starts with {workflow['start']!r}")
 
 
 @app.command("publish")

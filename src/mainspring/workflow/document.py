@@ -16,7 +16,7 @@ from typing import Final
 
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.name import check_name, shown
-from mainspring.workflow.expression import Names
+from mainspring.workflow.expression import WITHIN, Names
 from mainspring.workflow.graph import graph_faults
 from mainspring.workflow.markup import Fault, Path, path_text, read_markup
 from mainspring.workflow.model import STEPS_MAX, VISITS_DEFAULT, AnyStep, Exit, Parameter, Workflow
@@ -95,7 +95,7 @@ def _checked(document: object, lines: Mapping[Path, int], allow_ports: frozenset
     reentry = reader.one_of(top.get("reentry", "allow"), ("reentry",), REENTRY)
     raw = _raw_steps(reader, top.get("steps"))
     ids = tuple(str(each.get("id")) for each in raw if isinstance(each.get("id"), str))
-    names = Names(ids, _variables(raw), tuple(parameters) if parameters else None)
+    names = Names(ids, _variables(raw), tuple(parameters) if parameters else None, WITHIN)
     triggers = read_triggers(reader, top.get("on", []), parameters)
     reader.names, reader.templates = names, templates
     reader.holes(templates, ("templates",))

@@ -25,7 +25,8 @@ from mainspring.domain.text import clean_text
 if TYPE_CHECKING:
     from cel_expr_python import cel
 
-ROOTS: Final = ("input", "contact", "vars", "steps", "events", "event", "tick")
+WITHIN: Final = ("input", "contact", "vars", "steps", "events", "tick")
+ROOTS: Final = (*WITHIN, "event")  # one event alone is there where one is looked at: in `wait_for.where`, in a trigger
 ZONED: Final = frozenset(
     "getFullYear getMonth getDate getDayOfMonth getDayOfWeek getDayOfYear getHours getMinutes getSeconds "
     "getMilliseconds".split()
@@ -40,11 +41,12 @@ class Failure(NamedTuple):
 
 
 class Names(NamedTuple):
-    """What an expression may refer to; None: anything."""
+    """What an expression may refer to: which variables, and what in them; None: anything."""
 
     steps: tuple[str, ...] | None = None
     vars: tuple[str, ...] | None = None
     input: tuple[str, ...] | None = None
+    roots: tuple[str, ...] = ROOTS
 
 
 def check_expression(text: str, names: Names, *, is_condition: bool) -> str:
@@ -59,11 +61,12 @@ def check_expression(text: str, names: Names, *, is_condition: bool) -> str:
     if growth > GROWTH_MAX:
         return f"could make its input {growth:.0f} times as large; nest fewer loops or use fewer + in them"
     try:
-        returns = _environment().compile(text).return_type().name()
+        returns = _environment(names.roots).compile(text).return_type().name()
     except RuntimeError as fault:
         words = fault_text(str(fault))
         root = words.partition("undeclared reference to '")[2].partition("'")[0]
-        return f"does not compile{' at ' if words.startswith('line ') else ': '}{words}{_suggestion(root, names)}"
+        known = _suggestion(root.partition(".")[0], names)
+        return f"does not compile{' at ' if words.startswith('line ') else ': '}{words}{known}"
     if is_condition and returns not in ("BOOL", "DYN"):
         return f"gives {returns.lower()}; it must be true or false; compare it with something"
     return _wrong_name(text, names)
@@ -145,15 +148,17 @@ def _suggestion(root: str, names: Names) -> str:
         return f", did you mean 'input.{root}'?"
     if names.vars and root in names.vars:
         return f", did you mean 'vars.{root}'?"
-    return did_you_mean(root, ROOTS) or f"; there are {', '.join(ROOTS)}"
+    if root in ROOTS:
+        return f"; here it may read {', '.join(names.roots)}"
+    return did_you_mean(root, names.roots) or f"; there are {', '.join(names.roots)}"
 
 
-@lru_cache(maxsize=1)
-def _environment() -> "cel.Env":
+@lru_cache
+def _environment(roots: tuple[str, ...] = ROOTS) -> "cel.Env":
     from cel_expr_python import cel  # 40 ms; not before the first expression
 
     kinds = cel.Type
-    variables = {root: kinds.INT if root == "tick" else kinds.DYN for root in ROOTS}
+    variables = {root: kinds.INT if root == "tick" else kinds.DYN for root in roots}
     return cel.NewEnv(variables=variables, functions=[in_order()])
 
 

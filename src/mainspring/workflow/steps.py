@@ -5,6 +5,7 @@ from typing import Final, cast
 
 from mainspring.domain.schedule import check_cron, check_timezone
 from mainspring.domain.target import check_header, check_url
+from mainspring.workflow.expression import ROOTS
 from mainspring.workflow.instants import read_instant
 from mainspring.workflow.markup import Path
 from mainspring.workflow.model import (
@@ -233,11 +234,19 @@ def _wait_for(
         reader.fault(path, "has no timeout; an event may never come: say how long to wait, such as timeout: 2d")
     return WaitFor(
         event=reader.event_type(given.get("event"), (*path, "event")),
-        where=reader.expression(given["where"], (*path, "where"), is_condition=True) if "where" in given else "",
+        where=_where(reader, given, path) if "where" in given else "",
         timeout_ms=reader.duration_ms(given.get("timeout", "1d"), (*path, "timeout"), 1, WAIT_MS_MAX),
         on_timeout=reader.goto(given["on_timeout"], (*path, "on_timeout"), ids) if "on_timeout" in given else "",
         **shared,  # type: ignore[arg-type]  # collected by name
     )
+
+
+def _where(reader: Reader, given: Mapping[str, object], path: Path) -> str:
+    """The one condition that reads the event it judges."""
+    before, reader.names = reader.names, reader.names._replace(roots=ROOTS)
+    where = reader.expression(given["where"], (*path, "where"), is_condition=True)
+    reader.names = before
+    return where
 
 
 def _branch(

@@ -84,7 +84,7 @@ def read_triggers(reader: Reader, value: object, parameters: Mapping[str, Parame
     if not isinstance(value, list) or len(value) > TRIGGERS_MAX:
         reader.fault(("on",), f"is not a list of up to {TRIGGERS_MAX}; write `- run: {{endpoint: name}}` for each")
         return ()
-    before, reader.names = reader.names, Names((), (), ())  # nothing has begun yet
+    before, reader.names = reader.names, Names((), (), (), ("event",))  # nothing has begun yet
     read = [_trigger(reader, each, ("on", index), parameters) for index, each in enumerate(value)]
     reader.names = before
     return tuple(each for each in read if each is not None)
