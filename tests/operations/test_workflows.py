@@ -63,7 +63,7 @@ async def test_unknown_workflow_and_version_are_refused_with_the_nearest(desk: D
 
     with pytest.raises(NotFound, match="no workflow 'wait', did you mean 'waits'"):
         await find_workflow(desk, "wait")
-    with pytest.raises(NotFound, match="there are 1 to 1"):
+    with pytest.raises(NotFound, match="no version 7 of workflow 'waits'; it has 1 to 1"):
         await find_workflow(desk, "waits", 7)
     with pytest.raises(NotFound, match="no execution 'exe_1'"):
         await find_execution(desk, "exe_1")

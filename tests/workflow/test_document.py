@@ -255,8 +255,7 @@ def test_difference_between_versions_is_told_in_words() -> None:
     assert differences(old, old) == []
     assert differences(old, new) == [
         "input 'order' changed from integer to number",
-        'the exits changed from [{"outcome":"order_cancelled","when":"\\"order.cancelled\\" i… to '
-        '[{"outcome":"gone","when":"\\"order.cancelled\\" in events"}]',
+        "the exits[0].outcome changed from 'order_cancelled' to gone",
         "step 'over' (end) was added",
         "duration of step 'rest' changed from 3d to 5d",
         "step 'silent' is now wait instead of end",
@@ -275,6 +274,25 @@ def test_difference_names_added_and_removed_inputs_and_steps() -> None:
         "input 'b' (text) was added",
         "step 't' (wait) was added",
         "step 's0' (wait) was removed",
+    ]
+
+
+def test_difference_inside_of_a_step_is_named_where_it_is() -> None:
+    long = "The quick brown fox jumps over the lazy dog, and then "
+    before = {"headers": {"x-a": "1", "x-b": "2"}, "body": {"texts": [f"{long}sleeps", "same"]}}
+    after = {"headers": {"x-b": "3", "x-c": "4"}, "body": {"texts": [f"{long}wakes", "same"]}}
+    old = a_workflow({"call": {"url": "https://example.com/", **before}, "retry": {"attempts": 2, "delay": "1s"}})
+    new = a_workflow(
+        {"call": {"url": "https://example.com/", **after}, "retry": {"attempts": 2, "delay": "2s", "never": ["404"]}}
+    )
+
+    assert differences(old, new) == [
+        "retry.delay of step 's0' changed from 1s to 2s",
+        "retry.never of step 's0' changed from [] to [\"404\"]",
+        "headers.x-a of step 's0' was removed: 1",
+        "headers.x-b of step 's0' changed from 2 to 3",
+        "headers.x-c of step 's0' was added: 4",
+        "body.texts[0] of step 's0' changed from '… dog, and then sleeps' to '… dog, and then wakes'",
     ]
 
 

@@ -299,7 +299,7 @@ def order(
     if output is Output.JSON:
         show_json({"verb": verb, "ordered": ordered, "more": found > ordered == count})
     else:
-        say(f"ordered {verb} of {ordered} executions; it happens in the next ticks")
+        say(f"ordered {verb} of {ordered} execution{'' if ordered == 1 else 's'}; it happens in the next ticks")
 
 
 @app.command("send")
@@ -345,6 +345,8 @@ def _awaited(shape: Shape, moment: "datetime") -> str:
     """What it waits for, and until when it does so at most."""
     wake_at = shape["wake_at"]
     until = "" if wake_at is None else when(moment, at(wake_at))
+    if shape["status"] in ("failed", "paused"):
+        return "for a person"
     match shape["waits_for"]:
         case "time":
             return f"until {until}"

@@ -209,7 +209,8 @@ def archive(name: Name, output: OutputOption = Output.TABLE) -> None:
         return
     say(f"archived {name!r}" if found["changed"] else f"{name!r} was archived before")
     if found["running"]:
-        note(f"{found['running']} of its executions are not over, and go on")
+        running = found["running"]
+        note(f"{running} of its executions {'is' if running == 1 else 'are'} not over: they go on")
 
 
 @app.command("restore")

@@ -39,8 +39,8 @@ class InvalidInput(MainspringError):
 class NotFound(MainspringError):
     code = "not-found"
 
-    def __init__(self, kind: str, name: str, known: tuple[str, ...] = ()) -> None:
-        super().__init__(f"no {kind} {name!r}{did_you_mean(name, known)}")
+    def __init__(self, kind: str, name: str, known: tuple[str, ...] = (), *, rule: str = "") -> None:
+        super().__init__(f"no {kind} {name!r}{did_you_mean(name, known)}" + (f"; {rule}" if rule else ""))
         self.kind = kind
         self.name = name
 

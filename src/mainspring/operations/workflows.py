@@ -65,7 +65,7 @@ async def find_workflow(desk: Desk, name: str, version: int | None = None) -> Pu
         return found
     if version is not None and (versions := await desk.stores.flows.workflows.versions(desk.tenant_id, name)):
         newest = versions[0].workflow.version
-        raise NotFound("version", f"{version} of {name!r}; there are 1 to {newest}")
+        raise NotFound(f"version {version} of workflow", name, rule=f"it has 1 to {newest}")
     known = await desk.stores.flows.workflows.versions(desk.tenant_id, None)
     raise NotFound("workflow", name, tuple(each.workflow.name for each in known))
 

@@ -10,6 +10,7 @@ from mainspring.workflow.audit import canonical
 from mainspring.workflow.model import AnyStep, Parameter, Workflow
 
 _SHORT: Final = 60
+_NOTHING: Final = object()
 
 
 def differences(old: Workflow, new: Workflow) -> list[str]:
@@ -39,10 +40,8 @@ def _top(old: Workflow, new: Workflow) -> Iterator[str]:
             yield f"input {name!r} was removed"
         elif before != after and before is not None:
             yield f"input {name!r} changed from {_said(before)} to {_said(after)}"
-    if old.triggers != new.triggers:
-        yield f"the triggers changed from {_short(_plain(old.triggers))} to {_short(_plain(new.triggers))}"
-    if old.exits != new.exits:
-        yield f"the exits changed from {_short(_plain(old.exits))} to {_short(_plain(new.exits))}"
+    yield from _sentences("the triggers", "", old.triggers, new.triggers)
+    yield from _sentences("the exits", "", old.exits, new.exits)
 
 
 def _step(step_id: str, old: AnyStep, new: AnyStep) -> Iterator[str]:
@@ -50,12 +49,40 @@ def _step(step_id: str, old: AnyStep, new: AnyStep) -> Iterator[str]:
         yield f"step {step_id!r} is now {_kind(new)} instead of {_kind(old)}"
         return
     for field in new.__struct_fields__:
-        before, after = getattr(old, field), getattr(new, field)
-        if before != after:
-            name = field.removesuffix("_ms").replace("_", " ")
-            if field.endswith("_ms"):
-                before, after = _span(before), _span(after)
-            yield f"{name} of step {step_id!r} changed from {_short(_plain(before))} to {_short(_plain(after))}"
+        yield from _sentences(field, f" of step {step_id!r}", getattr(old, field), getattr(new, field))
+
+
+def _sentences(field: str, whose: str, old: object, new: object) -> Iterator[str]:
+    for path, *both in _changes(field, _plain(old), _plain(new)):
+        name = path.replace("_ms", "").replace("_", " ") + whose
+        before, after = map(_span, both) if path.endswith(("_ms", "_ms_max")) else both
+        if before is _NOTHING:
+            yield f"{name} was added: {_short(after)}"
+        elif after is _NOTHING:
+            yield f"{name} was removed: {_short(before)}"
+        else:
+            yield "{} changed from {} to {}".format(name, *_apart(before, after))
+
+
+def _changes(path: str, old: object, new: object) -> Iterator[tuple[str, object, object]]:
+    """What differs, as deep inside as it can be named: a long value that changed in one place is not told whole."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted(old.keys() | new.keys()):
+            yield from _changes(f"{path}.{key}", old.get(key, _NOTHING), new.get(key, _NOTHING))
+    elif isinstance(old, list | tuple) and isinstance(new, list | tuple) and len(old) == len(new):
+        for index, (before, after) in enumerate(zip(old, new, strict=True)):
+            yield from _changes(f"{path}[{index}]", before, after)
+    elif old != new:
+        yield path, old, new
+
+
+def _apart(old: object, new: object) -> tuple[str, str]:
+    """Both, short; of two long texts that begin the same, what follows."""
+    if isinstance(old, str) and isinstance(new, str):
+        same = next((place for place, pair in enumerate(zip(old, new, strict=False)) if len(set(pair)) > 1), 0)
+        if same > _SHORT // 2:
+            old, new = ("…" + each[same - _SHORT // 4 :] for each in (old, new))
+    return _short(old), _short(new)
 
 
 def _said(parameter: Parameter) -> str:
@@ -66,8 +93,8 @@ def _kind(step: AnyStep) -> str:
     return str(step.__struct_config__.tag)
 
 
-def _span(ms: int | None) -> str:
-    return "none" if ms is None else format_duration(ms)
+def _span(ms: object) -> object:
+    return "none" if ms is None else format_duration(ms) if isinstance(ms, int) else ms
 
 
 def _plain(value: object) -> object:
