@@ -13,7 +13,7 @@ from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import EventType
 from mainspring.observe import Metrics
 from mainspring.operations.endpoints import Desk
-from mainspring.operations.executions import erase_execution, find_execution
+from mainspring.operations.executions import erase_execution, find_execution, send_event
 from mainspring.operations.exporting import SHARED, UNSIGNED, export_execution
 from mainspring.operations.orders import order_executions, preview_orders
 from mainspring.operations.workflows import Wish, publish_workflow, start_executions
@@ -129,6 +129,24 @@ async def test_every_change_to_a_file_is_found(
     breach = found.verdict.breach or found.chain
     assert breach is not None
     assert breach.field == field
+
+
+async def test_tick_that_was_cut_out_of_a_file_is_found(desk: Desk, clock: FixedClock) -> None:
+    desk = replace(desk, signer=CheckpointSigner(KeyRing(bytes(32))))
+    (one,) = await start(desk, 2)
+    ticker = Ticker(desk.stores.flows, TickerOptions("ticker-1"), Metrics(), desk.signer)
+    await tick(ticker, clock)
+    for _ in range(2):
+        await send_event(desk, one, "ping", {})
+        await tick(ticker, clock)
+    bundle = await export_execution(desk, one)
+    first, second, third = bundle.ticks
+
+    breach = check_bundle(replace(bundle, ticks=(first, third)), is_signed).chain
+
+    assert breach is not None
+    assert (breach.number, breach.field, breach.expected) == (third.sequence, "previous", first.hash)
+    assert second.hash == third.previous
 
 
 async def test_changed_document_does_not_give_the_log(desk: Desk, clock: FixedClock) -> None:

@@ -143,6 +143,8 @@ TOP_FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "bad default": ({"input": {"x": {"type": "integer", "default": "a"}}}, "input.x.default 'a' is not integer"),
     "unknown input": ({"input": {"email": "text"}, "exit": [{"when": "input.emial == ''"}]}, "unknown input 'emial', did you mean 'email'?"),
     "exit over one event": ({"exit": [{"when": "event.type == 'x'", "outcome": "y"}]}, "here it may read input, contact, vars, steps, events, tick"),
+    "triggers that are no list": ({"on": {"run": "a"}}, "on is not a list of up to"),
+    "trigger that is none": ({"on": ["run"]}, "on[0] is 'run'"),
     "input without its root": ({"input": {"email": "text"}, "exit": [{"when": "email == ''"}]}, "did you mean 'input.email'?"),
 }  # fmt: skip
 

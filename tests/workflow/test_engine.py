@@ -107,6 +107,15 @@ def test_condition_that_cannot_be_judged_stops_the_execution_and_says_why() -> N
     assert player.state.error == 'branch.cases[0].when Key not found in map : "n"'
 
 
+def test_chain_that_ends_with_the_last_step_of_a_turn_ends_in_it() -> None:
+    steps = [{"set": {"n": str(number)}} for number in range(CHAIN_MAX - 1)]
+    player = Player(a_workflow(*steps, {"wait": "1s"}))
+
+    player.at(0)
+
+    assert (player.state.step, player.state.phase, player.state.wake_tick) == (f"s{CHAIN_MAX - 1}", Phase.TIME, 1)
+
+
 def test_effect_ends_the_turn_and_its_answer_starts_the_next() -> None:
     workflow = a_workflow({"call": {"url": "https://example.com/{{ input.id }}"}}, {"end": "done"})
     player = Player(workflow, {"id": 7})

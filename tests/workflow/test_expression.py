@@ -7,7 +7,7 @@ from mainspring.workflow.difference import differences
 from mainspring.workflow.expression import Failure, evaluate, judge
 from mainspring.workflow.model import Trigger
 from mainspring.workflow.template import RENDERED_CHARS_MAX, render_text
-from tests.workflow.stage import a_workflow
+from tests.workflow.stage import Player, a_workflow
 
 FAILURES = {
     "number that is not finite": ("1.0 / 0.0", "gives a number that is not finite; guard the division"),
@@ -27,6 +27,17 @@ def test_value_that_no_log_could_keep_is_a_failure(name: str) -> None:
 
     assert isinstance(answer, Failure)
     assert said in answer.text
+
+
+def test_expression_that_would_touch_too_much_is_a_failure() -> None:
+    answer = evaluate("input.x.all(a, input.x.all(b, a == b))", {"input": {"x": []}}, 1_000_000)
+
+    assert isinstance(answer, Failure)
+    assert "nest fewer loops" in answer.text
+
+
+def test_number_that_no_expression_can_hold_is_a_failure() -> None:
+    assert isinstance(evaluate("input.x > 1", {"input": {"x": 2**70}}, 30), Failure)
 
 
 def test_value_that_is_nested_too_deep_is_a_failure() -> None:
@@ -57,3 +68,11 @@ def test_changed_triggers_are_told() -> None:
 
     (said,) = differences(before, after)
     assert said.startswith("the triggers changed from [] to [")
+
+
+def test_branch_that_is_written_as_true_always_holds() -> None:
+    player = Player(a_workflow({"branch": {"cases": [{"when": True, "goto": "s1"}], "default": "end"}}, {"end": "yes"}))
+
+    player.at(0)
+
+    assert player.state.outcome == "yes"

@@ -300,7 +300,8 @@ def _tick_hash(partition: int, sequence: int, tick: int, heads: tuple[tuple[str,
     return sha256(TICK_DOMAIN + _encode((partition, sequence, tick, heads, previous))).hexdigest()
 
 
-def _breach(entry: Entry, execution_id: str, salt: str, number: int, previous: str, last: int | None) -> Breach | None:
+def _breach(entry: Entry, execution_id: str, salt: str, number: int, previous: str, last: int | None) -> Breach:
+    """What is wrong with an entry of which something is; the first that is."""
     if entry.number != number:
         return Breach(execution_id, number, "number", str(number), str(entry.number))
     if entry.execution_id != execution_id:
@@ -315,9 +316,7 @@ def _breach(entry: Entry, execution_id: str, salt: str, number: int, previous: s
             return Breach(execution_id, number, field, commitment, found)
     if (expected := entry_hash(entry)) != entry.hash:
         return Breach(execution_id, number, "hash", expected, entry.hash)
-    if last is not None and entry.tick < last:
-        return Breach(execution_id, number, "tick", f"{last} or later", str(entry.tick))
-    return None
+    return Breach(execution_id, number, "tick", f"{last} or later", str(entry.tick))
 
 
 def _cut(name: str, number: int, head: str, anchor: Anchor | None) -> Breach | None:

@@ -1,7 +1,7 @@
 """A workflow as nodes and edges, for whoever draws it. Pure; says nothing about where a node lies."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, assert_never
 
 from msgspec import Struct
 
@@ -75,6 +75,8 @@ def _label(step: AnyStep) -> str:
             return _short(", ".join(step.values))
         case End():
             return step.outcome
+        case _:
+            assert_never(step)
 
 
 def _advice(step: Hint) -> str:

@@ -7,7 +7,7 @@ unless its step names another way.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, cast
+from typing import Final, assert_never, cast
 
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.schedule import next_after
@@ -156,6 +156,8 @@ class _Turn:
                 self.take_result(arrival)
             case Kind.COMMAND:
                 self.take_command(arrival)
+            case _:
+                assert_never(arrival.kind)
 
     def take_event(self, event: Arrival) -> None:
         given = given_of(event)
