@@ -35,8 +35,8 @@ WORKERS = 3
 EXECUTIONS = 10
 TICK_MS = 50
 ASK_S = 0.1  # every question is a new connection
-# PostgreSQL ends a transaction that stands still after 10 s, and with it the locks of a writer that was stopped in the
-# middle of one; another that was stopped while it waited for those locks has them for 10 s more.
+# A writer that was stopped in the middle of a transaction holds its locks until PostgreSQL ends it: after 10 s where it
+# is idle, after 60 s where it had just prepared a statement.
 TAKEOVER_S = 90
 SETTINGS = {"workflow_partitions": PARTITIONS, "tick_interval": "50ms", "ticker_lease": "700ms", "lease_margin": "1s"}
 STOP, UNFENCED = "before_tick_commit=stop", "no_tick_fence"

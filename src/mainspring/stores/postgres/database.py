@@ -41,6 +41,9 @@ CHANNEL = "mainspring"
 CONNECT_TIMEOUT_S = 3
 ACQUIRE_TIMEOUT_S = CONNECT_TIMEOUT_S + 2
 COMMAND_TIMEOUT_S = 10  # a peer that accepts and never answers is noticed by us, not only by the kernel
+# A client that is stopped between preparing a statement and executing it is not idle to the server, and neither of the
+# timeouts below ends it: without this bound it would hold its locks for as long as it stands still.
+TRANSACTION_TIMEOUT = "60s"  # > whatever we do in one, bulk acts over thousands of rows included
 MIGRATION_TIMEOUT_S = 660  # > what the server is told to allow a migration, and the wait for another one's
 CLOSE_TIMEOUT_S = 0.5  # a goodbye that is not answered by then is left unsaid
 RECONNECT_PAUSE_S = 1.25  # with the listener, at most two attempts a second while the database is away
@@ -396,6 +399,7 @@ class Database:
                 command_timeout=COMMAND_TIMEOUT_S,
                 statement_cache_size=0 if self._behind_bouncer else 200,
                 max_inactive_connection_lifetime=300,
+                init=None if self._behind_bouncer else _bound_transactions,
                 reset=_nothing_to_reset,
                 server_settings=None if self._behind_bouncer else SERVER_SETTINGS,
             )
@@ -430,6 +434,7 @@ class Database:
         async with self.transaction() as session:
             # Whoever comes second waits here, for as long as the first one migrates; the server ends what is too long.
             await session.script("SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '600s'")
+            await session.value("bound_transactions", "0", True)
             await session.value("lock_migrations", MIGRATION_LOCK, timeout_s=MIGRATION_TIMEOUT_S)
             applied: set[object] = set()
             if await session.value("has_migration_table"):  # who may not make tables may still find them made
@@ -459,6 +464,10 @@ class Database:
                 "who owns the tables, then start this again",
                 setting="MAINSPRING_DATABASE_URL",
             ) from None
+
+
+async def _bound_transactions(connection: Any) -> None:  # asyncpg ships no types
+    await connection.fetchval(QUERIES["bound_transactions"], TRANSACTION_TIMEOUT, False)
 
 
 async def _nothing_to_reset(connection: object) -> None:

@@ -6,6 +6,11 @@ SELECT clock_timestamp();
 -- A transaction as they all are.
 BEGIN;
 
+-- name: bound_transactions
+-- The longest that a transaction may take, for one or for all that this connection begins; servers before PostgreSQL 17
+-- know no such bound, and change nothing.
+SELECT set_config(name, :longest, :is_local) FROM pg_settings WHERE name = 'transaction_timeout';
+
 -- name: begin_claim
 -- A transaction that keeps claims apart for the moment they take, so that caps counted over the fleet hold exactly; it
 -- finds one row where it is our turn. A try, never a wait: a worker that is stopped inside its claim must not stop the others.
