@@ -82,6 +82,8 @@ WITHOUT_IDEMPOTENCY_KEY = {
     "log_out": "ends the session that it is asked with",
     "change_password": "ends the session that it is asked with",
 }
+# What a read must be told besides the ids in its path.
+QUERIES = {"list_recent_runs": "?endpoint={endpoint}"}
 RANDOM = {
     "endpoint": "ep_0000",
     "job": "job_0000",
@@ -119,11 +121,15 @@ class Operation:
         named = NAMED_OTHERWISE.get(self.id, {})
         path = self.path.format(**{name: ids.get(named.get(name, name), "none") for name in self.in_path})
         body = BODIES.get(self.id)
+        query = query or QUERIES.get(self.id, "").format(**ids)
         return await client.request(self.method.upper(), path + query, json=body)
 
 
 def every_operation(app: FastAPI) -> list[Operation]:
     """But streams, which do not end by themselves."""
+    return [operation for operation in documented(app) if not operation.is_stream]
+
+
+def documented(app: FastAPI) -> list[Operation]:
     paths: Json = app.openapi()["paths"]
-    found = [Operation(method, path, each) for path, item in paths.items() for method, each in item.items()]
-    return [operation for operation in found if not operation.is_stream]
+    return [Operation(method, path, each) for path, item in paths.items() for method, each in item.items()]

@@ -12,15 +12,17 @@ import pytest
 from fastapi import FastAPI
 from httpx2 import AsyncClient
 
+from mainspring.api.server import WebServer
 from mainspring.cli.configuration import setting_rows
 from mainspring.configuration.exporting import export_documents
 from mainspring.configuration.faults import InvalidDocument
 from mainspring.domain.access import Principal, Scope
 from mainspring.domain.errors import Misconfigured
-from mainspring.domain.run import Request
+from mainspring.domain.run import Outcome, Request, RunStatus
 from mainspring.domain.schedule import CRON
 from mainspring.mcp.tool import Visit, answer
 from mainspring.mcp.tools import TOOLS
+from mainspring.observe import Metrics
 from mainspring.operations.endpoints import find_endpoint
 from mainspring.outbound.language_model import open_model
 from mainspring.outbound.mail import read_server
@@ -29,54 +31,32 @@ from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.analyst import Analyst, AnalystOptions
+from mainspring.workers.dispatcher import Dispatcher, DispatcherOptions
+from mainspring.workers.errand import errands_of
 from tests.api.acting import URL, Json
-from tests.api.every import every_operation
+from tests.api.every import QUERIES, documented, every_operation
 from tests.api.issuer import CLIENT_ID, LittleIssuer
 from tests.api.people import Browser, a_key, a_user, at_the_desk, open_door, program
+from tests.api.planted import Planted
 from tests.configuration.paper import apply
 from tests.harness.postgres import find_binaries
+from tests.mcp.examples import EXAMPLES, filled
 from tests.peers.model_server import says, serving_models
 from tests.peers.post_office import PostOffice
 from tests.stores.databases import file_of, is_sqlite
-from tests.stores.world import FixedClock, run_slot
+from tests.stores.flow_world import a_ticker, tick
+from tests.stores.world import FixedClock, an_outcome, run_slot
+from tests.stores.world import told as until_told
+from tests.workers.notices import open_newsroom
 
-MARK = "Zq81canary"
 FEWEST = 500
 HEADERS = ("Authorization", "Cookie", "X-Api-Key", "X-Mine")
+ECHOES = "name: echoes\nsteps:\n  - {id: a, call: {endpoint: echo}}\n  - {id: b, end: went}\n"
 
 
-class Planted:
-    """The secrets so far. Each that we choose begins with the mark, so that one search finds any of them."""
-
-    def __init__(self) -> None:
-        self.secrets: list[str] = []
-
-    def new(self) -> str:
-        self.secrets.append(f"{MARK}{len(self.secrets):05d}x")
-        return self.secrets[-1]
-
-    def given(self, secret: str) -> None:
-        self.secrets.append(secret)
-
-    def found_in(self, data: bytes) -> list[str]:
-        """Which of them lie there as they are, or in base64, hexadecimal or percent encoding."""
-        marks = [form(MARK) for form in (str.encode, _hex, _percent)]
-        if any(mark in data for mark in marks):
-            return [MARK]
-        forms = [(secret, form(secret)) for secret in self.secrets for form in (str.encode, _base64)]
-        return [secret for secret, form in forms if form in data]
-
-
-def _hex(text: str) -> bytes:
-    return text.encode().hex().encode()
-
-
-def _percent(text: str) -> bytes:
-    return "".join(f"%{byte:02X}" for byte in text.encode()).encode()
-
-
-def _base64(text: str) -> bytes:
-    return base64.b64encode(text.encode()).rstrip(b"=")[:-1]  # the last character also holds what follows
+class NoPostman:
+    async def send(self, to: str, title: str, text: str, message_id: str, *, sender: str, timeout_s: float) -> Outcome:
+        raise AssertionError("nobody writes a letter here")
 
 
 @pytest.fixture
@@ -139,7 +119,8 @@ async def test_five_hundred_secrets_are_nowhere_once_they_are_in(
         told += await by_mistakes(api, stores, planted)
         told += await to_a_model(stores, settings)
         told += repr(setting_rows(settings)).encode()
-        answers = told + await everything_told(door, stores, api)
+        told += await by_workers(door, stores, clock, api, planted)
+        answers = told + await everything_told(door, stores, api) + await everything_streamed(door, key)
     said = capfd.readouterr()
 
     assert len(set(planted.secrets)) >= FEWEST
@@ -339,8 +320,38 @@ async def to_a_model(stores: Stores, settings: Settings) -> bytes:
     return repr(server.requests).encode()
 
 
+async def by_workers(door: FastAPI, stores: Stores, clock: FixedClock, api: AsyncClient, planted: Planted) -> bytes:
+    """What workers send to those who answer with its token; and a workflow that runs the endpoint with the echo."""
+    context = door.state.context
+    async with an_echo() as url:
+        for path, wish in (
+            ("webhooks", {"url": f"{url}hook?token={planted.new()}", "name": "worked", "types": ["workflow"]}),
+            ("alerts", {"name": "worked", "kinds": ["failing"], "failures": 1, "to": [f"{url}say/{planted.new()}"]}),
+        ):
+            assert (await api.post(f"/api/v1/{path}", json=wish)).status_code == 201
+        assert (await api.patch("/api/v1/endpoints/echo", json={"url": url})).status_code == 200
+        rule = {"endpoint": "echo", "rule": {"when": "body.depth > 10", "interval": "30s"}}
+        assert (await api.post("/api/v1/rules", json=rule)).status_code == 201
+        assert (await api.post("/api/v1/workflows", json={"document": ECHOES})).status_code == 201
+        assert (await api.post("/api/v1/workflows/echoes/start", json={"correlation": "a"})).status_code == 201
+        ticker = a_ticker(stores)
+        errands = errands_of(stores, context.caller, NoPostman(), TimeOrderedIds(), "d", frozenset())
+        await tick(ticker, clock)
+        assert await Dispatcher(stores.flows.effects, errands, DispatcherOptions("d"), Metrics()).run_once() == 1
+        await tick(ticker, clock)
+        assert (await api.post("/api/v1/endpoints/api 0/run")).status_code == 202
+        assert await run_slot(stores, clock, an_outcome(RunStatus.FAILURE))
+        await until_told(stores)
+        async with open_newsroom(stores, clock) as room:
+            while await room.round():
+                pass
+    read = [await api.get(f"/api/v1/{path}/worked/deliveries") for path in ("webhooks", "alerts")]
+    assert ["[redacted]" in answer.text for answer in read] == [True, True], [answer.text for answer in read]
+    return b"".join(answer.content for answer in read)
+
+
 async def everything_told(door: FastAPI, stores: Stores, api: AsyncClient) -> bytes:
-    """Every list and every page of the API, which is all that the pages of the UI read, and an export."""
+    """What every read of the API answers about something that is there, all lists in full, and an export."""
 
     async def first(path: str) -> str:
         return str((await api.get(f"/api/v1/{path}")).json()["items"][0]["id"])
@@ -349,18 +360,67 @@ async def everything_told(door: FastAPI, stores: Stores, api: AsyncClient) -> by
     ids = {
         "endpoint": endpoint,
         "job": "default",
-        "alert": "everywhere",
-        "webhook": "token 0",
-        "run": await first(f"runs?endpoint={endpoint}"),
+        "alert": "worked",
+        "webhook": "worked",
+        "delivery": await first("webhooks/worked/deliveries"),
+        "run": await first(f"runs?endpoint={endpoint}&status=success"),
         "session": await first("sessions"),
+        "rule_id": await first("rules"),
+        "workflow": "echoes",
+        "version": "1",
+        "execution": await first("executions"),
         "user": await first("users"),
-        "key": await first("keys"),
         "tenant": "default",
+        "scenario": "flash-sale",
     }
-    answers = [await each.send(api, ids) for each in every_operation(door) if each.method == "get"]
-    answers += [await api.get(f"/api/v1/{path}?limit=200") for path in ("endpoints", "events", "audit", "runs")]
+    reads = [each for each in every_operation(door) if each.method == "get"]
+    answers = {each.id: await each.send(api, ids) for each in reads}
+    assert {name: answer.text for name, answer in answers.items() if answer.status_code != 200} == {}
+    lists = [each.path for each in reads if not each.in_path and "limit" in each.in_query and each.id not in QUERIES]
+    full = [await api.get(f"{path}?limit=50") for path in lists]
+    full += [await api.get(f"/api/v1/{path}?limit=200") for path in ("endpoints", "events", "audit", "runs")]
+    assert {answer.status_code for answer in full} == {200}
     exported = await export_documents(at_the_desk(stores))
-    return b"".join(each.content for each in answers) + repr(exported).encode()
+    shown = await everything_shown_to_an_assistant(door, stores, ids)
+    return b"".join(each.content for each in (*answers.values(), *full)) + repr((exported, shown)).encode()
+
+
+async def everything_shown_to_an_assistant(door: FastAPI, stores: Stores, ids: dict[str, str]) -> list[object]:
+    principal = Principal("default", "key:assistant", frozenset(Scope))
+    visit = Visit(at_the_desk(stores), door.state.context.caller, principal.scopes)
+    shown = []
+    for name in (name for name, tool in TOOLS.items() if tool.scope is Scope.READ):
+        asked = filled(EXAMPLES[name], id=ids["execution" if "execution" in name else "endpoint"], run=ids["run"])
+        shown.append(await answer(TOOLS, name, asked, principal, lambda: visit))
+    assert len(shown) > 5
+    assert [each.content for each in shown if each.is_error] == []
+    return [each.content for each in shown]
+
+
+async def everything_streamed(door: FastAPI, key: str) -> bytes:
+    """All events from the first to the last, as each stream of the document tells them over a real connection."""
+    streams = [each.path for each in documented(door) if each.is_stream]
+    assert streams == ["/api/v1/events/stream"]
+    ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    feed = door.state.context.feed
+    web = WebServer(door, "127.0.0.1", 0, ready.set_result, feed.stop)
+    serving = asyncio.gather(web.run(), feed.run())
+    read = b""
+    async with AsyncClient(base_url=await ready, headers={"Authorization": f"Bearer {key}"}) as client:
+        first, last = [
+            (await client.get(f"/api/v1/events?limit=1&start={start}")).json()["items"][0]["cursor"]
+            for start in ("oldest", "newest")
+        ]
+        async with client.stream("GET", f"{streams[0]}?cursor={first}") as answer, asyncio.timeout(60):
+            assert answer.status_code == 200
+            async for part in answer.aiter_bytes():
+                read += part
+                if f"id: {last}".encode() in read:
+                    break
+    web.stop()
+    await serving
+    web.close()
+    return read
 
 
 def at_rest(url: str) -> bytes:
