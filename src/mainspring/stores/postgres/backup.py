@@ -9,6 +9,10 @@ from urllib.parse import unquote, urlsplit
 from mainspring.domain.errors import Conflict, InvalidInput, Misconfigured
 from mainspring.stores.postgres.database import EVERY_TENANT, Database
 
+FENCES = ("fence_schedules", "fence_partitions", "forget_all_workers")
+# Who reads events on from where it stopped. Before the events themselves: a place is found by where they still stand.
+PLACES = ("place_outbox_first", "place_triggers_first", "place_planner_first")
+
 
 def back_up(url: str, target: Path) -> None:
     """`pg_dump`: one snapshot, for which no writer waits. Its table of contents is read before the file is named."""
@@ -50,7 +54,7 @@ async def restore(file: Path, url: str, installation_id: str, *, force: bool) ->
     database = await Database.open(url, pool_size=2)
     try:
         async with database.transaction() as session:
-            for query in ("fence_schedules", "fence_partitions", "forget_all_workers"):
+            for query in (*FENCES, *PLACES, "put_events_first"):
                 await session.run(query)
             await session.run("put_installation", "installation_id", installation_id)
     finally:

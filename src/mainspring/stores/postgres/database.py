@@ -100,6 +100,14 @@ _UPCOMING = """
 # The endpoints of the rows before it in a FROM that are still at the revisions given there and that nobody else holds.
 _UNCHANGED = """CROSS JOIN LATERAL (SELECT kept.id FROM schedule AS kept
     WHERE kept.id = new.id AND kept.revision = new.revision FOR UPDATE SKIP LOCKED) AS unchanged"""
+FIRST_TX = "3"  # PostgreSQL's first transaction: before all of ours
+# The place of a `cursor` among events once all stand in the first transaction: before whatever it was before.
+FIRST_PLACE = f"""
+    '{FIRST_TX}.' || least(
+        split_part(split_part(cursor, ':', 1), '.', 2)::bigint,
+        (SELECT min(seq) - 1 FROM event WHERE (tx, seq) >
+            (split_part(cursor, '.', 1)::xid8, split_part(split_part(cursor, ':', 1), '.', 2)::bigint))
+    ) || coalesce(substring(cursor FROM ':.*'), '')"""
 _encode = msgspec.json.Encoder().encode
 _BOOLEANS = {"spread", "job_active", "body_truncated"}
 _INTEGERS = {
@@ -174,6 +182,8 @@ _QUERIES = load_queries(
         "sealed_keys": _KEYS,
         "unchanged": _UNCHANGED,
         "upcoming": _UPCOMING,
+        "first_tx": FIRST_TX,
+        "first_place": FIRST_PLACE,
         **ACCOUNT_FRAGMENTS,
     },
 )
