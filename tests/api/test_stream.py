@@ -20,6 +20,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.ports.stores import Stores
 from tests.harness.pace import Pace
 from tests.harness.waiting import until
+from tests.stores.databases import is_sqlite
 from tests.stores.world import START, add, an_endpoint, change, edited, told
 
 
@@ -298,6 +299,29 @@ async def test_what_cannot_be_streamed_is_refused_in_words(
 
     assert answer.status_code == status
     assert words in answer.json()["detail"]
+
+
+async def test_cursor_of_another_database_is_refused_before_the_stream_begins(
+    api: AsyncClient, stores: Stores, store_url: str
+) -> None:
+    await stores.runs.add_events(numbered(1))
+    await told(stores)
+    of_the_other_kind = "1.1:0" if is_sqlite(store_url) else "1:0"
+    answer = await api.get("/api/v1/events/stream", headers={"Last-Event-ID": of_the_other_kind})
+
+    assert answer.status_code == 422
+    assert f"cursor '{of_the_other_kind}' is none of this database" in answer.json()["detail"]
+
+
+async def test_cursor_from_before_a_restore_goes_on_with_what_happens_now(
+    server: Server, stores: Stores, store_url: str
+) -> None:
+    await stores.runs.add_events(numbered(1))
+    await told(stores)
+    opened = await server.open(last_id="999999999:0" if is_sqlite(store_url) else "999999999.1:0")
+    await stores.runs.add_events(numbered(2))
+
+    assert numbers_of(await opened.take(1)) == [2]
 
 
 async def test_stream_goes_on_from_where_a_list_ended(server: Server, stores: Stores, api: AsyncClient) -> None:

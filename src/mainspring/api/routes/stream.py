@@ -12,7 +12,7 @@ from mainspring.api.cursors import open_cursor
 from mainspring.api.stream import Blocks, EventStream
 from mainspring.domain.access import Principal, Scope
 from mainspring.domain.errors import NotAuthenticated, StoreUnavailable, TooManyRequests
-from mainspring.domain.event import EventType, StoredEvent, place_of
+from mainspring.domain.event import EventType, StoredEvent, bad_cursor, place_of
 from mainspring.domain.selection import check_types, is_wanted, may_see
 from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.operations.jobs import find_job
@@ -55,9 +55,10 @@ async def stream_events(
     wanted = check_types([part for text in types or () for part in text.split(",") if part.strip()])
     choice = Choice(desk, wanted, principal.scopes)
     await choice.narrow(endpoint, job)
-    place = _place(desk, last_event_id or cursor)
-    if place is None:  # now is when the answer begins, not when its first step is made
-        place = await context.feed.newest()
+    # Now is when the answer begins, not when its first step is made. A place beyond it is from before a restore.
+    place, now = _place(desk, last_event_id or cursor), await context.feed.newest()
+    if place is None or _is_beyond(place, now):
+        place = now
     blocks: Blocks = request.app.state.blocks
     return EventStream(desk, context.feed, blocks, place, choice.of, lambda: _is_welcome(request, principal))
 
@@ -121,6 +122,15 @@ def _place(desk: Desk, cursor: str | None) -> str | None:
         return cursor
     place = open_cursor(desk, "events", cursor)
     return place[0] if place else None
+
+
+def _is_beyond(place: str, newest: str) -> bool:
+    if not newest:
+        return True
+    mine, last = place_of(place) if place else (), place_of(newest)
+    if mine and len(mine) != len(last):
+        raise bad_cursor(place)
+    return mine > last
 
 
 async def _is_welcome(request: Request, opener: Principal) -> bool:
