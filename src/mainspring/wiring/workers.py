@@ -111,10 +111,12 @@ class Notices(Struct, frozen=True):
 async def open_notices(settings: Settings, desk: Desk, metrics: "Metrics") -> AsyncIterator[Notices]:
     """The notifier with a caller of its own: a receiver that hangs takes no place from an endpoint's run."""
     from mainspring.feed import Feed
+    from mainspring.operations.webhooks import seal_addresses
     from mainspring.workers.alerter import Alerter
     from mainspring.workers.courier import Courier
     from mainspring.workers.notifier import Notifier, NotifierOptions
 
+    await seal_addresses(desk)
     caller, messengers, stores = open_caller(settings, desk.vault), open_messengers(settings), desk.stores
     feed = Feed(stores.runs)
     late_ms = int(settings.late_after.total_seconds() * 1000)
