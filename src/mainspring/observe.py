@@ -171,7 +171,10 @@ METRICS = {  # attribute: (kind, name, meaning, label)
 
 
 def set_up_logging(style: Literal["auto", "json", "console"], level: str) -> None:
-    """JSON lines for machines, colours for a terminal; on standard error, so that output stays output."""
+    """JSON lines for machines, colours for a terminal; on standard error, so that output stays output.
+
+    Each line is written with its end at once: a process that is killed leaves no half line to the next.
+    """
     as_json = style == "json" or (style == "auto" and not sys.stderr.isatty())
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer()
@@ -185,6 +188,6 @@ def set_up_logging(style: Literal["auto", "json", "console"], level: str) -> Non
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
