@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, EventType
@@ -33,6 +34,19 @@ async def look(endpoint: Endpoint) -> Session:
 async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
     async with open_pair(tmp_path, look=look) as opened:
         yield opened
+
+
+@pytest.mark.parametrize("status", ["failed", "skipped"])
+async def test_look_that_was_none_is_shown_and_exits_with_1(tmp_path: Path, status: str) -> None:
+    async def fail(endpoint: Endpoint) -> Session:
+        return replace(a_session(endpoint.id), status=status, detail=SessionDetail(note="the model is away"))
+
+    async with open_pair(tmp_path, look=fail) as pair:
+        await pair.json("endpoint", "add", "queue", "--url", "https://example.com/", "--every", "1h")
+        looked = await asyncio.to_thread(pair.far, "planner", "look", "queue")
+
+    assert looked.exit_code == 1
+    assert "the model is away" in looked.stdout
 
 
 async def test_rules_sessions_and_backtests_are_shown_the_same(pair: Pair, tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ def test_archived_workflow_is_listed_apart_refuses_starts_and_comes_back(any_she
     assert shell.ok("workflow", "archive", "order-follow-up") == "archived 'order-follow-up'\n"
     assert shell.json("workflow", "archive", "order-follow-up")["running"] == 1
     assert shell.json("workflow", "list") == []
+    assert "--archived lists archived ones" in shell.ok("workflow", "list")
     assert [each["name"] for each in shell.json("workflow", "list", "--archived")] == ["order-follow-up"]
     assert "archived" in shell.ok("workflow", "show", "order-follow-up")
     assert shell.ok("workflow", "restore", "order-follow-up") == "restored 'order-follow-up'\n"

@@ -9,7 +9,7 @@ from mainspring import __version__
 from mainspring.cli import plan_afar
 from mainspring.cli.arguments import EndpointName
 from mainspring.cli.configuration import masked
-from mainspring.cli.door import Door, OutputOption, ask, complete, current_settings, server_in_use
+from mainspring.cli.door import Door, OutputOption, ask, complete, current_settings, fail_unless, server_in_use
 from mainspring.cli.remote import Shape
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.sessions import show_session
@@ -42,7 +42,10 @@ def run() -> None:
 
 @app.command("look")
 def look(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
-    """Let the model look at an endpoint now, whether it is due or not."""
+    """Let the model look at an endpoint now, whether it is due or not.
+
+    Exits with 1 where the session failed, or was skipped because a limit is reached.
+    """
     from mainspring.operations.endpoints import find_endpoint
     from mainspring.wiring.planner import open_analyst, refuse_without_model
 
@@ -63,6 +66,7 @@ def look(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
         show_json(session)
     else:
         show_session(session)
+    fail_unless(session["status"] == "done")
 
 
 @app.command("mode")

@@ -16,6 +16,10 @@ from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.words import span_in_words
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mainspring.client import Client
+    from mainspring.operations.archiving import Archived
     from mainspring.operations.endpoints import Desk
 
 app = Door("Workflows: steps over days, proven by their log.")
@@ -88,7 +92,7 @@ def list_workflows(
         return
     rows = [(each["name"], str(each["version"]), str(each["step_count"]), each["description"]) for each in found]
     columns = (Column("NAME", can_cut=True), Column("VERSION"), Column("STEPS"), Column("DESCRIPTION", tail=True))
-    nothing = "No workflow yet. Publish one: mainspring workflow publish FILE"
+    nothing = "No workflow to start. Publish one: mainspring workflow publish FILE; --archived lists archived ones."
     show_table(columns, rows, "No archived workflow." if archived else nothing)
 
 
@@ -197,13 +201,9 @@ def start(
 @app.command("archive")
 def archive(name: Name, output: OutputOption = Output.TABLE) -> None:
     """Start it no more, by hand or by its triggers; executions under way go on."""
-    from mainspring.flow_shapes import archived_shape
     from mainspring.operations.archiving import archive_workflow
 
-    async def work(desk: "Desk") -> Shape:
-        return archived_shape(await archive_workflow(desk, name), dry_run=False)
-
-    found: Shape = ask(work, lambda client: client.workflows.archive(name))
+    found = _switched(name, archive_workflow, lambda client: client.workflows.archive(name))
     if output is Output.JSON:
         show_json(found)
         return
@@ -216,13 +216,9 @@ def archive(name: Name, output: OutputOption = Output.TABLE) -> None:
 @app.command("restore")
 def restore(name: Name, output: OutputOption = Output.TABLE) -> None:
     """Let an archived workflow be started again."""
-    from mainspring.flow_shapes import archived_shape
     from mainspring.operations.archiving import restore_workflow
 
-    async def work(desk: "Desk") -> Shape:
-        return archived_shape(await restore_workflow(desk, name), dry_run=False)
-
-    found: Shape = ask(work, lambda client: client.workflows.restore(name))
+    found = _switched(name, restore_workflow, lambda client: client.workflows.restore(name))
     if output is Output.JSON:
         show_json(found)
     else:
@@ -270,6 +266,17 @@ def simulate(
     after = span_in_words(at(played["timeline"][-1]["at"]) - at(played["timeline"][0]["at"]))
     effects = len(played["effects"])
     note(f"{played['status']} ({how}) after {after}, with {effects} effect{'' if effects == 1 else 's'}")
+
+
+def _switched(
+    name: str, here: "Callable[[Desk, str], Awaitable[Archived]]", afar: "Callable[[Client], Shape]"
+) -> Shape:
+    from mainspring.flow_shapes import archived_shape
+
+    async def work(desk: "Desk") -> Shape:
+        return archived_shape(await here(desk, name), dry_run=False)
+
+    return ask(work, afar)
 
 
 async def _versions(desk: "Desk", name: str | None) -> list[Shape]:
