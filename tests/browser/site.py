@@ -65,7 +65,7 @@ DRAFT: tuple[str, dict[str, object]] = (
 
 
 class Shop(BaseHTTPRequestHandler):
-    """Answers by its path: /ok, /fail, /evil, /away (which leads to no address); its model thinks `thoughts`."""
+    """Answers by its path: /ok, /fail, /evil, /echo, /away (which leads nowhere); its model thinks `thoughts`."""
 
     protocol_version = "HTTP/1.1"
     evil = "<script>window.hacked = 1</script>"
@@ -77,6 +77,8 @@ class Shop(BaseHTTPRequestHandler):
         kind = "application/json"
         if self.path.startswith("/evil"):
             body, kind = self.evil.encode(), "text/html"
+        if self.path.startswith("/echo"):
+            body, kind = f"{self.path}\n{self.headers}".encode(), "text/plain"
         self.send_response(status)
         self.send_header("Content-Type", kind)
         if status == 302:
@@ -146,6 +148,10 @@ class Site:
         self._server = self._start()
         self.link = self._server.wait_for("#token=", START_S).strip().rpartition(" ")[2]
         self._client = httpx2.Client(base_url=self.url, timeout=PATIENCE_S)
+
+    @property
+    def log(self) -> str:
+        return self._server.output
 
     def stop(self) -> None:
         """As the kernel would: nobody is told."""
