@@ -2,9 +2,13 @@
 
 It listens on a socket of our own, bound before anything is started: a port that is taken is said in words, and
 port 0 is known by its number before the first request.
+
+What must not break: no stranger holds what the scheduler of the same process needs. A request has a minute to arrive,
+and half of the files that the process may open are not for connections to it.
 """
 
 import asyncio
+import resource
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,12 +16,16 @@ from contextlib import contextmanager
 import structlog
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mainspring.domain.errors import Misconfigured
 
 GRACE_S = 3  # an open stream must not keep the process; runs have a grace of their own
 CLOSING_S = 0.5
-BACKLOG = 2_048
+BACKLOG = 256  # taken in at one go, before any is counted
+ARRIVAL_S = 60.0  # for head and body together; answers may take as long as they like
+FILES = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+CONNECTIONS_MAX = FILES // 2 if FILES != resource.RLIM_INFINITY else 50_000
 
 log = structlog.get_logger()
 
@@ -41,6 +49,8 @@ class WebServer:
         self._on_stop = on_stop
         config = uvicorn.Config(
             app,
+            http=_Connection,
+            backlog=BACKLOG,
             log_config=None,
             access_log=False,
             lifespan="off",
@@ -64,6 +74,40 @@ class WebServer:
     def _ready(self) -> None:
         log.info("serving", url=self.url)
         self._on_ready(self.url)
+
+
+class _Connection(H11Protocol):
+    """Cut when a request does not arrive in time, or when there are too many; uvicorn would wait for ever."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        if len(self.connections) > CONNECTIONS_MAX:
+            transport.abort()
+        else:
+            self._expect()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        cycle = self.cycle  # of the request that is being answered, or was last
+        if cycle is None or cycle.more_body or cycle.response_complete:
+            self._expect()
+        else:
+            self._expect_nothing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._expect_nothing()
+        super().connection_lost(exc)
+
+    def _expect(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(ARRIVAL_S, self.transport.abort)
+
+    def _expect_nothing(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
 
 class _Server(uvicorn.Server):

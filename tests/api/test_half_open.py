@@ -1,0 +1,110 @@
+"""Connections that ask for nothing, or never finish asking: they go, and never take what the schedule needs."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from fastapi import FastAPI
+
+from mainspring.api import server as module
+from mainspring.api.server import WebServer
+from tests.harness.waiting import until_true
+
+WHOLE = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+HALVES = {
+    "nothing": (b"",),
+    "half a head": (b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-A: ",),
+    "half a body": (b"POST /api/v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{",),
+    "half a head after an answer": (WHOLE, b"GET /healthz HTTP/1.1\r\n"),
+}
+
+
+class Client:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def ask(self, request: bytes = WHOLE) -> bytes:
+        self.writer.write(request)
+        async with asyncio.timeout(30):
+            return await self.reader.readuntil(b"\r\n\r\n")
+
+    async def is_cut(self) -> bool:
+        try:
+            async with asyncio.timeout(30):
+                while await self.reader.read(1_000):
+                    pass
+        except ConnectionError:
+            pass
+        return True
+
+
+class Served:
+    def __init__(self, web: WebServer) -> None:
+        self.host, _, port = web.url.removeprefix("http://").partition(":")
+        self.port = int(port)
+        self.clients: list[Client] = []
+
+    async def connect(self) -> Client:
+        self.clients.append(Client(*await asyncio.open_connection(self.host, self.port)))
+        return self.clients[-1]
+
+
+@pytest.fixture
+async def served(app: FastAPI) -> AsyncIterator[Served]:
+    @app.get("/slow")
+    async def slow() -> str:
+        await asyncio.sleep(3 * module.ARRIVAL_S)
+        return "slow"
+
+    ready = asyncio.Event()
+    web = WebServer(app, "127.0.0.1", 0, lambda url: ready.set())
+    running = asyncio.create_task(web.run())
+    await ready.wait()
+    found = Served(web)
+    yield found
+    for client in found.clients:
+        client.writer.transport.abort()
+    web.stop()
+    await running
+    web.close()
+
+
+@pytest.mark.parametrize("sent", HALVES.values(), ids=HALVES)
+async def test_request_that_does_not_arrive_is_not_waited_for(
+    served: Served, monkeypatch: pytest.MonkeyPatch, sent: tuple[bytes, ...]
+) -> None:
+    monkeypatch.setattr(module, "ARRIVAL_S", 0.2)
+    client = await served.connect()
+    for whole in sent[:-1]:
+        await client.ask(whole)
+    client.writer.write(sent[-1])
+
+    assert await client.is_cut()
+
+
+async def test_answer_that_takes_long_is_waited_for(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ARRIVAL_S", 0.2)
+    client = await served.connect()
+
+    assert (await client.ask(WHOLE.replace(b"/healthz", b"/slow"))).startswith(b"HTTP/1.1 200")
+
+
+async def test_strangers_who_hold_connections_leave_room_for_everything_else(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control is the last of those that fit: it is served, as all would be without the bound."""
+    monkeypatch.setattr(module, "CONNECTIONS_MAX", 5)
+    held = [await served.connect() for _ in range(5)]
+    assert (await held[-1].ask()).startswith(b"HTTP/1.1 200")
+    beyond = await served.connect()
+
+    assert await beyond.is_cut()
+    held[0].writer.transport.abort()
+
+    async def is_served() -> bool:
+        try:
+            return (await (await served.connect()).ask()).startswith(b"HTTP/1.1 200")
+        except (ConnectionError, asyncio.IncompleteReadError):
+            return False
+
+    await until_true(is_served, "the place of who went")
