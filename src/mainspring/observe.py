@@ -54,6 +54,7 @@ LOG_EVENTS = {
     "trigger failed": "Looking at one event raised where it should not; it triggers nothing.",
     "configuration applied": "Documents of the watched folder were applied.",
     "configuration refused": "A document of the watched folder is broken; what was applied before stays.",
+    "library warned": "A library we use has something to say: which one, and what.",
     "loop blocked": "The event loop did not get its turn for a while.",
     "request": "A request was answered: method, path, status, who asked, how long it took.",
     "request failed": "A mistake of ours in a request; its answer names the same request id.",
@@ -191,3 +192,13 @@ def set_up_logging(style: Literal["auto", "json", "console"], level: str) -> Non
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+    logging.basicConfig(handlers=[_Relay(logging.WARNING)])
+
+
+class _Relay(logging.Handler):
+    """Libraries write text, and tracebacks of many lines; here it is one event like any other."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        fault = record.exc_info if record.exc_info and record.exc_info[0] else None
+        said = record.getMessage()
+        structlog.get_logger().warning("library warned", library=record.name, text=said, exc_info=fault)
