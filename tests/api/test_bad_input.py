@@ -4,6 +4,7 @@ import asyncio
 import json
 from itertools import product
 from typing import Any
+from urllib.parse import quote
 
 from httpx2 import AsyncClient, Response
 
@@ -111,6 +112,18 @@ async def test_two_spellings_of_one_name_are_one_name(api: AsyncClient) -> None:
     await make(api, "caf\u00e9")
 
     assert (await create(api, {"name": "cafe\u0301", "interval_ms": "1m"})).status_code == 409
+    for spelled in ("caf\u00e9", "cafe\u0301", " caf\u00e9 "):
+        assert (await api.get(f"/api/v1/endpoints/{quote(spelled)}")).status_code == 200
+
+
+async def test_name_is_found_in_whichever_way_it_is_spelled(api: AsyncClient) -> None:
+    for path, wish in (
+        ("jobs", {"name": "caf\u00e9"}),
+        ("alerts", {"name": "caf\u00e9", "to": ["ops@example.com"]}),
+        ("webhooks", {"name": "caf\u00e9", "url": URL}),
+    ):
+        assert (await api.post(f"/api/v1/{path}", json=wish)).status_code == 201
+        assert (await api.get(f"/api/v1/{path}/{quote('cafe' + chr(0x301))}")).status_code == 200
 
 
 async def test_names_in_any_script_are_fine(api: AsyncClient) -> None:

@@ -32,7 +32,7 @@ def check_name(text: object, *, field: str, kind: str) -> str:
         raise _refused(text, field, kind, "is not text", "a name is text: put it in quotes")
     if len(text) > _RAW_LENGTH_MAX:
         raise _too_long(text, len(text), field, kind)
-    name = unicodedata.normalize("NFC", text).strip()
+    name = as_stored(text)
     if not name:
         what = "is only spaces" if text else "is empty"
         raise _refused(text, field, kind, what, f"a name has 1 to {NAME_LENGTH_MAX} characters: write one")
@@ -46,6 +46,11 @@ def check_name(text: object, *, field: str, kind: str) -> str:
     if not any(unicodedata.category(character)[0] in "LNPS" for character in name):
         raise _refused(text, field, kind, "shows nothing", "a name must be readable: use a letter or a digit")
     return name
+
+
+def as_stored(name_or_id: str) -> str:
+    """A name as it is looked for: in whichever way its letters were typed, as it was stored. Ids stay as they are."""
+    return unicodedata.normalize("NFC", name_or_id).strip()
 
 
 def shown(value: object) -> str:

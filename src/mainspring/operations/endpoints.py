@@ -29,6 +29,7 @@ from mainspring.domain.hint import (
     make_interval_hint,
     make_one_shot_hint,
 )
+from mainspring.domain.name import as_stored
 from mainspring.domain.planning import plan_first
 from mainspring.domain.run import Header, Trigger
 from mainspring.ports.endpoints import EndpointFilter
@@ -93,7 +94,7 @@ async def draft_endpoint(desk: Desk, definition: Definition) -> Endpoint:
 
 
 async def find_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
-    endpoint = await desk.stores.endpoints.endpoint(desk.tenant_id, name_or_id)
+    endpoint = await desk.stores.endpoints.endpoint(desk.tenant_id, as_stored(name_or_id))
     if endpoint is None:
         near = await desk.stores.endpoints.endpoints(desk.tenant_id, EndpointFilter(limit=NAMES_FOR_SUGGESTIONS))
         raise NotFound("endpoint", name_or_id, tuple(each.name for each in near))

@@ -10,7 +10,7 @@ from mainspring.domain.definition import DESCRIPTION_MAX, check_text
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.name import check_name
+from mainspring.domain.name import as_stored, check_name
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.endpoints import EndpointFilter
 
@@ -34,7 +34,7 @@ async def add_job(desk: Desk, name: str, description: str = "") -> Job:
 async def find_job(desk: Desk, name_or_id: str) -> Job:
     jobs = await desk.stores.endpoints.jobs(desk.tenant_id)
     by_id = [job for job in jobs if job.id == name_or_id]
-    for job in by_id or [job for job in jobs if job.name == name_or_id]:
+    for job in by_id or [job for job in jobs if job.name == as_stored(name_or_id)]:
         return job
     raise NotFound("job", name_or_id, tuple(job.name for job in jobs))
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from mainspring.domain.delivery import Delivery, DeliveryStatus
 from mainspring.domain.errors import Conflict, NotFound, QuotaExceeded
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.name import as_stored
 from mainspring.domain.subscription import Subscription, SubscriptionKind, named_twice
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.mail import DeliveryFilter, SubscriptionStore
@@ -28,7 +29,7 @@ async def list_subscriptions(desk: Desk, kind: SubscriptionKind) -> list[Subscri
 async def find_subscription(desk: Desk, kind: SubscriptionKind, name_or_id: str) -> Subscription:
     there = await list_subscriptions(desk, kind)
     for each in there:
-        if name_or_id in (each.id, each.name):
+        if as_stored(name_or_id) in (each.id, each.name):
             return each
     raise NotFound(kind, name_or_id, tuple(each.name for each in there))
 
