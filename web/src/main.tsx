@@ -1,6 +1,5 @@
 import "@mantine/core/styles.css";
 import "@mantine/notifications/styles.css";
-import "@mantine/spotlight/styles.css";
 import "./styles.css";
 import { MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
@@ -9,10 +8,11 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Problem } from "./api/client";
-import { makeRouter } from "./router";
+import { begin, makeRouter } from "./router";
 import { theme } from "./theme";
 import { TimeModeProvider } from "./time/When";
 
+const PATIENCE_MS = 400;
 const client = new QueryClient({
   defaultOptions: {
     queries: {
@@ -25,6 +25,9 @@ const client = new QueryClient({
   },
 });
 const router = makeRouter(client);
+begin(router);
+// The frame of the document stays until the page can take its place; where that takes long, the page says so itself.
+await Promise.race([router.load(), new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
 
 createRoot(document.getElementById("root")!).render(
   <StrictMode>

@@ -1,5 +1,6 @@
 import { createTheme, Badge, Button, Card, Drawer, Modal, Notification, Tooltip } from "@mantine/core";
 
+// Dialogs do not lock the scrolling of what is behind them: that is a new style for every element of the page (and `styles.css` contains it).
 export const theme = createTheme({
   primaryColor: "cyan",
   primaryShade: 9,
@@ -14,8 +15,8 @@ export const theme = createTheme({
     Badge: Badge.extend({ defaultProps: { variant: "light", radius: "sm" } }),
     Button: Button.extend({ defaultProps: { size: "sm" } }),
     Card: Card.extend({ defaultProps: { withBorder: true, padding: "md" } }),
-    Drawer: Drawer.extend({ defaultProps: { closeButtonProps: { "aria-label": "Close" } } }),
-    Modal: Modal.extend({ defaultProps: { centered: true, transitionProps: { duration: 120 }, closeButtonProps: { "aria-label": "Close" } } }),
+    Drawer: Drawer.extend({ defaultProps: { lockScroll: false, closeButtonProps: { "aria-label": "Close" } } }),
+    Modal: Modal.extend({ defaultProps: { centered: true, lockScroll: false, transitionProps: { duration: 120 }, closeButtonProps: { "aria-label": "Close" } } }),
     Notification: Notification.extend({ defaultProps: { closeButtonProps: { "aria-label": "Close" } } }),
     Tooltip: Tooltip.extend({ defaultProps: { openDelay: 250, multiline: true, maw: 360, withArrow: true } }),
   },

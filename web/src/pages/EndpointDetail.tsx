@@ -11,6 +11,7 @@ import type { Endpoint, HealthWindow, Run } from "../api/types";
 import { Confirm } from "../parts/Confirm";
 import { Facts } from "../parts/Facts";
 import { IntervalChart } from "../parts/IntervalChart";
+import { Later } from "../parts/Later";
 import { Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { RunBars } from "../parts/RunBars";
@@ -65,23 +66,27 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
               <Title order={2} mb="sm">Time between runs</Title>
               <IntervalChart endpoint={endpoint} runs={shown} planned={endpoint.status === "active" ? (preview.data?.runs ?? []) : []} />
             </Card>
-            <RulesCard endpoint={endpoint} />
-            <SessionsCard endpoint={endpoint} />
-            <Card>
-              <Group justify="space-between" mb="sm"><Title order={2}>Runs</Title><RunBars runs={shown} /></Group>
-              {runs.error ? <Failed fault={runs.error} retry={() => void runs.refetch()} /> : null}
-              {runs.data && (shown.length ? <RunTable runs={isLong ? shown.slice(0, LISTED) : shown} hideEndpoint plain /> : <Text size="sm" c="dimmed">It has not run yet.</Text>)}
-              {isLong && <Button variant="default" size="xs" mt="sm" onClick={() => setAllRuns(true)}>Show more</Button>}
-              {!isLong && runs.hasNextPage && <Button variant="default" size="xs" mt="sm" loading={runs.isFetchingNextPage} onClick={() => void runs.fetchNextPage()}>Show more</Button>}
-            </Card>
+            <Later>
+              <RulesCard endpoint={endpoint} />
+              <SessionsCard endpoint={endpoint} />
+              <Card>
+                <Group justify="space-between" mb="sm"><Title order={2}>Runs</Title><RunBars runs={shown} /></Group>
+                {runs.error ? <Failed fault={runs.error} retry={() => void runs.refetch()} /> : null}
+                {runs.data && (shown.length ? <RunTable runs={isLong ? shown.slice(0, LISTED) : shown} hideEndpoint plain /> : <Text size="sm" c="dimmed">It has not run yet.</Text>)}
+                {isLong && <Button variant="default" size="xs" mt="sm" onClick={() => setAllRuns(true)}>Show more</Button>}
+                {!isLong && runs.hasNextPage && <Button variant="default" size="xs" mt="sm" loading={runs.isFetchingNextPage} onClick={() => void runs.fetchNextPage()}>Show more</Button>}
+              </Card>
+            </Later>
           </Stack>
         </Grid.Col>
         <Grid.Col span={{ base: 12, lg: 5 }}>
           <Stack>
             <NextCard endpoint={endpoint} />
             <HealthCard endpoint={endpoint} />
-            <PlannerCard endpoint={endpoint} />
-            <LimitsCard endpoint={endpoint} />
+            <Later>
+                <PlannerCard endpoint={endpoint} />
+                <LimitsCard endpoint={endpoint} />
+            </Later>
           </Stack>
         </Grid.Col>
       </Grid>

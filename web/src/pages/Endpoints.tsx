@@ -1,13 +1,14 @@
 /** Every endpoint: its state, when it runs in words, how its last runs went, when it runs next and why. */
-import { Anchor, Button, Card, Checkbox, CloseButton, Group, Select, Stack, Table, TextInput } from "@mantine/core";
+import { Button, Card, CloseButton, Group, Select, Stack, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { IconApi, IconPlus, IconSearch } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { memo, useCallback, useEffect, useState } from "react";
+import { memo, useCallback, useDeferredValue, useEffect, useMemo, useState } from "react";
 import { endpointsQuery, jobsQuery, type Recent, recentQuery } from "../api/queries";
 import { useMay } from "../api/session";
 import type { Endpoint } from "../api/types";
+import { endpointPath, Go } from "../parts/Go";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { RunBars } from "../parts/RunBars";
@@ -19,6 +20,7 @@ import { scheduleWords } from "../words/schedule";
 import { sourceWords } from "../words/state";
 import { Bulk } from "./endpoints/Bulk";
 
+const FIRST = 15; // drawn at once; the rest follows without holding up a key or a click
 const STATES = ["active", "running", "failing", "adapting", "paused", "job-paused", "parked", "deferred", "archived"];
 
 export function Endpoints() {
@@ -80,72 +82,82 @@ function Filters({ filters, set }: FilterProps) {
 
 type ListProps = { endpoints: Endpoint[]; filters: { text?: string; state?: string; job?: string }; hasMore: boolean; isOld: boolean };
 
-function List({ endpoints, filters, hasMore, isOld }: ListProps) {
+function List({ endpoints: all, filters, hasMore, isOld }: ListProps) {
   const navigate = useNavigate();
   const mayRun = useMay("run");
+  const endpoints = useDeferredValue(all, all.slice(0, FIRST));
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [allOf, setAllOf] = useState<string | null>(null); // the filter of which all are chosen
   const isAll = allOf === JSON.stringify(filters);
-  const ids = endpoints.map((each) => each.id);
-  const recent = useQuery(recentQuery(ids));
+  const ids = useMemo(() => endpoints.map((each) => each.id), [endpoints]);
+  const recent = useQuery(recentQuery(all.map((each) => each.id)));
   const choose = (wanted: ReadonlySet<string>) => { setAllOf(null); setChosen(wanted); };
   const toggle = useCallback((id: string) => { setAllOf(null); setChosen((before) => { const after = new Set(before); if (!after.delete(id)) after.add(id); return after; }); }, []);
   const show = useCallback((id: string) => void navigate({ to: "/endpoints/$endpoint", params: { endpoint: id } as never }), [navigate]);
   const open = (place: number) => { const id = ids[place]; if (id) show(id); };
   const rows = useRows(endpoints.length, open, (place) => ids[place] && toggle(ids[place]));
   const selected = endpoints.filter((each) => chosen.has(each.id));
+  const runs = useDeferredValue(recent.data);
   return (
     <Stack gap="xs">
+      <Card padding={0} className={isOld ? "old" : undefined} aria-busy={isOld || undefined}>
+        <table className="list stacks">
+          <thead>
+            <tr>
+              {mayRun && <th className="tick-cell"><input type="checkbox" className="tick" aria-label="Select all shown" checked={selected.length === ids.length} ref={(box) => { if (box) box.indeterminate = selected.length > 0 && selected.length < ids.length; }} onChange={(event) => choose(new Set(event.currentTarget.checked ? ids : []))} /></th>}
+              <th>Endpoint</th><th>State</th><th>Schedule</th><th>Last runs</th><th className="figure">p95</th><th>Next run</th>
+            </tr>
+          </thead>
+          <Rows endpoints={endpoints} recent={runs} at={rows.at} chosen={chosen} mayRun={mayRun} toggle={toggle} show={show} />
+        </table>
+      </Card>
       {selected.length > 0 && (
         <Bulk
           chosen={isAll ? { matching: filters } : { ids: selected.map((each) => each.id) }} count={selected.length}
           offerAll={hasMore && !isAll && !isOld && selected.length === ids.length} takeAll={() => setAllOf(JSON.stringify(filters))} clear={() => choose(new Set())}
         />
       )}
-      <Card padding={0} style={isOld ? { opacity: 0.6 } : undefined} aria-busy={isOld || undefined}>
-        <Table className="stacks" highlightOnHover verticalSpacing={8}>
-          <Table.Thead>
-            <Table.Tr>
-              {mayRun && <Table.Th w={36}><Checkbox size="xs" aria-label="Select all shown" checked={selected.length === ids.length} indeterminate={selected.length > 0 && selected.length < ids.length} onChange={(event) => choose(new Set(event.currentTarget.checked ? ids : []))} /></Table.Th>}
-              <Table.Th>Endpoint</Table.Th><Table.Th>State</Table.Th><Table.Th>Schedule</Table.Th><Table.Th w={172}>Last runs</Table.Th><Table.Th ta={{ sm: "right" }}>p95</Table.Th><Table.Th>Next run</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {endpoints.map((each, place) => (
-              <Row key={each.id} endpoint={each} recent={recent.data?.[each.id]} place={place} isAt={rows.at === place} isChosen={chosen.has(each.id)} mayRun={mayRun} toggle={toggle} show={show} />
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Card>
     </Stack>
   );
 }
 
+type RowsProps = { endpoints: Endpoint[]; recent: Record<string, Recent> | undefined; at: number; chosen: ReadonlySet<string>; mayRun: boolean; toggle: (id: string) => void; show: (id: string) => void };
+
+const Rows = memo(function Rows({ endpoints, recent, at, chosen, mayRun, toggle, show }: RowsProps) {
+  return (
+    <tbody>
+      {endpoints.map((each, place) => (
+        <Row key={each.id} endpoint={each} recent={recent?.[each.id]} place={place} isAt={at === place} isChosen={chosen.has(each.id)} mayRun={mayRun} toggle={toggle} show={show} />
+      ))}
+    </tbody>
+  );
+});
+
 type RowProps = { endpoint: Endpoint; recent: Recent | undefined; place: number; isAt: boolean; isChosen: boolean; mayRun: boolean; toggle: (id: string) => void; show: (id: string) => void };
 
-/** Drawn again only when something in it changed: a list is read again whenever anything happens. */
+/** Drawn again only when something in it changed: a list is read again whenever anything happens. Plain elements, for it holds hundreds. */
 const Row = memo(function Row({ endpoint, recent, place, isAt, isChosen, mayRun, toggle, show }: RowProps) {
   const isActive = endpoint.status === "active";
   return (
-    <Table.Tr data-row={place} data-chosen={isAt || undefined} className="row-link" onClick={(event) => { if (!(event.target as HTMLElement).closest("a, input, label")) show(endpoint.id); }}>
-      {mayRun && <Table.Td className="wide-only"><input type="checkbox" className="tick" aria-label={`Select ${endpoint.name}`} checked={isChosen} onChange={() => toggle(endpoint.id)} /></Table.Td>}
-      <Table.Td className="stack-title" maw={320}>
-        <div style={{ minWidth: 0 }}>
-          <Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: endpoint.id } as never} fw={600} size="sm" className="breaks">{endpoint.name}</Anchor>
-          <div className="clip small" style={{ maxWidth: 300 }}>{endpoint.job} · {endpoint.method} {endpoint.url}</div>
+    <tr data-row={place} data-chosen={isAt || undefined} className="row-link" onClick={(event) => { if (!(event.target as HTMLElement).closest("a, input, label")) show(endpoint.id); }}>
+      {mayRun && <td className="tick-cell wide-only"><input type="checkbox" className="tick" aria-label={`Select ${endpoint.name}`} checked={isChosen} onChange={() => toggle(endpoint.id)} /></td>}
+      <td className="stack-title name-cell">
+        <div>
+          <Go to={endpointPath(endpoint.id)} strong className="breaks">{endpoint.name}</Go>
+          <div className="clip small">{endpoint.job} · {endpoint.method} {endpoint.url}</div>
         </div>
-      </Table.Td>
-      <Table.Td data-label="State"><EndpointState endpoint={endpoint} /></Table.Td>
-      <Table.Td data-label="Schedule" maw={{ sm: 220 }}>{scheduleWords(endpoint)}</Table.Td>
-      <Table.Td data-label="Last runs"><RunBars runs={recent?.runs ?? NONE} /></Table.Td>
-      <Table.Td data-label="p95" className="nowrap tabular" ta={{ sm: "right" }}>{took(recent?.p95_ms)}</Table.Td>
-      <Table.Td data-label="Next run">
+      </td>
+      <td data-label="State"><EndpointState endpoint={endpoint} /></td>
+      <td data-label="Schedule" className="words-cell">{scheduleWords(endpoint)}</td>
+      <td data-label="Last runs"><RunBars runs={recent?.runs ?? NONE} /></td>
+      <td data-label="p95" className="figure">{took(recent?.p95_ms)}</td>
+      <td data-label="Next run">
         <div>
           <div><When at={isActive ? endpoint.next_run_at : null} none="not planned" /></div>
           {isActive && <div className="small">{sourceWords(endpoint.source)}</div>}
         </div>
-      </Table.Td>
-    </Table.Tr>
+      </td>
+    </tr>
   );
 });
 

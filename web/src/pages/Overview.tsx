@@ -9,6 +9,7 @@ import { plannerQuery } from "../api/planner";
 import { useMay } from "../api/session";
 import { Feed } from "../parts/Feed";
 import { HourChart } from "../parts/HourChart";
+import { Later } from "../parts/Later";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { Timeline } from "../parts/Timeline";
@@ -71,11 +72,13 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
               </Group>
               {activity.error ? <Failed fault={activity.error} retry={() => void activity.refetch()} /> : <HourChart hours={activity.data?.hours ?? []} open={(since, until) => void navigate({ to: "/runs", search: { since, until } as never })} />}
             </Card>
-            <Failures />
-            <Card>
-              <Title order={2} mb="sm">Next runs</Title>
-              {upcoming.error ? <Failed fault={upcoming.error} retry={() => void upcoming.refetch()} /> : <Timeline items={upcoming.data?.items ?? []} />}
-            </Card>
+            <Later>
+              <Failures />
+              <Card>
+                <Title order={2} mb="sm">Next runs</Title>
+                {upcoming.error ? <Failed fault={upcoming.error} retry={() => void upcoming.refetch()} /> : <Timeline items={upcoming.data?.items ?? []} />}
+              </Card>
+            </Later>
           </Stack>
         </Grid.Col>
         <Grid.Col span={{ base: 12, lg: 4 }}>

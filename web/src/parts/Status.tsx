@@ -1,13 +1,13 @@
-import { Badge } from "@mantine/core";
+/** A state or an outcome in one word, the same on every page. Plain elements: lists hold hundreds. */
 import type { Endpoint } from "../api/types";
-import { COLOR, runMeaning, runTone, stateMeaning, stateTone } from "../words/state";
+import { runMeaning, runTone, stateMeaning, stateTone, type Tone } from "../words/state";
+
+export function Mark({ tone, word, meaning }: { tone: Tone; word: string; meaning?: string }) {
+  return <span className={word === "running" ? "mark pulse" : "mark"} data-tone={tone} title={meaning}>{word}</span>;
+}
 
 export function RunStatus({ status, code }: { status: string; code?: number | null }) {
-  return (
-    <Badge color={COLOR[runTone(status)]} className={status === "running" ? "pulse" : undefined} tt="none" title={runMeaning(status)}>
-      {status}{code ? ` ${code}` : ""}
-    </Badge>
-  );
+  return <Mark tone={runTone(status)} word={code ? `${status} ${code}` : status} meaning={runMeaning(status)} />;
 }
 
 type Seen = Pick<Endpoint, "status" | "running" | "failure_count" | "interval_hint" | "one_shot_hint">;
@@ -15,7 +15,7 @@ type Seen = Pick<Endpoint, "status" | "running" | "failure_count" | "interval_hi
 /** The most telling word about an endpoint right now, and what it means. */
 export function EndpointState({ endpoint }: { endpoint: Seen }) {
   const [tone, word, meaning] = told(endpoint);
-  return <Badge color={COLOR[tone]} tt="none" className={word === "running" ? "pulse" : undefined} title={meaning}>{word}</Badge>;
+  return <Mark tone={tone} word={word} meaning={meaning} />;
 }
 
 function told(endpoint: Seen) {

@@ -1,11 +1,11 @@
 /** Upcoming runs: the near future as a line with a mark for each, and the soonest in words. */
-import { Anchor, Group, Stack, Text } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
+import { Group, Stack, Text } from "@mantine/core";
 import type { Upcoming } from "../api/types";
 import { useNow } from "../time/clock";
 import { When } from "../time/When";
 import { span } from "../words/duration";
 import { sourceWords } from "../words/state";
+import { endpointPath, Go } from "./Go";
 
 const LISTED = 8;
 
@@ -29,17 +29,15 @@ export function Timeline({ items }: { items: Upcoming[] }) {
         </svg>
         <Group justify="space-between"><Text size="xs" c="dimmed">now</Text><Text size="xs" c="dimmed">in {span(reach)}</Text></Group>
       </div>
-      <Stack gap={4}>
+      <ol className="lines">
         {items.slice(0, LISTED).map((item) => (
-          <Group key={item.endpoint_id} justify="space-between" wrap="nowrap" gap="sm">
-            <Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: item.endpoint_id } as never} size="sm" className="clip">{item.endpoint}</Anchor>
-            <Group gap="sm" wrap="nowrap">
-              <Text size="xs" c="dimmed" visibleFrom="xs" className="nowrap">{sourceWords(item.source)}</Text>
-              <Text size="sm" component="span" w={110} ta="right"><When at={item.at} /></Text>
-            </Group>
-          </Group>
+          <li key={item.endpoint_id}>
+            <Go to={endpointPath(item.endpoint_id)} className="clip">{item.endpoint}</Go>
+            <span className="small wide-only nowrap">{sourceWords(item.source)}</span>
+            <span className="instant"><When at={item.at} /></span>
+          </li>
         ))}
-      </Stack>
+      </ol>
     </Stack>
   );
 }

@@ -1,59 +1,101 @@
-/** The command palette: pages, actions, and endpoints as the server finds them. */
-import { useMantineColorScheme } from "@mantine/core";
+/** The command palette: pages, actions, and endpoints as the server finds them. The browser's own dialog: it keeps the focus, and gives it back. */
+import { Kbd, useMantineColorScheme } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { Spotlight, type SpotlightActionData, type SpotlightActionGroupData } from "@mantine/spotlight";
-import { IconApi, IconClock, IconMoon, IconPlus, IconSearch } from "@tabler/icons-react";
+import { IconApi, IconClock, IconHistory, IconMoon, IconPlus, IconSearch } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type KeyboardEvent, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { endpointsQuery } from "../api/queries";
+import { useMay } from "../api/session";
+import { endpointPath } from "../parts/Go";
 import { useTimeMode } from "../time/When";
 import { scheduleWords } from "../words/schedule";
 import { PAGES } from "./pages";
 
+const OPEN = "mainspring-find";
+export const openPalette = (): void => void window.dispatchEvent(new Event(OPEN));
+
 export function Palette() {
-  const [query, setQuery] = useState("");
-  const [wanted] = useDebouncedValue(query.trim(), 120);
-  const navigate = useNavigate();
-  const { next } = useTimeMode();
-  const { toggleColorScheme } = useMantineColorScheme();
-  const found = useInfiniteQuery({ ...endpointsQuery({ text: wanted }, 8), enabled: wanted.length > 0 });
-
-  // Endpoints arrive after the rest: whoever types and presses Enter wants what stands first then.
-  const moved = useRef(false);
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "Enter") moved.current = event.key.startsWith("Arrow");
-    else if (!moved.current) {
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => {
+    const open = () => setOpen(true);
+    const onKey = (event: globalThis.KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
       event.preventDefault();
-      event.stopPropagation();
-      document.querySelectorAll("[data-action][data-selected]").forEach((each) => each.removeAttribute("data-selected"));
-      document.querySelector<HTMLElement>("[data-action]")?.click();
-    }
+      setOpen((before) => !before);
+    };
+    window.addEventListener(OPEN, open);
+    window.addEventListener("keydown", onKey);
+    return () => { window.removeEventListener(OPEN, open); window.removeEventListener("keydown", onKey); };
+  }, []);
+  return isOpen ? <Finder close={() => setOpen(false)} /> : null;
+}
+
+type Choice = { id: string; group: string; label: string; about: string; icon: ReactNode; act: () => void };
+
+function Finder({ close }: { close: () => void }) {
+  const [query, setQuery] = useState("");
+  const [at, setAt] = useState(0);
+  const dialog = useRef<HTMLDialogElement>(null);
+  const choices = useChoices(query.trim());
+  const chosen = Math.min(at, choices.length - 1);
+  useEffect(() => { dialog.current?.showModal(); }, []);
+  useEffect(() => { dialog.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }); }, [chosen]);
+  const act = (choice: Choice | undefined) => {
+    if (!choice) return;
+    dialog.current?.close(); // first, so that the focus is back before the act moves it
+    choice.act();
   };
-
-  const matches = (text: string) => text.toLowerCase().includes(query.trim().toLowerCase());
-  const pages: SpotlightActionData[] = PAGES.filter((page) => matches(page.label + page.about)).map((page) => ({
-    id: page.to, label: page.label, description: page.about, leftSection: <page.icon size={20} />,
-    onClick: () => void navigate({ to: page.to }),
-  }));
-  const endpoints: SpotlightActionData[] = (wanted ? (found.data?.pages[0]?.items ?? []) : []).map((each) => ({
-    id: each.id, label: each.name, description: `${each.job} · ${scheduleWords(each)} · ${each.method} ${each.url}`,
-    leftSection: <IconApi size={20} />, onClick: () => void navigate({ to: "/endpoints/$endpoint", params: { endpoint: each.id } }),
-  }));
-  const acts: SpotlightActionData[] = [
-    { id: "new", label: "New endpoint", description: "Call a URL on a schedule", leftSection: <IconPlus size={20} />, onClick: () => void navigate({ to: "/endpoints/new" }) },
-    { id: "time", label: "Switch how times are shown", description: "Relative, local, UTC", leftSection: <IconClock size={20} />, onClick: next },
-    { id: "scheme", label: "Switch light and dark", description: "Appearance", leftSection: <IconMoon size={20} />, onClick: toggleColorScheme },
-  ].filter((act) => matches(act.label));
-  const groups: SpotlightActionGroupData[] = [
-    { group: "Endpoints", actions: endpoints }, { group: "Pages", actions: pages }, { group: "Actions", actions: acts },
-  ].filter((group) => group.actions.length > 0);
-
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) setAt((chosen + step + choices.length) % Math.max(1, choices.length));
+    else if (event.key === "Enter") act(choices[chosen]);
+    else return;
+    event.preventDefault();
+  };
   return (
-    <Spotlight
-      actions={groups} query={query} onQueryChange={setQuery} filter={(_, actions) => actions} scrollable maxHeight={420}
-      shortcut={["mod + K"]} clearQueryOnClose nothingFound="Nothing found" highlightQuery
-      searchProps={{ leftSection: <IconSearch size={18} />, placeholder: "Find an endpoint, a page, an action", "aria-label": "Find", onKeyDown }}
-    />
+    <dialog ref={dialog} role="dialog" className="finder" aria-label="Find" onClose={close} onClick={(event) => { if (event.target === dialog.current) dialog.current?.close(); }}>
+      <div className="finder-field">
+        <IconSearch size={18} aria-hidden="true" />
+        <input
+          autoFocus value={query} placeholder="Find an endpoint, a page, an action" aria-label="Find" role="combobox" aria-expanded="true" aria-controls="found" aria-activedescendant={`found-${chosen}`} autoComplete="off" spellCheck={false}
+          onChange={(event) => { setQuery(event.currentTarget.value); setAt(0); }} onKeyDown={onKeyDown}
+        />
+        <Kbd size="xs">Esc</Kbd>
+      </div>
+      <div className="finder-list" id="found" role="listbox" aria-label="Found">
+        {choices.map((choice, place) => (
+          <div key={choice.id} role="presentation">
+            {choice.group !== choices[place - 1]?.group && <div className="finder-group" role="presentation">{choice.group}</div>}
+            <div id={`found-${place}`} role="option" aria-selected={place === chosen} className="finder-choice" onPointerMove={() => place !== chosen && setAt(place)} onClick={() => act(choice)}>
+              {choice.icon}<div><div>{choice.label}</div><div className="small clip">{choice.about}</div></div>
+            </div>
+          </div>
+        ))}
+        {!choices.length && <div className="finder-none">Nothing found</div>}
+      </div>
+    </dialog>
   );
+}
+
+function useChoices(query: string): Choice[] {
+  const [wanted] = useDebouncedValue(query, 120);
+  const navigate = useNavigate();
+  const mayWrite = useMay("write");
+  const { next } = useTimeMode();
+  const { toggleColorScheme } = useMantineColorScheme({ keepTransitions: true });
+  const found = useInfiniteQuery({ ...endpointsQuery({ text: wanted }, 8), enabled: wanted.length > 0, placeholderData: (before) => before });
+  const matches = (choice: Choice) => `${choice.label} ${choice.about}`.toLowerCase().includes(query.toLowerCase());
+  const go = (href: string) => () => void navigate({ href } as never);
+  const endpoints = (query ? (found.data?.pages[0]?.items ?? []) : []).map((each): Choice => ({
+    id: each.id, group: "Endpoints", label: each.name, about: `${each.job} · ${scheduleWords(each)} · ${each.method} ${each.url}`, icon: <IconApi size={20} />, act: go(endpointPath(each.id)),
+  }));
+  const pages = PAGES.map((page): Choice => ({ id: page.to, group: "Pages", label: page.label, about: page.about, icon: <page.icon size={20} />, act: go(page.to) }));
+  const acts: Choice[] = [
+    ...(mayWrite ? [{ id: "new", group: "Actions", label: "New endpoint", about: "Call a URL on a schedule", icon: <IconPlus size={20} />, act: go("/endpoints/new") }] : []),
+    { id: "failed", group: "Actions", label: "What failed", about: "Failed runs, newest first", icon: <IconHistory size={20} />, act: go("/runs?status=failure") },
+    { id: "time", group: "Actions", label: "Switch how times are shown", about: "Relative, local, UTC", icon: <IconClock size={20} />, act: next },
+    { id: "scheme", group: "Actions", label: "Switch light and dark", about: "Appearance", icon: <IconMoon size={20} />, act: toggleColorScheme },
+  ];
+  return [...endpoints, ...[...pages, ...acts].filter(matches)];
 }

@@ -1,11 +1,10 @@
 /** The frame around every page: where to go, what is shown how, whether it is live, and who is here. */
 import { ActionIcon, AppShell, Burger, Button, Group, Kbd, Menu, Modal, NavLink, SegmentedControl, Stack, Table, Text, Tooltip, useMantineColorScheme, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { spotlight } from "@mantine/spotlight";
 import { IconKeyboard, IconLogout, IconMoon, IconPlus, IconSearch, IconSun, IconUserCircle } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
-import { useEffect, useMemo } from "react";
+import { memo, useEffect, useMemo } from "react";
 import { api, onSignedOut } from "../api/client";
 import { LiveProvider } from "../api/live";
 import { useMay, useSession } from "../api/session";
@@ -14,19 +13,18 @@ import type { TimeMode } from "../time/format";
 import { useTimeMode } from "../time/When";
 import { DemoBanner } from "./DemoBanner";
 import { KEYS, useKeys } from "./keys";
+import { useLinks } from "./links";
 import { LiveBadge } from "./LiveBadge";
 import { Logo } from "./Logo";
 import { PAGES } from "./pages";
-import { Palette } from "./Palette";
+import { openPalette, Palette } from "./Palette";
 
 export function Shell() {
   const session = useSession();
   const [navOpen, nav] = useDisclosure();
   const [keysOpen, keys] = useDisclosure();
-  const { pathname } = useLocation();
-  const closeNav = nav.close;
-  useEffect(() => closeNav(), [pathname, closeNav]);
   useShortcuts(keys.open);
+  useLinks();
   useReturnToLogin();
   return (
     <LiveProvider>
@@ -41,8 +39,8 @@ export function Shell() {
               </UnstyledButton>
             </Group>
             <Group gap="xs" wrap="nowrap">
-              <Button variant="default" color="gray" leftSection={<IconSearch size={16} />} rightSection={<Kbd size="xs">Ctrl K</Kbd>} onClick={spotlight.open} visibleFrom="md" fw={400}>Find</Button>
-              <ActionIcon variant="subtle" color="gray" size="lg" hiddenFrom="md" onClick={spotlight.open} aria-label="Find"><IconSearch size={18} /></ActionIcon>
+              <Button variant="default" color="gray" leftSection={<IconSearch size={16} />} rightSection={<Kbd size="xs">Ctrl K</Kbd>} onClick={openPalette} visibleFrom="md" fw={400}>Find</Button>
+              <ActionIcon variant="subtle" color="gray" size="lg" hiddenFrom="md" onClick={openPalette} aria-label="Find"><IconSearch size={18} /></ActionIcon>
               <LiveBadge />
               <TimeSwitch />
               <SchemeSwitch />
@@ -51,7 +49,7 @@ export function Shell() {
           </Group>
         </AppShell.Header>
         <AppShell.Navbar p="xs">
-          <Navigation pathname={pathname} />
+          <Navigation close={nav.close} />
         </AppShell.Navbar>
         <AppShell.Main id="main" tabIndex={-1}>
           {session.demo && <DemoBanner />}
@@ -64,8 +62,11 @@ export function Shell() {
   );
 }
 
-function Navigation({ pathname }: { pathname: string }) {
+/** Knows where one is, so that the frame around it need not be drawn again with every page. */
+const Navigation = memo(function Navigation({ close }: { close: () => void }) {
   const mayWrite = useMay("write");
+  const pathname = useLocation({ select: (location) => location.pathname });
+  useEffect(() => close(), [pathname, close]);
   return (
     <Stack gap={4} component="nav" aria-label="Pages">
       {PAGES.map((page) => (
@@ -78,7 +79,7 @@ function Navigation({ pathname }: { pathname: string }) {
       {mayWrite && <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />} mt="sm">New endpoint</Button>}
     </Stack>
   );
-}
+});
 
 function TimeSwitch() {
   const { mode, setMode } = useTimeMode();
@@ -91,7 +92,7 @@ function TimeSwitch() {
 }
 
 function SchemeSwitch() {
-  const { setColorScheme, colorScheme } = useMantineColorScheme();
+  const { setColorScheme, colorScheme } = useMantineColorScheme({ keepTransitions: true }); // to hold them still costs two passes over all styles
   const isDark = colorScheme === "dark" || (colorScheme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
   return (
     <Tooltip label={isDark ? "Light" : "Dark"}>

@@ -1,7 +1,7 @@
 /** An instant as the reader chose to see instants, with the other ways in its title. */
 import { createContext, type ReactNode, useContext, useMemo, useState } from "react";
-import { useNow } from "./clock";
-import { inMode, isForever, local, relative, type TimeMode, utc } from "./format";
+import { useClock } from "./clock";
+import { inMode, isForever, local, type TimeMode, utc } from "./format";
 
 const MODES: TimeMode[] = ["relative", "local", "utc"];
 const KEPT_AS = "mainspring-time";
@@ -29,14 +29,9 @@ export function TimeModeProvider({ children }: { children: ReactNode }) {
 export const useTimeMode = () => useContext(Chosen);
 
 export function When({ at, none = "–", mode }: { at: string | null | undefined; none?: string; mode?: TimeMode }) {
-  const nowMs = useNow();
   const chosen = useTimeMode().mode;
+  const text = useClock((nowMs) => (at ? inMode(at, mode ?? chosen, nowMs) : null));
   if (!at) return <span className="quiet">{none}</span>;
   if (isForever(at)) return <span>never</span>;
-  const title = `${local(at)} local\n${utc(at)}\n${relative(at, nowMs)}`;
-  return (
-    <time dateTime={at} title={title} className="nowrap tabular">
-      {inMode(at, mode ?? chosen, nowMs)}
-    </time>
-  );
+  return <time dateTime={at} title={`${local(at)} local\n${utc(at)}`} className="nowrap tabular">{text}</time>;
 }

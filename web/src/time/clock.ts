@@ -46,3 +46,8 @@ if (typeof document !== "undefined") document.addEventListener("visibilitychange
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => nowMs);
 }
+
+/** What `tell` makes of the present time; drawn again only when that changes, not every second. */
+export function useClock<T extends string | number | null>(tell: (nowMs: number) => T): T {
+  return useSyncExternalStore(subscribe, () => tell(nowMs));
+}

@@ -3,6 +3,7 @@ import { span } from "../words/duration";
 
 export type TimeMode = "relative" | "local" | "utc";
 
+const MINUTE = 60_000;
 const FOREVER = Date.parse("9999-01-01T00:00:00Z");
 
 export function isForever(at: string | null | undefined): boolean {
@@ -12,7 +13,8 @@ export function isForever(at: string | null | undefined): boolean {
 export function relative(at: string, nowMs: number): string {
   const away = Date.parse(at) - nowMs;
   if (Math.abs(away) < 1000) return "now";
-  return away > 0 ? `in ${span(away)}` : `${span(away)} ago`;
+  if (away > 0) return `in ${span(away)}`;
+  return `${span(away < -MINUTE ? Math.ceil(away / MINUTE) * MINUTE : away)} ago`; // what is over need not count seconds
 }
 
 export function utc(at: string): string {

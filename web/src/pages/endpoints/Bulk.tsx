@@ -27,7 +27,7 @@ export function Bulk({ chosen, count, offerAll, takeAll, clear }: Props) {
   const isAll = "matching" in chosen;
   const button = (verb: BulkVerb, icon?: React.ReactNode) => <Button size="xs" variant="default" leftSection={icon} onClick={() => setAsked(verb)}>{WORDS[verb].verb}</Button>;
   return (
-    <Card padding="xs" bg="var(--mantine-color-default-hover)" role="region" aria-label="Selection">
+    <Card padding="xs" className="selection" role="region" aria-label="Selection">
       <Group gap="xs">
         <Text size="sm" fw={600} mr="xs">{isAll ? "All that match" : `${count.toLocaleString()} selected`}</Text>
         {offerAll && <Button size="xs" variant="light" onClick={takeAll}>Select all that match</Button>}

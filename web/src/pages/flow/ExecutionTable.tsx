@@ -1,14 +1,17 @@
-import { Anchor, Badge, Card, Table, Text } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
+import { Card } from "@mantine/core";
+import { memo, useDeferredValue } from "react";
 import type { Execution } from "../../api/flows";
+import { executionPath, Go } from "../../parts/Go";
+import { Mark } from "../../parts/Status";
 import { When } from "../../time/When";
-import { COLOR, type Tone } from "../../words/state";
+import type { Tone } from "../../words/state";
 
+const FIRST = 25; // drawn at once, the rest after it
 const TONES: Record<string, Tone> = { pending: "idle", active: "calm", waiting: "calm", paused: "warn", completed: "good", failed: "bad", cancelled: "idle" };
 const WAITS: Record<string, string> = { time: "until its time comes", event: "for an event", effect: "for an answer", retry: "to try again" };
 
 export function ExecutionStatus({ status }: { status: string }) {
-  return <Badge tt="none" color={COLOR[TONES[status] ?? "idle"]}>{status}</Badge>;
+  return <Mark tone={TONES[status] ?? "idle"} word={status} />;
 }
 
 /** Where it stands, in a few words. */
@@ -18,27 +21,30 @@ export function standing(execution: Pick<Execution, "status" | "step" | "outcome
   return `${execution.step}${WAITS[execution.waits_for] ? `, waits ${WAITS[execution.waits_for]}` : ""}`;
 }
 
-export function ExecutionTable({ executions }: { executions: Execution[] }) {
+export function ExecutionTable({ executions: all }: { executions: Execution[] }) {
+  const executions = useDeferredValue(all, all.slice(0, FIRST));
   return (
     <Card padding={0}>
-      <Table className="stacks" verticalSpacing={8} highlightOnHover>
-        <Table.Thead><Table.Tr><Table.Th>Execution</Table.Th><Table.Th>Status</Table.Th><Table.Th>Where</Table.Th><Table.Th>Moves</Table.Th><Table.Th>Last moved</Table.Th><Table.Th>Started</Table.Th></Table.Tr></Table.Thead>
-        <Table.Tbody>
-          {executions.map((each) => (
-            <Table.Tr key={each.id}>
-              <Table.Td className="stack-title"><div>
-                <Anchor component={Link} to="/executions/$execution" params={{ execution: each.id } as never} fw={600} size="sm" className="breaks">{each.correlation || each.id}</Anchor>
-                <Text size="xs" c="dimmed">{each.workflow} v{each.version}</Text>
-              </div></Table.Td>
-              <Table.Td data-label="Status"><ExecutionStatus status={each.status} /></Table.Td>
-              <Table.Td data-label="Where" maw={320}><Text size="sm" className="breaks" lineClamp={2}>{standing(each)}</Text></Table.Td>
-              <Table.Td data-label="Moves"><When at={each.wake_at} none="–" /></Table.Td>
-              <Table.Td data-label="Last moved"><When at={each.moved_at} /></Table.Td>
-              <Table.Td data-label="Started"><When at={each.created_at} /></Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+      <table className="list stacks">
+        <thead><tr><th>Execution</th><th>Status</th><th>Where</th><th>Moves</th><th>Last moved</th><th>Started</th></tr></thead>
+        <tbody>{executions.map((each) => <Row key={each.id} execution={each} />)}</tbody>
+      </table>
     </Card>
   );
 }
+
+const Row = memo(function Row({ execution }: { execution: Execution }) {
+  return (
+    <tr>
+      <td className="stack-title"><div>
+        <Go to={executionPath(execution.id)} strong className="breaks">{execution.correlation || execution.id}</Go>
+        <div className="small">{execution.workflow} v{execution.version}</div>
+      </div></td>
+      <td data-label="Status"><ExecutionStatus status={execution.status} /></td>
+      <td data-label="Where" className="words-cell"><div className="two-lines breaks">{standing(execution)}</div></td>
+      <td data-label="Moves"><When at={execution.wake_at} none="–" /></td>
+      <td data-label="Last moved"><When at={execution.moved_at} /></td>
+      <td data-label="Started"><When at={execution.created_at} /></td>
+    </tr>
+  );
+});

@@ -4,7 +4,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { recentQuery, runsQuery } from "../../api/queries";
 import { Failed } from "../../parts/Outcomes";
-import { useNow } from "../../time/clock";
+import { useClock } from "../../time/clock";
 import { When } from "../../time/When";
 import { byEndpoint } from "./failing";
 
@@ -13,7 +13,7 @@ const STEP_MS = 600_000; // the day's beginning moves by ten minutes, so that wh
 const LISTED = 6;
 
 export function Failures() {
-  const since = new Date(Math.floor((useNow() - DAY_MS) / STEP_MS) * STEP_MS).toISOString();
+  const since = new Date(useClock((nowMs) => Math.floor((nowMs - DAY_MS) / STEP_MS) * STEP_MS)).toISOString();
   const failure = useInfiniteQuery({ ...runsQuery({ status: "failure", since }, 100), placeholderData: (before) => before });
   const timeout = useInfiniteQuery({ ...runsQuery({ status: "timeout", since }, 100), placeholderData: (before) => before });
   const pages = [failure.data?.pages[0], timeout.data?.pages[0]];

@@ -1,0 +1,12 @@
+/** A link as cheap as the browser's own, for lists that hold hundreds; the frame follows it without loading the page again (`shell/links`). */
+import type { ReactNode } from "react";
+
+type Props = { to: string; children: ReactNode; /** As the text around it, underlined. */ plain?: boolean; strong?: boolean; className?: string };
+
+export function Go({ to, children, plain, strong, className = "" }: Props) {
+  return <a href={to} className={`go ${plain ? "go-plain" : ""} ${strong ? "go-strong" : ""} ${className}`}>{children}</a>;
+}
+
+export const endpointPath = (id: string): string => `/endpoints/${encodeURIComponent(id)}`;
+export const runPath = (id: string): string => `/runs/${encodeURIComponent(id)}`;
+export const executionPath = (id: string): string => `/executions/${encodeURIComponent(id)}`;
