@@ -1,10 +1,13 @@
 /** Every address of the UI. Filters live in the address, so that a view can be kept, sent and gone back to. */
 import type { QueryClient } from "@tanstack/react-query";
 import {
-  createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent as lazily, Outlet, redirect,
+  type AnyRoute, createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent as lazily, Outlet, redirect,
 } from "@tanstack/react-router";
 import { Problem, unreachable } from "./api/client";
-import { sessionQuery } from "./api/session";
+import { executionQuery, executionsQuery, workflowQuery, workflowsQuery } from "./api/flows";
+import { plannerQuery } from "./api/planner";
+import { activityQuery, decisionQuery, endpointQuery, endpointsQuery, eventsQuery, healthQuery, jobsQuery, previewQuery, runQuery, runsQuery, statsQuery, upcomingQuery, workersQuery } from "./api/queries";
+import { sessionQuery, wasHere } from "./api/session";
 import { Broken, Missing, Pending } from "./parts/Outcomes";
 import { Shell } from "./shell/Shell";
 
@@ -22,6 +25,24 @@ const lazyRouteComponent = <Module extends Record<string, unknown>, Name extends
     }),
     name,
   );
+
+type Asked = { queryKey: readonly unknown[]; initialPageParam?: unknown };
+type Reads = (params: Record<string, string>, search: Record<string, string>) => Asked[];
+
+/** Begin to read what a page will ask for; what fails is told by the page, when it asks itself. */
+function read(client: QueryClient, asked: Asked[]): void {
+  for (const each of asked) void ("initialPageParam" in each ? client.prefetchInfiniteQuery(each as never) : client.prefetchQuery(each as never));
+}
+
+/** A page that knows what it will read: it is read beside the page's code, and when a pointer rests on a link to it. */
+const reading = (reads: Reads) => ({
+  staticData: { reads },
+  loaderDeps: ({ search }: { search: object }) => search,
+  loader: (given: unknown): void => { // unknown, so that a route's own types are inferred from its path
+    const { context, params, deps } = given as { context: { client: QueryClient }; params: Record<string, string>; deps: Record<string, string> };
+    read(context.client, reads(params, deps));
+  },
+});
 
 const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet, notFoundComponent: Missing });
 
@@ -49,9 +70,12 @@ const inside = createRoute({
 
 const page = <Path extends string>(path: Path) => ({ getParentRoute: () => inside, path }) as const;
 
-const overview = createRoute({ ...page("/"), component: lazyRouteComponent(() => import("./pages/Overview"), "Overview") });
+const overview = createRoute({
+  ...page("/"), ...reading(() => [statsQuery, activityQuery(24), upcomingQuery(60), eventsQuery({}, 30), workersQuery, plannerQuery]),
+  component: lazyRouteComponent(() => import("./pages/Overview"), "Overview"),
+});
 const endpoints = createRoute({
-  ...page("/endpoints"), validateSearch: only("text", "state", "job"),
+  ...page("/endpoints"), ...reading((_, filters) => [endpointsQuery(filters), jobsQuery]), validateSearch: only("text", "state", "job"),
   component: lazyRouteComponent(() => import("./pages/Endpoints"), "Endpoints"),
 });
 const endpointNew = createRoute({
@@ -59,37 +83,37 @@ const endpointNew = createRoute({
   component: lazyRouteComponent(() => import("./pages/EndpointEdit"), "EndpointCreate"),
 });
 const endpoint = createRoute({
-  ...page("/endpoints/$endpoint"), validateSearch: only("tab"),
+  ...page("/endpoints/$endpoint"), ...reading(({ endpoint = "" }) => [endpointQuery(endpoint), decisionQuery(endpoint), runsQuery({ endpoint }, 60), previewQuery(endpoint), healthQuery(endpoint), plannerQuery]), validateSearch: only("tab"),
   component: lazyRouteComponent(() => import("./pages/EndpointDetail"), "EndpointDetail"),
 });
 const endpointEdit = createRoute({
-  ...page("/endpoints/$endpoint/edit"), component: lazyRouteComponent(() => import("./pages/EndpointEdit"), "EndpointEdit"),
+  ...page("/endpoints/$endpoint/edit"), ...reading(({ endpoint = "" }) => [endpointQuery(endpoint), jobsQuery]), component: lazyRouteComponent(() => import("./pages/EndpointEdit"), "EndpointEdit"),
 });
-const jobs = createRoute({ ...page("/jobs"), component: lazyRouteComponent(() => import("./pages/Jobs"), "Jobs") });
+const jobs = createRoute({ ...page("/jobs"), ...reading(() => [jobsQuery]), component: lazyRouteComponent(() => import("./pages/Jobs"), "Jobs") });
 const runs = createRoute({
-  ...page("/runs"), validateSearch: only("endpoint", "status", "trigger", "since", "until"),
+  ...page("/runs"), ...reading((_, filters) => [runsQuery(filters)]), validateSearch: only("endpoint", "status", "trigger", "since", "until"),
   component: lazyRouteComponent(() => import("./pages/Runs"), "Runs"),
 });
-const run = createRoute({ ...page("/runs/$run"), component: lazyRouteComponent(() => import("./pages/RunDetail"), "RunDetail") });
+const run = createRoute({ ...page("/runs/$run"), ...reading(({ run = "" }) => [runQuery(run)]), component: lazyRouteComponent(() => import("./pages/RunDetail"), "RunDetail") });
 const events = createRoute({
-  ...page("/events"), validateSearch: only("type", "endpoint"),
+  ...page("/events"), ...reading((_, filters) => [eventsQuery(filters, 200)]), validateSearch: only("type", "endpoint"),
   component: lazyRouteComponent(() => import("./pages/Events"), "Events"),
 });
-const workflows = createRoute({ ...page("/workflows"), component: lazyRouteComponent(() => import("./pages/Workflows"), "Workflows") });
+const workflows = createRoute({ ...page("/workflows"), ...reading(() => [workflowsQuery]), component: lazyRouteComponent(() => import("./pages/Workflows"), "Workflows") });
 const workflow = createRoute({
-  ...page("/workflows/$workflow"), validateSearch: only("tab"),
+  ...page("/workflows/$workflow"), ...reading(({ workflow = "" }) => [workflowQuery(workflow)]), validateSearch: only("tab"),
   component: lazyRouteComponent(() => import("./pages/WorkflowDetail"), "WorkflowDetail"),
 });
 const executions = createRoute({
-  ...page("/executions"), validateSearch: only("workflow", "status", "correlation", "step"),
+  ...page("/executions"), ...reading((_, filters) => [executionsQuery(filters), workflowsQuery]), validateSearch: only("workflow", "status", "correlation", "step"),
   component: lazyRouteComponent(() => import("./pages/Executions"), "Executions"),
 });
 const execution = createRoute({
-  ...page("/executions/$execution"), validateSearch: only("tab"),
+  ...page("/executions/$execution"), ...reading(({ execution = "" }) => [executionQuery(execution)]), validateSearch: only("tab"),
   component: lazyRouteComponent(() => import("./pages/ExecutionDetail"), "ExecutionDetail"),
 });
 const planner = createRoute({
-  ...page("/planner"), validateSearch: only("tab", "endpoint"),
+  ...page("/planner"), ...reading(() => [plannerQuery]), validateSearch: only("tab", "endpoint"),
   component: lazyRouteComponent(() => import("./pages/Planner"), "Planner"),
 });
 const session = createRoute({
@@ -115,6 +139,7 @@ export function makeRouter(client: QueryClient) {
     routeTree: tree,
     context: { client },
     defaultPreload: "intent",
+    defaultPreloadStaleTime: 0, // what was read is kept by the queries, which know how old it may be
     defaultPendingMs: 200,
     defaultPendingComponent: Pending,
     defaultErrorComponent: Broken,
@@ -123,8 +148,22 @@ export function makeRouter(client: QueryClient) {
   });
 }
 
+/** Ask for the session, the page's code and what it reads at once: one after the other is three times the wait. */
+export function begin(router: ReturnType<typeof makeRouter>): void {
+  const { client } = router.options.context;
+  for (const match of router.matchRoutes(router.latestLocation)) {
+    const route = router.routesById[match.routeId as keyof typeof router.routesById] as AnyRoute;
+    void router.loadRouteChunk(route)?.catch(() => {}); // asked for again, and told, when it is shown
+    if (match.routeId === inside.id) void client.prefetchQuery(sessionQuery);
+    if (wasHere()) read(client, route.options.staticData?.reads?.(match.params as never, match.search as never) ?? []);
+  }
+}
+
 declare module "@tanstack/react-router" {
   interface Register {
     router: ReturnType<typeof makeRouter>;
+  }
+  interface StaticDataRouteOption {
+    reads?: Reads;
   }
 }

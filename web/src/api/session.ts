@@ -6,9 +6,21 @@ import type { components } from "./schema";
 export type Session = components["schemas"]["Whoami"];
 export type ScopeName = Session["scopes"][number];
 
+const KEPT_AS = "mainspring-was-here";
+
+/** Whether somebody was signed in here before: then a page's first readings need not wait to hear that they may. */
+export const wasHere = (): boolean => localStorage.getItem(KEPT_AS) !== null;
+
+async function readSession() {
+  localStorage.removeItem(KEPT_AS);
+  const session = await data(api.GET("/api/v1/auth/session"));
+  localStorage.setItem(KEPT_AS, "");
+  return session;
+}
+
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
-  queryFn: () => data(api.GET("/api/v1/auth/session")),
+  queryFn: readSession,
   staleTime: 60_000,
 });
 
