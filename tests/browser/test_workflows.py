@@ -43,6 +43,7 @@ def test_workflow_is_published_started_answered_proved_and_replayed(page: Page, 
     page.get_by_role("dialog").get_by_role("button", name="Start").click()
     expect(page.get_by_role("heading", level=1, name="order-7")).to_be_visible()
     expect(page.get_by_text("reply, waits for an event")).to_be_visible()
+    expect(page.get_by_text("waits for 'reply' until in 1d23h")).to_be_visible()
     page.get_by_role("button", name="Send event").click()
     page.get_by_role("dialog").get_by_label("Type").fill("reply")
     page.get_by_role("dialog").get_by_label("Data").fill('{"rating": 5}')
@@ -68,6 +69,16 @@ def test_workflow_is_published_started_answered_proved_and_replayed(page: Page, 
     expect(page.get_by_role("listitem").first).to_be_visible()
     faults += settle(page)
 
+    page.get_by_role("button", name="More").click()
+    page.get_by_role("menuitem", name="Archive").click()
+    page.get_by_role("dialog").get_by_role("button", name="Archive").click()
+    expect(page.get_by_role("button", name="Start")).to_have_count(0)
+    page.get_by_role("link", name="Workflows", exact=True).click()
+    page.get_by_text("Archived (1)").click()
+    page.get_by_role("link", name="opinion").click()
+    page.get_by_role("button", name="Restore").click()
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+
     assert "\n".join(faults) == ""
 
 
@@ -77,6 +88,11 @@ def test_execution_that_failed_is_found_and_skipped_and_another_paused_and_cance
     failed = site.call("POST", "/workflows/doomed/start", {"input": {"order": 1}, "correlation": "order-1"})
 
     page.goto("/executions?status=attention&workflow=doomed")
+    expect(page.get_by_role("link", name="order-1")).to_be_visible()
+    page.get_by_role("button", name="All that match").click()
+    page.get_by_role("menuitem", name="Retry").click()
+    expect(page.get_by_role("dialog")).to_contain_text("1 execution allows it now.")
+    page.keyboard.press("Escape")
     page.get_by_role("link", name="order-1").click()
     expect(page.get_by_text("failed and waits for a person")).to_be_visible()
     faults = settle(page)

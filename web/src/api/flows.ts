@@ -9,6 +9,7 @@ export type Execution = Schemas["Execution"];
 export type ExecutionInFull = Schemas["ExecutionInFull"];
 export type StateAt = Schemas["StateAt"];
 export type Graph = Schemas["Graph"];
+export type Moment = Schemas["Moment"];
 export type WorkflowRehearsed = Schemas["WorkflowRehearsed"];
 export type ExecutionFilters = { workflow?: string; status?: string; correlation?: string; step?: string };
 
@@ -16,6 +17,7 @@ const of = (workflow: string) => ({ params: { path: { workflow } } });
 const at = (execution: string) => ({ params: { path: { execution } } });
 
 export const workflowsQuery = queryOptions({ queryKey: ["flows", "workflows"], queryFn: () => data(api.GET("/api/v1/workflows")) });
+export const archivedWorkflowsQuery = queryOptions({ queryKey: ["flows", "workflows", "archived"], queryFn: () => data(api.GET("/api/v1/workflows", { params: { query: { archived: true } } })) });
 export const workflowQuery = (workflow: string, version?: number) =>
   queryOptions({
     queryKey: ["flows", "workflow", workflow, version ?? null],
@@ -73,13 +75,19 @@ export const stateQuery = (execution: string, entries: number, tick: number | nu
   });
 
 export type Verb = "pause" | "resume" | "cancel" | "retry" | "skip";
+export type OrderMany = { verb: Verb; reason: string; workflow?: string; correlation?: string; status?: string; step?: string };
 export const flowActs = {
   rehearse: (document: string) => data(api.POST("/api/v1/workflows", { params: { query: { dry_run: true } }, body: { document } })) as Promise<WorkflowRehearsed>,
   publish: (document: string) => data(api.POST("/api/v1/workflows", { body: { document } })) as Promise<Schemas["WorkflowPublished"]>,
   start: (workflow: string, body: { input: Record<string, unknown>; correlation: string }) =>
     data(api.POST("/api/v1/workflows/{workflow}/start", { ...of(workflow), body: body as never })) as Promise<ExecutionInFull>,
+  archive: (workflow: string) => data(api.POST("/api/v1/workflows/{workflow}/archive", of(workflow))),
+  restore: (workflow: string) => data(api.POST("/api/v1/workflows/{workflow}/restore", of(workflow))),
   order: (execution: string, verb: Verb, reason: string) =>
     data(api.POST(`/api/v1/executions/{execution}/${verb}` as "/api/v1/executions/{execution}/pause", { ...at(execution), body: { reason } })),
+  orderMany: (body: OrderMany) => data(api.POST("/api/v1/executions/order", { body: body as never })) as Promise<Schemas["BulkOrdered"]>,
+  rehearseMany: (body: OrderMany) => data(api.POST("/api/v1/executions/order", { params: { query: { dry_run: true } }, body: body as never })) as Promise<Schemas["BulkRehearsed"]>,
+  erase: (execution: string, reason: string) => data(api.POST("/api/v1/executions/{execution}/erase", { ...at(execution), body: { reason } })),
   send: (body: { to: string; type: string; data: Record<string, unknown> }) => data(api.POST("/api/v1/executions/send", { body: body as never })),
   verify: (execution: string) => data(api.GET("/api/v1/executions/{execution}/verify", at(execution))),
   replay: (execution: string, version: number | null) =>

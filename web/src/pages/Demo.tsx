@@ -49,7 +49,7 @@ function Whole({ day }: { day: Day }) {
           <Group gap="sm"><Title order={2}>Day {day.state.day}, minute {Math.floor(day.minute)} of {day.state.minutes}</Title><Badge tt="none" size="lg" color={TONES[day.current.phase] ?? "gray"}>{day.current.phase}</Badge></Group>
           <LaneKey />
         </Group>
-        <Text size="sm" mb="sm" role="status">{NOW[day.current.phase]}</Text>
+        <Text size="sm" mb="sm" role="status" mih="2lh">{NOW[day.current.phase]}</Text>
         <Lanes minutes={day.state.minutes} phases={day.phases} lanes={lanes} now={day.minute} />
       </Card>
       <SimpleGrid cols={{ base: 1, md: 2, xl: 3 }} style={{ alignItems: "start" }}>

@@ -1,12 +1,13 @@
 /** One execution: where it is and was, tick by tick; what happened; its log, proved and replayed; orders and events. */
-import { Alert, Anchor, Badge, Button, Card, Grid, Group, JsonInput, Modal, Select, Slider, Stack, Table, Tabs, Text, Textarea, TextInput, Title } from "@mantine/core";
-import { IconChevronLeft, IconChevronRight, IconSend } from "@tabler/icons-react";
+import { Alert, Anchor, Badge, Button, Card, Grid, Group, JsonInput, Menu, Modal, Select, Slider, Stack, Table, Tabs, Text, Textarea, TextInput, Title } from "@mantine/core";
+import { IconChevronDown, IconChevronLeft, IconChevronRight, IconDownload, IconSend } from "@tabler/icons-react";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { executionQuery, type ExecutionInFull, flowActs, graphQuery, logQuery, momentsQuery, type StateAt, stateQuery, type Verb, versionsQuery } from "../api/flows";
+import { executionQuery, type ExecutionInFull, flowActs, graphQuery, logQuery, type Moment, momentsQuery, type StateAt, stateQuery, type Verb, versionsQuery } from "../api/flows";
 import { useMay } from "../api/session";
 import { JsonTree } from "../parts/BodyViewer";
+import { Confirm } from "../parts/Confirm";
 import { Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { useAct } from "../parts/useAct";
@@ -31,7 +32,10 @@ export function ExecutionDetail() {
   const found = useQuery(executionQuery(id));
   const mayRun = useMay("run");
   const [verb, setVerb] = useState<Verb | null>(null);
+  const mayWrite = useMay("write");
   const [sending, setSending] = useState(false);
+  const [erasing, setErasing] = useState(false);
+  const erase = useAct(() => flowActs.erase(id, "asked for on its page"), { done: "Its values are erased; its log still proves itself", after: () => setErasing(false) });
   if (found.error && !found.data) return <Page title="Execution"><Failed fault={found.error} retry={() => void found.refetch()} /></Page>;
   if (!found.data) return <Pending />;
   const execution = found.data;
@@ -42,9 +46,16 @@ export function ExecutionDetail() {
       about={<>
         <Anchor component={Link} to="/workflows/$workflow" params={{ workflow: execution.workflow } as never} size="sm" underline="always">{execution.workflow}</Anchor> v{execution.version} · <span className="mono breaks">{execution.id}</span> · started <When at={execution.created_at} /> by {actorWords(execution.actor)}
       </>}
-      actions={mayRun && <>
-        {!isOver && <Button variant="default" leftSection={<IconSend size={16} />} onClick={() => setSending(true)}>Send event</Button>}
-        {allowed.map((each) => <Button key={each} variant={each === "retry" || each === "resume" ? "filled" : "default"} color={VERBS[each].color} onClick={() => setVerb(each)}>{VERBS[each].label}</Button>)}
+      actions={<>
+        {mayRun && !isOver && <Button variant="default" leftSection={<IconSend size={16} />} onClick={() => setSending(true)}>Send event</Button>}
+        {mayRun && allowed.map((each) => <Button key={each} variant={each === "retry" || each === "resume" ? "filled" : "default"} color={VERBS[each].color} onClick={() => setVerb(each)}>{VERBS[each].label}</Button>)}
+        <Menu position="bottom-end">
+          <Menu.Target><Button variant="default" rightSection={<IconChevronDown size={16} />}>More</Button></Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item component="a" href={`/api/v1/executions/${encodeURIComponent(id)}/export`} download={`${id}.json`} leftSection={<IconDownload size={14} />}>Save with its proof</Menu.Item>
+            {mayWrite && isOver && <Menu.Item color="red" onClick={() => setErasing(true)}>Erase its values…</Menu.Item>}
+          </Menu.Dropdown>
+        </Menu>
       </>}>
       {execution.error && <Alert color="red" title={`Step ${execution.step} failed and waits for a person`} role="alert"><Text size="sm" className="breaks">{execution.error}</Text></Alert>}
       <Tabs value={tab ?? "timeline"} keepMounted={false} onChange={(value) => void navigate({ to: "/executions/$execution", params: { execution: id } as never, search: { tab: value ?? "timeline" } as never, replace: true })}>
@@ -54,6 +65,9 @@ export function ExecutionDetail() {
         <Tabs.Panel value="replay"><Replay execution={execution} /></Tabs.Panel>
       </Tabs>
       {verb && <OrderForm execution={execution} verb={verb} close={() => setVerb(null)} />}
+      <Confirm opened={erasing} onClose={() => setErasing(false)} title="Erase its values?" verb="Erase for good" danger busy={erase.isPending} onConfirm={() => erase.mutate(undefined)}>
+        What it was given, sent and received is removed from its log. The hashes stay, so the log can still be proved. There is no way back.
+      </Confirm>
       {sending && <SendForm execution={execution} close={() => setSending(false)} />}
     </Page>
   );
@@ -93,7 +107,7 @@ function Scrubbed({ execution }: { execution: ExecutionInFull }) {
               <Stack gap={6}>
                 {(moments.data?.items ?? []).map((each) => (
                   <Group key={each.number} justify="space-between" wrap="nowrap" align="flex-start" gap="xs">
-                    <Text size="sm" className="breaks" c={each.tick <= shown ? undefined : "dimmed"} fs={each.tick <= shown ? undefined : "italic"}>{each.step && <b>{each.step}: </b>}{each.text}</Text><Text size="xs" c="dimmed" component="span"><When at={each.at} /></Text>
+                    <Text size="sm" className="breaks" c={each.tick <= shown ? undefined : "dimmed"} fs={each.tick <= shown ? undefined : "italic"}>{each.step && <b>{each.step}: </b>}<Told moment={each} /></Text><Text size="xs" c="dimmed" component="span"><When at={each.at} /></Text>
                   </Group>
                 ))}
               </Stack>
@@ -107,6 +121,12 @@ function Scrubbed({ execution }: { execution: ExecutionInFull }) {
       </Grid>
     </Stack>
   );
+}
+
+/** What happened; the instant that its text ends with, as the reader chose to see instants. */
+function Told({ moment }: { moment: Moment }) {
+  if (!moment.until_at || !moment.text.endsWith(moment.until_at)) return moment.text;
+  return <>{moment.text.slice(0, -moment.until_at.length)}<When at={moment.until_at} /></>;
 }
 
 function statesOf(state: StateAt | undefined): Map<string, StepState> {
@@ -133,12 +153,12 @@ function Log({ execution }: { execution: ExecutionInFull }) {
       {log.error ? <Failed fault={log.error} retry={() => void log.refetch()} /> : null}
       <Card padding={0}>
         <Table className="stacks" verticalSpacing={6}>
-          <Table.Thead><Table.Tr><Table.Th>#</Table.Th><Table.Th>Tick</Table.Th><Table.Th>Step</Table.Th><Table.Th>Action</Table.Th><Table.Th>Output</Table.Th><Table.Th>Hash</Table.Th></Table.Tr></Table.Thead>
+          <Table.Thead><Table.Tr><Table.Th>#</Table.Th><Table.Th>When</Table.Th><Table.Th>Step</Table.Th><Table.Th>Action</Table.Th><Table.Th>Output</Table.Th><Table.Th>Hash</Table.Th></Table.Tr></Table.Thead>
           <Table.Tbody>
             {(log.data?.items ?? []).map((each) => (
               <Table.Tr key={each.number}>
                 <Table.Td data-label="#">{each.number}</Table.Td>
-                <Table.Td data-label="Tick" className="tabular">{each.tick}</Table.Td>
+                <Table.Td data-label="When" className="nowrap"><When at={each.at} /><div className="small tabular">tick {each.tick.toLocaleString()}</div></Table.Td>
                 <Table.Td data-label="Step">{each.step}</Table.Td>
                 <Table.Td data-label="Action">{each.action}</Table.Td>
                 <Table.Td data-label="Output" maw={360}><Text size="xs" className="mono breaks" lineClamp={3}>{each.erased ? "erased" : JSON.stringify(each.output)}</Text></Table.Td>

@@ -5,9 +5,11 @@ import { IconRoute } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { executionsQuery, workflowsQuery } from "../api/flows";
+import { useMay } from "../api/session";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { ExecutionTable } from "./flow/ExecutionTable";
+import { OrderMany } from "./flow/OrderMany";
 
 const STATUSES = [
   { value: "attention", label: "needs a person" },
@@ -19,13 +21,17 @@ export function Executions() {
   const navigate = useNavigate();
   const list = useInfiniteQuery(executionsQuery(filters));
   const workflows = useQuery(workflowsQuery);
+  const mayRun = useMay("run");
   const items = list.data?.pages.flatMap((page) => page.items) ?? [];
   const isFiltered = Object.keys(filters).length > 0;
   const set = (change: Record<string, string | undefined>) =>
     void navigate({ to: "/executions", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
   const correlate = useDebouncedCallback((value: string) => set({ correlation: value.trim() || undefined }), 250);
   return (
-    <Page title="Executions" about="One run through a workflow each. Newest first." actions={<Button component={Link} to="/workflows" variant="default">Workflows</Button>}>
+    <Page title="Executions" about="One run through a workflow each. Newest first." actions={<>
+      {mayRun && (filters.workflow || filters.correlation) && items.length > 0 && <OrderMany filters={filters} />}
+      <Button component={Link} to="/workflows" variant="default">Workflows</Button>
+    </>}>
       <Group gap="xs">
         <Select placeholder="Any workflow" aria-label="Filter by workflow" w={200} clearable searchable data={(workflows.data?.items ?? []).map((each) => each.name)} value={filters.workflow ?? null} onChange={(value) => set({ workflow: value ?? undefined })} />
         <Select placeholder="Any status" aria-label="Filter by status" w={170} clearable data={STATUSES} value={filters.status ?? null} onChange={(value) => set({ status: value ?? undefined })} />

@@ -61,7 +61,7 @@ function Row({ job, edit }: { job: Job; edit: () => void }) {
         <Group gap={6}>
           {mayRun && job.status === "active" && <Button size="compact-sm" variant="default" loading={pause.isPending} onClick={() => pause.mutate(undefined)}>Pause</Button>}
           {mayRun && job.status === "paused" && <Button size="compact-sm" variant="default" loading={resume.isPending} onClick={() => resume.mutate(undefined)}>Resume</Button>}
-          {mayWrite && <Button size="compact-sm" variant="subtle" onClick={edit}>Edit</Button>}
+          {mayWrite && job.status !== "archived" && <Button size="compact-sm" variant="subtle" onClick={edit}>Edit</Button>}
           {mayWrite && job.status !== "archived" && <Button size="compact-sm" variant="subtle" color="red" onClick={() => setAsked(true)}>Archive</Button>}
         </Group>
         <Confirm opened={asked} onClose={() => setAsked(false)} title={`Archive ${job.name}?`} verb="Archive" danger busy={archive.isPending} onConfirm={() => archive.mutate(undefined)}>

@@ -1,14 +1,16 @@
 /** One workflow: its graph with who is where, its executions, its versions and what changed between them. */
-import { Badge, Button, Card, Code, Grid, Group, List, Select, Stack, Tabs, Text, Title } from "@mantine/core";
-import { IconPlayerPlay, IconPlus } from "@tabler/icons-react";
+import { Alert, Badge, Button, Card, Code, Grid, Group, List, Menu, Select, Stack, Tabs, Text, Title } from "@mantine/core";
+import { IconChevronDown, IconPlayerPlay, IconPlus } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { diffQuery, executionsQuery, graphQuery, versionsQuery, workflowQuery } from "../api/flows";
+import { diffQuery, executionsQuery, flowActs, graphQuery, versionsQuery, workflowQuery } from "../api/flows";
 import { useMay } from "../api/session";
+import { Confirm } from "../parts/Confirm";
 import { Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { TabRow } from "../parts/TabRow";
+import { useAct } from "../parts/useAct";
 import { When } from "../time/When";
 import { actorWords } from "../words/actor";
 import { ExecutionTable } from "./flow/ExecutionTable";
@@ -25,15 +27,29 @@ export function WorkflowDetail() {
   const found = useQuery(workflowQuery(name));
   const mayRun = useMay("run");
   const mayWrite = useMay("write");
-  const [open, setOpen] = useState<"start" | "publish" | null>(null);
+  const [open, setOpen] = useState<"start" | "publish" | "archive" | null>(null);
+  const archive = useAct(() => flowActs.archive(name), { done: `${name} is archived`, after: () => setOpen(null) });
+  const restore = useAct(() => flowActs.restore(name), { done: `${name} can be started again` });
   if (found.error && !found.data) return <Page title={name}><Failed fault={found.error} retry={() => void found.refetch()} /></Page>;
   if (!found.data) return <Pending />;
   const workflow = found.data;
   return (
     <Page title={name} about={workflow.description} heading={<Group gap="sm">{name}<Badge tt="none" color="gray" size="lg">v{workflow.version}</Badge></Group>} actions={<>
       {mayWrite && <Button variant="default" leftSection={<IconPlus size={16} />} onClick={() => setOpen("publish")}>New version</Button>}
-      {mayRun && <Button leftSection={<IconPlayerPlay size={16} />} onClick={() => setOpen("start")}>Start</Button>}
+      {mayRun && !workflow.archived_at && <Button leftSection={<IconPlayerPlay size={16} />} onClick={() => setOpen("start")}>Start</Button>}
+      {mayWrite && !workflow.archived_at && (
+        <Menu position="bottom-end">
+          <Menu.Target><Button variant="default" rightSection={<IconChevronDown size={16} />}>More</Button></Menu.Target>
+          <Menu.Dropdown><Menu.Item color="red" onClick={() => setOpen("archive")}>Archive…</Menu.Item></Menu.Dropdown>
+        </Menu>
+      )}
     </>}>
+      {workflow.archived_at && (
+        <Alert color="gray" title="Archived" role="note">
+          <Text size="sm">None can be started since <When at={workflow.archived_at} />. Those that run go on to their end, and everything is kept.</Text>
+          {mayWrite && <Button size="xs" variant="default" mt="xs" loading={restore.isPending} onClick={() => restore.mutate(undefined)}>Restore</Button>}
+        </Alert>
+      )}
       <Tabs value={tab ?? "graph"} onChange={(value) => void navigate({ to: "/workflows/$workflow", params: { workflow: name } as never, search: { tab: value ?? "graph" } as never, replace: true })} keepMounted={false}>
         <TabRow tabs={[["graph", "Graph"], ["executions", "Executions"], ["versions", "Versions"], ["document", "Document"]]} chosen={tab ?? "graph"} />
         <Tabs.Panel value="graph"><LiveGraph name={name} version={workflow.version} /></Tabs.Panel>
@@ -43,6 +59,9 @@ export function WorkflowDetail() {
       </Tabs>
       {open === "start" && <StartForm workflow={workflow} close={() => setOpen(null)} />}
       {open === "publish" && <PublishForm document={workflow.document} close={() => setOpen(null)} />}
+      <Confirm opened={open === "archive"} onClose={() => setOpen(null)} title={`Archive ${name}?`} verb="Archive" danger busy={archive.isPending} onConfirm={() => archive.mutate(undefined)}>
+        No execution of it can be started any more. Those that run go on to their end; it can be restored at any time.
+      </Confirm>
     </Page>
   );
 }

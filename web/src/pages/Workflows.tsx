@@ -1,10 +1,10 @@
 /** Every workflow, its newest version, and the way to publish another. */
-import { Anchor, Badge, Button, Card, Group, Table, Text } from "@mantine/core";
+import { Anchor, Badge, Button, Card, Group, SegmentedControl, Table, Text } from "@mantine/core";
 import { IconHierarchy2, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { workflowsQuery } from "../api/flows";
+import { archivedWorkflowsQuery, workflowsQuery } from "../api/flows";
 import { useMay } from "../api/session";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
@@ -13,7 +13,9 @@ import { actorWords } from "../words/actor";
 import { PublishForm } from "./flow/PublishForm";
 
 export function Workflows() {
-  const workflows = useQuery(workflowsQuery);
+  const [isArchived, setArchived] = useState(false);
+  const archived = useQuery(archivedWorkflowsQuery);
+  const workflows = useQuery(isArchived ? archivedWorkflowsQuery : workflowsQuery);
   const mayWrite = useMay("write");
   const [publishing, setPublishing] = useState(false);
   const items = workflows.data?.items ?? [];
@@ -22,9 +24,13 @@ export function Workflows() {
     <Page title="Workflows" about="Work in several steps that may wait for days, branch, and survive anything." actions={
       <Group gap="xs"><Button component={Link} to="/executions" variant="default">Executions</Button>{items.length > 0 && publish}</Group>
     }>
+      {(isArchived || (archived.data?.items.length ?? 0) > 0) && (
+        <SegmentedControl size="xs" w="fit-content" value={isArchived ? "archived" : "current"} onChange={(value) => setArchived(value === "archived")} aria-label="Which workflows" data={[{ value: "current", label: "Current" }, { value: "archived", label: `Archived (${archived.data?.items.length ?? 0})` }]} />
+      )}
       {workflows.error && !workflows.data ? <Failed fault={workflows.error} retry={() => void workflows.refetch()} /> : null}
       {workflows.isPending ? <Pending /> : null}
-      {workflows.data && !items.length && (
+      {isArchived && workflows.data && !items.length && <Text size="sm" c="dimmed">None is archived.</Text>}
+      {!isArchived && workflows.data && !items.length && (
         <Empty icon={IconHierarchy2} title="No workflows yet" command="mainspring workflow publish order.yaml" action={publish}>A workflow is a document: steps that call, wait, ask and decide.</Empty>
       )}
       {items.length > 0 && (
