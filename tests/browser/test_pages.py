@@ -123,6 +123,30 @@ def test_keyboard_alone_finds_and_opens_an_endpoint(page: Page, shown: dict[str,
     expect(page.get_by_role("heading", level=1, name="shown")).to_be_visible()
 
 
+def test_dialog_keeps_the_focus_gives_it_back_and_is_sent_by_enter(page: Page, site: Site) -> None:
+    endpoint = site.add("by keys")["id"]
+    page.goto(f"/endpoints/{endpoint}")
+    pause = page.get_by_role("button", name="Pause", exact=True)
+    pause.focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Reason")).to_be_focused()
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        assert dialog.evaluate("each => each.contains(document.activeElement)")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(pause).to_be_focused()
+    page.keyboard.press("Control+k")
+    page.keyboard.press("Escape")
+    expect(pause).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.type("it is noisy")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("alert").filter(has_text="it is noisy")).to_be_visible()
+
+
 def test_body_is_shown_as_a_tree(page: Page, shown: dict[str, str]) -> None:
     page.goto(f"/runs/{shown['run']}")
     expect(page.get_by_test_id("body-tree")).to_contain_text(json.dumps("fine"))
