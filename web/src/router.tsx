@@ -8,7 +8,7 @@ import { executionQuery, executionsQuery, workflowQuery, workflowsQuery } from "
 import { plannerQuery } from "./api/planner";
 import { activityQuery, decisionQuery, endpointQuery, endpointsQuery, eventsQuery, healthQuery, jobsQuery, previewQuery, runQuery, runsQuery, statsQuery, upcomingQuery, workersQuery } from "./api/queries";
 import { sessionQuery, wasHere } from "./api/session";
-import { Broken, Missing, Pending } from "./parts/Outcomes";
+import { Broken, Missing, PendingPage } from "./parts/Outcomes";
 import { Shell } from "./shell/Shell";
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
@@ -71,7 +71,7 @@ const inside = createRoute({
 const page = <Path extends string>(path: Path) => ({ getParentRoute: () => inside, path }) as const;
 
 const overview = createRoute({
-  ...page("/"), ...reading(() => [statsQuery, activityQuery(24), upcomingQuery(60), eventsQuery({}, 30), workersQuery, plannerQuery]),
+  ...page("/"), ...reading(() => [statsQuery, activityQuery(24), upcomingQuery(60), eventsQuery({}, 60), workersQuery, plannerQuery]),
   component: lazyRouteComponent(() => import("./pages/Overview"), "Overview"),
 });
 const endpoints = createRoute({
@@ -141,7 +141,7 @@ export function makeRouter(client: QueryClient) {
     defaultPreload: "intent",
     defaultPreloadStaleTime: 0, // what was read is kept by the queries, which know how old it may be
     defaultPendingMs: 200,
-    defaultPendingComponent: Pending,
+    defaultPendingComponent: PendingPage,
     defaultErrorComponent: Broken,
     defaultNotFoundComponent: Missing,
     scrollRestoration: true,

@@ -12,7 +12,7 @@ export const theme = createTheme({
   cursorType: "pointer",
   respectReducedMotion: true,
   components: {
-    Badge: Badge.extend({ defaultProps: { variant: "light", radius: "sm" } }),
+    Badge: Badge.extend({ defaultProps: { variant: "light", radius: "xl", tt: "none", fw: 600 } }),
     Button: Button.extend({ defaultProps: { size: "sm" } }),
     Card: Card.extend({ defaultProps: { withBorder: true, padding: "md" } }),
     Drawer: Drawer.extend({ defaultProps: { lockScroll: false, closeButtonProps: { "aria-label": "Close" } } }),

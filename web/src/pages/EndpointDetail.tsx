@@ -12,7 +12,7 @@ import { Confirm } from "../parts/Confirm";
 import { Facts } from "../parts/Facts";
 import { IntervalChart } from "../parts/IntervalChart";
 import { Later } from "../parts/Later";
-import { Failed, Pending } from "../parts/Outcomes";
+import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { RunBars } from "../parts/RunBars";
 import { RunTable } from "../parts/RunTable";
@@ -36,7 +36,7 @@ export function EndpointDetail() {
   const { endpoint: id } = useParams({ from: "/inside/endpoints/$endpoint" });
   const endpoint = useQuery(endpointQuery(id));
   if (endpoint.error && !endpoint.data) return <Page title="Endpoint"><Failed fault={endpoint.error} retry={() => void endpoint.refetch()} /></Page>;
-  if (!endpoint.data) return <Pending />;
+  if (!endpoint.data) return <PendingPage />;
   return <Shown endpoint={endpoint.data} />;
 }
 
@@ -211,7 +211,7 @@ function HealthCard({ endpoint }: { endpoint: Endpoint }) {
       <Title order={2} mb="sm">Health</Title>
       {health.error ? <Failed fault={health.error} retry={() => void health.refetch()} /> : null}
       {health.data && (
-        <Table verticalSpacing={4} withRowBorders={false} className="tabular">
+        <Table verticalSpacing={4} withRowBorders={false} className="tabular flush">
           <Table.Thead><Table.Tr><Table.Th>Last</Table.Th><Table.Th ta="right">Runs</Table.Th><Table.Th ta="right">Success</Table.Th><Table.Th ta="right">p50</Table.Th><Table.Th ta="right">p95</Table.Th></Table.Tr></Table.Thead>
           <Table.Tbody>{health.data.windows.map((each: HealthWindow) => (
             <Table.Tr key={each.window}>
@@ -222,7 +222,7 @@ function HealthCard({ endpoint }: { endpoint: Endpoint }) {
           ))}</Table.Tbody>
         </Table>
       )}
-      {endpoint.failure_count > 0 && <Text size="sm" c="red" mt="xs">{endpoint.failure_count} failures in a row</Text>}
+      {endpoint.failure_count > 0 && <Text size="sm" c="red" mt="xs">{endpoint.failure_count === 1 ? "1 failure" : `${endpoint.failure_count} failures`} in a row</Text>}
     </Card>
   );
 }

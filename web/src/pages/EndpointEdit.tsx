@@ -9,7 +9,7 @@ import { acts } from "../api/acts";
 import { asProblem } from "../api/client";
 import { endpointQuery, jobsQuery } from "../api/queries";
 import type { Endpoint } from "../api/types";
-import { Failed, Pending } from "../parts/Outcomes";
+import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { useAct } from "../parts/useAct";
 import { type Draft, draftOf, EMPTY, wishOf } from "./endpoint/draft";
@@ -19,7 +19,7 @@ import { CallOutcome } from "./endpoint/TestCall";
 export function EndpointCreate() {
   const { copy } = useSearch({ from: "/inside/endpoints/new" });
   const source = useQuery({ ...endpointQuery(copy ?? ""), enabled: !!copy });
-  if (copy && source.isPending) return <Pending />;
+  if (copy && source.isPending) return <PendingPage />;
   const start = source.data ? { ...draftOf(source.data), name: `${source.data.name} copy` } : EMPTY;
   return <Form title="New endpoint" start={start} />;
 }
@@ -28,7 +28,7 @@ export function EndpointEdit() {
   const { endpoint: id } = useParams({ from: "/inside/endpoints/$endpoint/edit" });
   const endpoint = useQuery(endpointQuery(id));
   if (endpoint.error && !endpoint.data) return <Page title="Edit"><Failed fault={endpoint.error} retry={() => void endpoint.refetch()} /></Page>;
-  if (!endpoint.data) return <Pending />;
+  if (!endpoint.data) return <PendingPage />;
   return <Form title={`Edit ${endpoint.data.name}`} start={draftOf(endpoint.data)} saved={endpoint.data} />;
 }
 

@@ -45,12 +45,12 @@ export function Endpoints() {
           No endpoint has these words and this state.
         </Empty>
       ) : (
-        <Card><Empty
+        <Empty
           icon={IconApi} title="No endpoints yet" command="mainspring endpoint add hello --url https://example.com/ --every 30s"
           action={mayWrite && <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />}>Add the first endpoint</Button>}
         >
           An endpoint is one URL and when to call it.
-        </Empty></Card>
+        </Empty>
       ))}
       {found.length > 0 && <List endpoints={found} filters={filters} hasMore={list.hasNextPage} isOld={list.isPlaceholderData} />}
       {list.hasNextPage && (
@@ -101,7 +101,7 @@ function List({ endpoints: all, filters, hasMore, isOld }: ListProps) {
   return (
     <Stack gap="xs">
       <Card padding={0} className={isOld ? "old" : undefined} aria-busy={isOld || undefined}>
-        <table className="list stacks">
+        <table className="list stacks compact">
           <thead>
             <tr>
               {mayRun && <th className="tick-cell"><input type="checkbox" className="tick" aria-label="Select all shown" checked={selected.length === ids.length} ref={(box) => { if (box) box.indeterminate = selected.length > 0 && selected.length < ids.length; }} onChange={(event) => choose(new Set(event.currentTarget.checked ? ids : []))} /></th>}

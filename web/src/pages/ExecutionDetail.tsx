@@ -1,5 +1,5 @@
 /** One execution: where it is and was, tick by tick; what happened; its log, proved and replayed; orders and events. */
-import { Alert, Anchor, Badge, Button, Card, Grid, Group, JsonInput, Menu, Modal, Select, Slider, Stack, Table, Tabs, Text, Textarea, TextInput, Title } from "@mantine/core";
+import { Alert, Anchor, Badge, Button, Card, Grid, Group, JsonInput, Menu, Select, Slider, Stack, Table, Tabs, Text, Textarea, TextInput, Title } from "@mantine/core";
 import { IconChevronDown, IconChevronLeft, IconChevronRight, IconDownload, IconSend } from "@tabler/icons-react";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
@@ -8,10 +8,11 @@ import { executionQuery, type ExecutionInFull, flowActs, graphQuery, logQuery, t
 import { useMay } from "../api/session";
 import { JsonTree } from "../parts/BodyViewer";
 import { Confirm } from "../parts/Confirm";
-import { Failed, Pending } from "../parts/Outcomes";
+import { Dialog } from "../parts/Dialog";
+import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { useAct } from "../parts/useAct";
-import { When } from "../time/When";
+import { useTimeMode, When } from "../time/When";
 import { actorWords } from "../words/actor";
 import { ExecutionStatus, standing } from "./flow/ExecutionTable";
 import { FlowGraph, type StepState } from "./flow/FlowGraph";
@@ -37,7 +38,7 @@ export function ExecutionDetail() {
   const [erasing, setErasing] = useState(false);
   const erase = useAct(() => flowActs.erase(id, "asked for on its page"), { done: "Its values are erased; its log still proves itself", after: () => setErasing(false) });
   if (found.error && !found.data) return <Page title="Execution"><Failed fault={found.error} retry={() => void found.refetch()} /></Page>;
-  if (!found.data) return <Pending />;
+  if (!found.data) return <PendingPage />;
   const execution = found.data;
   const isOver = ["completed", "cancelled"].includes(execution.status);
   const allowed = execution.allows.filter((each): each is Verb => each in VERBS);
@@ -125,8 +126,9 @@ function Scrubbed({ execution }: { execution: ExecutionInFull }) {
 
 /** What happened; the instant that its text ends with, as the reader chose to see instants. */
 function Told({ moment }: { moment: Moment }) {
+  const { mode } = useTimeMode();
   if (!moment.until_at || !moment.text.endsWith(moment.until_at)) return moment.text;
-  return <>{moment.text.slice(0, -moment.until_at.length)}<When at={moment.until_at} /></>;
+  return <>{moment.text.slice(0, -moment.until_at.length)}<When at={moment.until_at} mode={mode === "utc" ? "utc" : "local"} /></>; // 'until in 3m' is no English
 }
 
 function statesOf(state: StateAt | undefined): Map<string, StepState> {
@@ -201,13 +203,13 @@ function OrderForm({ execution, verb, close }: { execution: ExecutionInFull; ver
   const about = VERBS[verb];
   const act = useAct(() => flowActs.order(execution.id, verb, reason), { done: `${about.label}: taken in the next tick`, after: close });
   return (
-    <Modal opened onClose={close} title={`${about.label} ${execution.correlation || "this execution"}`}>
+    <Dialog onClose={close} title={`${about.label} ${execution.correlation || "this execution"}`}>
       <Stack>
         <Text size="sm">{about.about}</Text>
         <Textarea label="Reason" description="It stands in the log." required={!!about.needsReason} value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus autosize minRows={2} />
         <Group justify="flex-end"><Button variant="default" onClick={close}>Back</Button><Button color={about.color} disabled={!!about.needsReason && !reason.trim()} loading={act.isPending} onClick={() => act.mutate(undefined)}>{about.label}</Button></Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -217,12 +219,12 @@ function SendForm({ execution, close }: { execution: ExecutionInFull; close: () 
   const parsed = readObject(text);
   const send = useAct(() => flowActs.send({ to: execution.id, type, data: parsed ?? {} }), { done: "Sent: taken in the next tick", after: close });
   return (
-    <Modal opened onClose={close} title="Send an event">
-      <Stack>
+    <Dialog onClose={close} title="Send an event">
+      <form onSubmit={(event) => { event.preventDefault(); send.mutate(undefined); }}><Stack>
         <TextInput label="Type" placeholder="reply" value={type} onChange={(event) => setType(event.currentTarget.value)} data-autofocus required />
         <JsonInput label="Data" value={text} onChange={setText} autosize minRows={3} error={parsed ? undefined : "This is not a JSON object"} classNames={{ input: "mono" }} />
-        <Group justify="flex-end"><Button variant="default" onClick={close}>Back</Button><Button disabled={!type.trim() || !parsed} loading={send.isPending} onClick={() => send.mutate(undefined)}>Send</Button></Group>
-      </Stack>
-    </Modal>
+        <Group justify="flex-end"><Button variant="default" onClick={close}>Back</Button><Button type="submit" disabled={!type.trim() || !parsed} loading={send.isPending}>Send</Button></Group>
+      </Stack></form>
+    </Dialog>
   );
 }

@@ -1,5 +1,5 @@
 /** Jobs: named groups of endpoints, paused and archived together. */
-import { Anchor, Badge, Button, Card, Group, Modal, Stack, Table, Text, TextInput } from "@mantine/core";
+import { Anchor, Badge, Button, Card, Group, Stack, Table, Text, TextInput } from "@mantine/core";
 import { IconPlus, IconStack2 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -10,6 +10,7 @@ import { jobsQuery } from "../api/queries";
 import { useMay } from "../api/session";
 import type { Job } from "../api/types";
 import { Confirm } from "../parts/Confirm";
+import { Dialog } from "../parts/Dialog";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { useAct } from "../parts/useAct";
@@ -78,7 +79,7 @@ function JobForm({ job, close }: { job: Job | null; close: () => void }) {
   const save = useAct(() => (job ? jobActs.update(job.id, { name, description }) : jobActs.create({ name, description })), { done: "Saved", after: close, quiet: true });
   const fault = save.error ? asProblem(save.error) : null;
   return (
-    <Modal opened onClose={close} title={job ? `Edit ${job.name}` : "New job"}>
+    <Dialog onClose={close} title={job ? `Edit ${job.name}` : "New job"}>
       <form onSubmit={(event) => { event.preventDefault(); save.mutate(undefined); }}>
         <Stack>
           <TextInput label="Name" required value={name} onChange={(event) => setName(event.currentTarget.value)} error={fault?.of("name") ?? (fault && fault.message)} data-autofocus />
@@ -86,6 +87,6 @@ function JobForm({ job, close }: { job: Job | null; close: () => void }) {
           <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={save.isPending}>Save</Button></Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

@@ -7,10 +7,11 @@ import { useState } from "react";
 import { activityQuery, eventsQuery, statsQuery, upcomingQuery, workersQuery } from "../api/queries";
 import { plannerQuery } from "../api/planner";
 import { useMay } from "../api/session";
+import type { EventShown } from "../api/types";
 import { Feed } from "../parts/Feed";
 import { HourChart } from "../parts/HourChart";
 import { Later } from "../parts/Later";
-import { Empty, Failed, Pending } from "../parts/Outcomes";
+import { Empty, Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { Timeline } from "../parts/Timeline";
 import { When } from "../time/When";
@@ -21,20 +22,18 @@ export function Overview() {
   const stats = useQuery(statsQuery);
   const mayWrite = useMay("write");
   if (stats.error && !stats.data) return <Page title="Overview"><Failed fault={stats.error} retry={() => void stats.refetch()} /></Page>;
-  if (!stats.data) return <Pending />;
+  if (!stats.data) return <PendingPage />;
   const count = Object.entries(stats.data.endpoints).reduce((sum, [state, some]) => sum + (state === "archived" ? 0 : some), 0);
   if (!count) {
     return (
       <Page title="Overview">
-        <Card>
-          <Empty
-            icon={IconRocket} title="Nothing to run yet"
-            action={mayWrite && <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />}>Add the first endpoint</Button>}
-            command="mainspring endpoint add hello --url https://example.com/ --every 30s"
-          >
-            An endpoint is one URL and when to call it. Add one here, or from a terminal, and it appears at once.
-          </Empty>
-        </Card>
+        <Empty
+          icon={IconRocket} title="Nothing to run yet"
+          action={mayWrite && <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />}>Add the first endpoint</Button>}
+          command="mainspring endpoint add hello --url https://example.com/ --every 30s"
+        >
+          An endpoint is one URL and when to call it. Add one here, or from a terminal, and it appears at once.
+        </Empty>
       </Page>
     );
   }
@@ -48,7 +47,7 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
   const navigate = useNavigate();
   const activity = useQuery(activityQuery(Number(hours)));
   const upcoming = useQuery(upcomingQuery(60));
-  const events = useQuery(eventsQuery({}, 30));
+  const events = useQuery(eventsQuery({}, 60));
   const ended = Object.entries(stats.runs).reduce((sum, [status, some]) => sum + (["running", "missed", "superseded"].includes(status) ? 0 : some), 0);
   const share = ended ? ((stats.runs.success ?? 0) / ended) * 100 : null;
   const resting = count - (stats.endpoints.active ?? 0);
@@ -90,13 +89,19 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
                 <Title order={2}>Activity</Title>
                 <Anchor component={Link} to="/events" size="sm">All events</Anchor>
               </Group>
-              {events.error ? <Failed fault={events.error} retry={() => void events.refetch()} /> : <Feed events={[...(events.data?.items ?? [])].reverse().slice(0, 14)} />}
+              {events.error ? <Failed fault={events.error} retry={() => void events.refetch()} /> : <Feed events={inShort(events.data?.items ?? []).slice(0, 14)} />}
             </Card>
           </Stack>
         </Grid.Col>
       </Grid>
     </Page>
   );
+}
+
+/** Newest first, and a run that ended without the line that it began. */
+function inShort(events: EventShown[]): EventShown[] {
+  const ended = new Set(events.flatMap((each) => (each.type === "run.finished" ? [each.run_id] : [])));
+  return events.filter((each) => each.type !== "run.started" || !ended.has(each.run_id)).reverse();
 }
 
 type FigureProps = { label: string; value: number | string; to: "/endpoints" | "/runs"; search?: Record<string, string>; tone?: string | undefined; hint?: string };

@@ -5,7 +5,7 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { type Mode, plannerActs, plannerQuery, type PlannerStatus } from "../api/planner";
 import { useMay } from "../api/session";
 import { ModeSwitch } from "../parts/ModeSwitch";
-import { Failed, Pending } from "../parts/Outcomes";
+import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { TabRow } from "../parts/TabRow";
 import { useAct } from "../parts/useAct";
@@ -23,7 +23,7 @@ export function Planner() {
   const { tab = "rules" } = useSearch({ from: "/inside/planner" });
   const navigate = useNavigate();
   if (status.error && !status.data) return <Page title="Planner"><Failed fault={status.error} retry={() => void status.refetch()} /></Page>;
-  if (!status.data) return <Pending />;
+  if (!status.data) return <PendingPage />;
   return (
     <Page title="Planner" about="It changes when endpoints run by what their responses say: by rules, and by a language model where one is set.">
       <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="md">

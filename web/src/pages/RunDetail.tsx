@@ -7,7 +7,7 @@ import { decisionQuery, endpointQuery, type Neighbours, neighboursQuery, runQuer
 import type { Endpoint, RunInFull, Step } from "../api/types";
 import { BodyViewer } from "../parts/BodyViewer";
 import { Facts } from "../parts/Facts";
-import { Failed, Pending } from "../parts/Outcomes";
+import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { RunStatus } from "../parts/Status";
 import { Trail } from "../parts/Trail";
@@ -20,7 +20,7 @@ export function RunDetail() {
   const { run: id } = useParams({ from: "/inside/runs/$run" });
   const run = useQuery(runQuery(id));
   if (run.error && !run.data) return <Page title="Run"><Failed fault={run.error} retry={() => void run.refetch()} /></Page>;
-  if (!run.data) return <Pending />;
+  if (!run.data) return <PendingPage />;
   return <Shown run={run.data as RunInFull} />;
 }
 

@@ -43,7 +43,7 @@ export function Runs() {
   return (
     <Page title="Runs">
       <Group gap="xs">
-        <form onSubmit={(event) => { event.preventDefault(); set({ endpoint: endpoint.trim() || undefined }); }}>
+        <form className="fills" onSubmit={(event) => { event.preventDefault(); set({ endpoint: endpoint.trim() || undefined }); }}>
           <TextInput data-filter placeholder="Name or id of an endpoint" aria-label="Filter by endpoint" leftSection={<IconSearch size={16} />} value={endpoint} onChange={(event) => setEndpoint(event.currentTarget.value)} onBlur={() => endpoint !== (filters.endpoint ?? "") && set({ endpoint: endpoint.trim() || undefined })} w={{ base: "100%", xs: 260 }} />
         </form>
         <Select placeholder="Any outcome" aria-label="Filter by outcome" data={RUN_STATUSES} value={filters.status ?? null} onChange={(value) => set({ status: value ?? undefined })} clearable w={150} />

@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { type PlannerSession, plannerSessionQuery } from "../api/planner";
 import { Facts } from "../parts/Facts";
-import { Failed, Pending } from "../parts/Outcomes";
+import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { When } from "../time/When";
 import { took } from "../words/duration";
@@ -16,7 +16,7 @@ export function SessionDetail() {
   const { session: id } = useParams({ from: "/inside/planner/sessions/$session" });
   const session = useQuery(plannerSessionQuery(id));
   if (session.error && !session.data) return <Page title="Session"><Failed fault={session.error} retry={() => void session.refetch()} /></Page>;
-  if (!session.data) return <Pending />;
+  if (!session.data) return <PendingPage />;
   return <Shown session={session.data} />;
 }
 

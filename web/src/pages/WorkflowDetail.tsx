@@ -7,7 +7,7 @@ import { useState } from "react";
 import { diffQuery, executionsQuery, flowActs, graphQuery, versionsQuery, workflowQuery } from "../api/flows";
 import { useMay } from "../api/session";
 import { Confirm } from "../parts/Confirm";
-import { Failed, Pending } from "../parts/Outcomes";
+import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { TabRow } from "../parts/TabRow";
 import { useAct } from "../parts/useAct";
@@ -31,7 +31,7 @@ export function WorkflowDetail() {
   const archive = useAct(() => flowActs.archive(name), { done: `${name} is archived`, after: () => setOpen(null) });
   const restore = useAct(() => flowActs.restore(name), { done: `${name} can be started again` });
   if (found.error && !found.data) return <Page title={name}><Failed fault={found.error} retry={() => void found.refetch()} /></Page>;
-  if (!found.data) return <Pending />;
+  if (!found.data) return <PendingPage />;
   const workflow = found.data;
   return (
     <Page title={name} about={workflow.description} heading={<Group gap="sm">{name}<Badge tt="none" color="gray" size="lg">v{workflow.version}</Badge></Group>} actions={<>
@@ -137,11 +137,11 @@ function Versions({ name, newest }: { name: string; newest: number }) {
       <Grid.Col span={{ base: 12, md: 7 }}>
         <Card>
           <Title order={2} mb="sm">What changed</Title>
-          <Group mb="sm">
+          {newest > 1 && <Group mb="sm">
             <Select aria-label="From version" w={100} allowDeselect={false} data={choices} value={String(old)} onChange={(value) => choose({ old: Number(value), latest })} />
             <Text size="sm">to</Text>
             <Select aria-label="To version" w={100} allowDeselect={false} data={choices} value={String(latest)} onChange={(value) => choose({ old, latest: Number(value) })} />
-          </Group>
+          </Group>}
           {old === latest && <Text size="sm" c="dimmed">{newest === 1 ? "There is one version so far." : "Choose two versions."}</Text>}
           {diff.error ? <Failed fault={diff.error} /> : null}
           {old !== latest && diff.data && (diff.data.differences.length ? <List size="sm">{diff.data.differences.map((each) => <List.Item key={each}>{each}</List.Item>)}</List> : <Text size="sm">Both do the same.</Text>)}

@@ -1,5 +1,5 @@
 /** What a page shows instead of itself: it is coming, it failed, there is no such thing, there is nothing yet. */
-import { Alert, Button, Center, Code, CopyButton, Group, Skeleton, Stack, Text, ThemeIcon, Title } from "@mantine/core";
+import { Alert, Button, Card, Center, Code, CopyButton, Group, Skeleton, Stack, Text, ThemeIcon, Title } from "@mantine/core";
 import { IconAlertTriangle, IconMapPinOff, IconPlugConnectedX } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { type ErrorComponentProps, Link, useRouter } from "@tanstack/react-router";
@@ -8,10 +8,19 @@ import { asProblem, UNREACHABLE } from "../api/client";
 
 export function Pending() {
   return (
-    <Stack p="md" role="status" aria-busy="true" aria-label="Loading">
-      <Skeleton height={28} width={220} />
+    <Stack role="status" aria-busy="true" aria-label="Loading">
       <Skeleton height={120} />
       <Skeleton height={240} />
+    </Stack>
+  );
+}
+
+/** A whole page that is coming, framed as the page will be, so that nothing jumps. */
+export function PendingPage() {
+  return (
+    <Stack gap="md" p={{ base: "sm", sm: "lg" }} maw={1400} mx="auto" w="100%">
+      <Skeleton height={30} width={220} />
+      <Pending />
     </Stack>
   );
 }
@@ -58,8 +67,9 @@ type EmptyProps = { icon: ComponentType<{ size?: number }>; title: string; child
 
 /** Nothing yet: one sentence, one button, one command to copy. */
 export function Empty({ icon: Icon, title, children, action, command, isPage }: EmptyProps) {
+  const Frame = isPage ? "div" : Card;
   return (
-    <Center py={48} px="md">
+    <Frame><Center py={48} px="md">
       <Stack align="center" gap="sm" maw={640} ta="center">
         <ThemeIcon size={52} radius="xl" variant="light" color="cyan"><Icon size={28} /></ThemeIcon>
         <Title order={isPage ? 1 : 2}>{title}</Title>
@@ -67,7 +77,7 @@ export function Empty({ icon: Icon, title, children, action, command, isPage }: 
         {action}
         {command && <Command text={command} />}
       </Stack>
-    </Center>
+    </Center></Frame>
   );
 }
 

@@ -14,7 +14,7 @@ export function Page({ title, heading, about, actions, children }: Props) {
           <Title order={1} className="breaks">{heading ?? title}</Title>
           {about && <Text c="dimmed" size="sm" component="div" mt={2}>{about}</Text>}
         </div>
-        {actions && <Group gap="xs">{actions}</Group>}
+        {actions && <Group gap="xs" className="page-actions">{actions}</Group>}
       </Group>
       {children}
     </Stack>

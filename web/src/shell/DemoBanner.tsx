@@ -9,8 +9,7 @@ export function DemoBanner() {
   const phase = state?.phases.findLast((each) => each.from <= state.minute)?.phase;
   return (
     <Group className="demo-banner" gap="sm" px="md" py={4} justify="center" role="note" aria-label="Demo">
-      <Text size="sm"><b>Demo</b>: everything here is removed when it ends.{phase ? ` The shop's day: ${phase}.` : ""}</Text>
-      <Anchor component={Link} to={"/demo" as never} size="sm" underline="always" c="inherit">Watch its day</Anchor>
+      <Text size="sm"><b>Demo</b>: everything here is removed when it ends.{phase ? ` The shop's day: ${phase}.` : ""} <Anchor component={Link} to={"/demo" as never} size="sm" underline="always" c="inherit" className="nowrap">Watch its day</Anchor></Text>
     </Group>
   );
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { duration, parseDuration, span, took } from "./duration";
 
-test.each([[0, "0s"], [850, "850ms"], [30_000, "30s"], [5_400_000, "1h30m"], [90_061_001, "1d1h1m1s1ms"]])(
+test.each([[0, "0s"], [850, "850ms"], [1_333, "1.333s"], [30_000, "30s"], [5_400_000, "1h30m"], [90_061_001, "1d1h1m1s1ms"]])(
   "%i ms is written %s", (ms, text) => expect(duration(ms)).toBe(text));
 
 test.each([["30s", 30_000], ["1h30m", 5_400_000], [" 2d ", 172_800_000], ["1.5s", 1500], ["", null], ["soon", null], ["5", null]])(

@@ -3,9 +3,10 @@
 const UNITS: [string, number][] = [["d", 86_400_000], ["h", 3_600_000], ["m", 60_000], ["s", 1000], ["ms", 1]];
 const WRITTEN = /^(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?$/;
 
-/** Exact, every unit that is not zero. */
+/** Exact, every unit that is not zero; a part of a second behind a point. */
 export function duration(ms: number): string {
   let left = Math.max(0, Math.round(ms));
+  if (left > 1000 && left < 60_000 && left % 1000) return `${left / 1000}s`;
   let text = "";
   for (const [unit, size] of UNITS) {
     const count = Math.floor(left / size);

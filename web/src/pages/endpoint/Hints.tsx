@@ -1,11 +1,12 @@
 /** Hints in force, with author, reason and countdown; new ones; and the way back to the baseline. */
-import { Badge, Button, Card, Group, Modal, SegmentedControl, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Badge, Button, Card, Group, SegmentedControl, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useState } from "react";
 import { acts } from "../../api/acts";
 import { asProblem } from "../../api/client";
 import { useMay } from "../../api/session";
 import type { Endpoint } from "../../api/types";
 import { useAct } from "../../parts/useAct";
+import { Dialog } from "../../parts/Dialog";
 import { When } from "../../time/When";
 import { actorWords } from "../../words/actor";
 import { duration } from "../../words/duration";
@@ -57,7 +58,7 @@ function HintForm({ endpoint, close }: { endpoint: Endpoint; close: () => void }
   );
   const fault = save.error ? asProblem(save.error) : null;
   return (
-    <Modal opened onClose={close} title={`A hint for ${endpoint.name}`}>
+    <Dialog onClose={close} title={`A hint for ${endpoint.name}`}>
       <form onSubmit={(event) => { event.preventDefault(); save.mutate(undefined); }}>
         <Stack>
           <SegmentedControl value={kind} onChange={setKind} data={[{ value: "interval", label: "Another interval" }, { value: "once", label: "One extra run" }]} aria-label="Kind of hint" />
@@ -72,6 +73,6 @@ function HintForm({ endpoint, close }: { endpoint: Endpoint; close: () => void }
           <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={save.isPending}>Add the hint</Button></Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

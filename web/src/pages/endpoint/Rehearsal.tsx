@@ -17,7 +17,7 @@ export function Rehearsal({ rehearsed, isNew }: { rehearsed: EndpointRehearsed; 
         <Group gap={6}><Text size="sm">Changes:</Text>{changed.map((name) => <Badge key={name} color="gray" tt="none">{name.replace(/_ms$/, "").replaceAll("_", " ")}</Badge>)}</Group>
       ) : <Text size="sm" c="dimmed">Nothing changes.</Text>)}
       {!isNew && !rehearsed.next_run_at && changed.length > 0 && <Text size="sm" c="dimmed">The next run stays where it is.</Text>}
-      <Table verticalSpacing={3} withRowBorders={false}>
+      <Table verticalSpacing={3} withRowBorders={false} className="flush">
         <Table.Thead><Table.Tr>{!isNew && <Table.Th>Runs now planned</Table.Th>}<Table.Th>{isNew ? "Next runs" : "After saving"}</Table.Th></Table.Tr></Table.Thead>
         <Table.Tbody>
           {Array.from({ length: Math.max(after.length, isNew ? 0 : before.length) }, (_, place) => (

@@ -1,9 +1,10 @@
 /** Call an endpoint once, outside its schedule, and look at what came back. */
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { acts } from "../../api/acts";
 import type { BodyShown, Endpoint, Phases, RunInFull } from "../../api/types";
 import { BodyViewer } from "../../parts/BodyViewer";
+import { Dialog } from "../../parts/Dialog";
 import { Failed } from "../../parts/Outcomes";
 import { RunStatus } from "../../parts/Status";
 import { useAct } from "../../parts/useAct";
@@ -34,7 +35,7 @@ export function TestCall({ endpoint, close }: { endpoint: Endpoint; close: () =>
   const test = useAct(() => acts.test(endpoint.id), { quiet: true });
   const run = test.data as RunInFull | undefined;
   return (
-    <Modal opened onClose={close} title={`Test call of ${endpoint.name}`} size="lg">
+    <Dialog onClose={close} title={`Test call of ${endpoint.name}`} size="lg">
       <Stack>
         <Text size="sm" className="breaks">The server calls <span className="mono">{endpoint.method} {endpoint.url}</span> once. It is recorded as a test and moves nothing in the schedule.</Text>
         {test.error ? <Failed fault={test.error} /> : null}
@@ -44,6 +45,6 @@ export function TestCall({ endpoint, close }: { endpoint: Endpoint; close: () =>
           <Button loading={test.isPending} onClick={() => test.mutate(undefined)} data-autofocus>{run ? "Send again" : "Send the test call"}</Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,5 +1,5 @@
 /** One act over the endpoints that are selected, or over all that match the filter; told in numbers before it is done. */
-import { Button, Card, Group, Menu, Modal, Select, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Card, Group, Menu, Select, Stack, Text, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { IconChevronDown, IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -7,6 +7,7 @@ import { useState } from "react";
 import { bulkAct, type BulkVerb, type Chosen, type Pause } from "../../api/acts";
 import { asProblem } from "../../api/client";
 import { useMay } from "../../api/session";
+import { Dialog } from "../../parts/Dialog";
 import { Failed } from "../../parts/Outcomes";
 import { SPANS } from "../endpoint/PauseForm";
 
@@ -76,7 +77,7 @@ function Ask({ verb, chosen, close, done }: { verb: BulkVerb; chosen: Chosen; cl
     }
   };
   return (
-    <Modal opened onClose={close} title={`${words.verb}?`}>
+    <Dialog onClose={close} title={`${words.verb}?`}>
       <form onSubmit={(event) => { event.preventDefault(); void go(); }}>
         <Stack>
           {would.error ? <Failed fault={would.error} /> : null}
@@ -95,6 +96,6 @@ function Ask({ verb, chosen, close, done }: { verb: BulkVerb; chosen: Chosen; cl
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

@@ -37,7 +37,7 @@ export function FlowGraph({ graph, states, notes, onStep }: Props) {
             <g key={node.id} className="node" data-state={states?.get(node.id)} transform={`translate(${place.x} ${place.y})`} {...(onStep ? asLink(node.id, onStep) : {})}>
               <rect width={BOX.width} height={BOX.height} rx={node.kind === "end" ? 22 : 8} />
               <text x={12} y={19} fontWeight={600}>{cut(node.id === "$end" ? "end" : node.id, note ? 17 : 22)}</text>
-              <text x={12} y={35} className="kind">{cut(node.label || node.kind, 25)}</text>
+              <text x={12} y={35} className="kind">{cut(node.label && node.label !== node.id ? node.label : node.kind, 25)}</text>
               {note && <text x={BOX.width - 10} y={19} textAnchor="end" fontWeight={600}>{note}</text>}
               <title>{`${node.id}: ${node.kind}${node.label ? `, ${node.label}` : ""}`}</title>
             </g>

@@ -1,9 +1,10 @@
 /** One order over all executions that match the filter; how many it would reach is told before it is given. */
-import { Button, Group, Menu, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Menu, Stack, Text, TextInput } from "@mantine/core";
 import { IconChevronDown } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { type ExecutionFilters, flowActs, type OrderMany as Order, type Verb } from "../../api/flows";
+import { Dialog } from "../../parts/Dialog";
 import { Failed } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
 
@@ -32,7 +33,7 @@ function Ask({ asked, filters, close }: { asked: (typeof VERBS)[number]; filters
   const give = useAct(() => flowActs.orderMany({ ...order, reason: reason.trim() }), { done: (found) => `${asked.label}: ${found.ordered.toLocaleString()} ordered${found.more ? ", and more are left" : ""}`, after: close });
   const count = would.data?.count ?? 0;
   return (
-    <Modal opened onClose={close} title={`${asked.label}, all that match`}>
+    <Dialog onClose={close} title={`${asked.label}, all that match`}>
       <form onSubmit={(event) => { event.preventDefault(); give.mutate(undefined); }}>
         <Stack>
           {would.error ? <Failed fault={would.error} /> : <Text size="sm">{would.data ? (count ? <><b>{count.toLocaleString()}</b> {count === 1 ? "execution allows" : "executions allow"} it now.</> : "None of them allows it now.") : "Counting…"}</Text>}
@@ -40,6 +41,6 @@ function Ask({ asked, filters, close }: { asked: (typeof VERBS)[number]; filters
           <Group justify="flex-end"><Button variant="default" onClick={close}>Back</Button><Button type="submit" color={asked.verb === "cancel" ? "red" : undefined} loading={give.isPending} disabled={!count || (!!asked.needsReason && !reason.trim())}>{asked.label}</Button></Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

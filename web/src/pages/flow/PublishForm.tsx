@@ -1,5 +1,5 @@
 /** Publish a document: what would change is shown before anything does. */
-import { Alert, Button, Group, List, Modal, Stack, Text, Textarea } from "@mantine/core";
+import { Alert, Button, Group, List, Stack, Text, Textarea } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -7,6 +7,7 @@ import { useState } from "react";
 import { asProblem } from "../../api/client";
 import { flowActs } from "../../api/flows";
 import { useAct } from "../../parts/useAct";
+import { Dialog } from "../../parts/Dialog";
 
 const FIRST = `name: order-follow-up
 description: Confirm an order, wait, and ask for an opinion.
@@ -34,7 +35,7 @@ export function PublishForm({ document = FIRST, close }: { document?: string; cl
   });
   const said = check.data;
   return (
-    <Modal opened onClose={close} title="Publish a workflow" size="xl">
+    <Dialog onClose={close} title="Publish a workflow" size="xl">
       <Stack>
         <Textarea label="Document" description="Executions under way keep the version they began with." value={text} onChange={(event) => setText(event.currentTarget.value)} autosize minRows={12} maxRows={24} classNames={{ input: "mono" }} data-autofocus />
         {check.error ? <Faults fault={check.error} /> : null}
@@ -49,7 +50,7 @@ export function PublishForm({ document = FIRST, close }: { document?: string; cl
           <Button loading={publish.isPending} disabled={!said?.new || !!check.error || settled !== text} onClick={() => publish.mutate(undefined)}>Publish</Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }
 

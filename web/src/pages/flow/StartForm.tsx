@@ -1,8 +1,9 @@
-import { Button, Code, Group, JsonInput, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Code, Group, JsonInput, Stack, Text, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { flowActs } from "../../api/flows";
 import { useAct } from "../../parts/useAct";
+import { Dialog } from "../../parts/Dialog";
 import { readObject } from "./json";
 
 const EMPTY: Record<string, unknown> = { text: "", integer: 1, number: 1, boolean: false, list: [], map: {}, any: null };
@@ -18,13 +19,13 @@ export function StartForm({ workflow, close }: Props) {
     done: "Started", after: (made) => { close(); void navigate({ to: "/executions/$execution", params: { execution: made.id } as never }); },
   });
   return (
-    <Modal opened onClose={close} title={`Start ${workflow.name}`}>
+    <Dialog onClose={close} title={`Start ${workflow.name}`}>
       <Stack>
         {wanted.length > 0 && <Text size="sm" c="dimmed">It takes {wanted.map(([name, about], place) => <span key={name}>{place ? ", " : ""}<Code>{name}</Code> ({String(about.type)})</span>)}.</Text>}
         <JsonInput label="Input" value={input} onChange={setInput} autosize minRows={4} error={parsed ? undefined : "This is not a JSON object"} classNames={{ input: "mono" }} data-autofocus />
         <TextInput label="Correlation key" description="What events may be addressed to, such as order-7." value={correlation} onChange={(event) => setCorrelation(event.currentTarget.value)} />
         <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button disabled={!parsed} loading={start.isPending} onClick={() => start.mutate(undefined)}>Start</Button></Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

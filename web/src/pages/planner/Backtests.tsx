@@ -24,7 +24,7 @@ export function Backtests() {
   const rules = useInfiniteQuery({ ...rulesQuery({ endpoint: id ?? "" }), enabled: !!id });
   const choose = (wanted: string | null) => void navigate({ to: "/planner", search: { tab: "backtest", ...(wanted ? { endpoint: wanted } : {}) } as never, replace: true });
   if (some.data && !some.data.pages[0]?.items.length) {
-    return <Card><Empty icon={IconApi} title="Nothing was recorded yet" command="mainspring backtest NAME --every 30s" action={<Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />}>Add the first endpoint</Button>}>A back-test plays a change over past runs before you make it. It needs an endpoint that has run.</Empty></Card>;
+    return <Empty icon={IconApi} title="Nothing was recorded yet" command="mainspring backtest NAME --every 30s" action={<Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />}>Add the first endpoint</Button>}>A back-test plays a change over past runs before you make it. It needs an endpoint that has run.</Empty>;
   }
   const fault = endpoint.error ?? rules.error;
   const kept = rules.data?.pages.flatMap((page) => page.items);

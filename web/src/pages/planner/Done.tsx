@@ -28,9 +28,9 @@ export function Done() {
   if (!adapting.data || !fired.data) return <Pending />;
   if (!endpoints.length && !events.length) {
     return (
-      <Card><Empty icon={IconBulb} title="The planner has changed nothing yet" command="mainspring rules add NAME --when 'status_code >= 500' --interval 30s --ttl 10m" action={<Button onClick={() => void navigate({ to: "/planner", search: { tab: "rules" } as never })}>To the rules</Button>}>
+      <Empty icon={IconBulb} title="The planner has changed nothing yet" command="mainspring rules add NAME --when 'status_code >= 500' --interval 30s --ttl 10m" action={<Button onClick={() => void navigate({ to: "/planner", search: { tab: "rules" } as never })}>To the rules</Button>}>
         When a rule or the model changes when an endpoint runs, it stands here with its reason, and a button that takes it back.
-      </Empty></Card>
+      </Empty>
     );
   }
   return (

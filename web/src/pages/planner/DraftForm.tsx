@@ -1,11 +1,12 @@
 /** Rules out of words: the model drafts them from an endpoint's description, a back-test shows them, a person keeps them. */
-import { Alert, Anchor, Button, Card, Checkbox, Code, Group, Modal, Stack, Text } from "@mantine/core";
+import { Alert, Anchor, Button, Card, Checkbox, Code, Group, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { plannerActs, type RulesDrafted } from "../../api/planner";
 import { endpointQuery } from "../../api/queries";
 import { BacktestResult } from "../../parts/BacktestResult";
+import { Dialog } from "../../parts/Dialog";
 import { EndpointPicker } from "../../parts/EndpointPicker";
 import { Failed } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
@@ -17,7 +18,7 @@ export function DraftForm({ of, close }: { of?: { id: string; name: string }; cl
   const draft = useAct(() => plannerActs.draftRules(picked ?? ""), { quiet: true });
   const description = endpoint.data?.description;
   return (
-    <Modal opened onClose={close} title={of ? `Rules for ${of.name}, out of words` : "Rules out of words"} size="xl">
+    <Dialog onClose={close} title={of ? `Rules for ${of.name}, out of words` : "Rules out of words"} size="xl">
       <Stack>
         {!of && <EndpointPicker set={(id) => { pick(id); draft.reset(); }} />}
         {!draft.data && (
@@ -32,7 +33,7 @@ export function DraftForm({ of, close }: { of?: { id: string; name: string }; cl
           <Button variant={draft.data ? "default" : "filled"} disabled={!picked} loading={draft.isPending} onClick={() => draft.mutate(undefined)} data-autofocus={of ? true : undefined}>{draft.data ? "Draft again" : "Draft rules"}</Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,5 +1,5 @@
 /** Write a rule: it is checked while it is written, and can be tried on what has happened before it is kept. */
-import { Button, Card, Group, Modal, MultiSelect, NumberInput, SegmentedControl, Select, Stack, Text, Textarea, TextInput } from "@mantine/core";
+import { Button, Card, Group, MultiSelect, NumberInput, SegmentedControl, Select, Stack, Text, Textarea, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -7,6 +7,7 @@ import { asProblem } from "../../api/client";
 import { otherRules, type Owner, plannerActs, putRule, type Rule, type RuleDocument } from "../../api/planner";
 import { jobsQuery } from "../../api/queries";
 import { BacktestResult } from "../../parts/BacktestResult";
+import { Dialog } from "../../parts/Dialog";
 import { EndpointPicker } from "../../parts/EndpointPicker";
 import { Fired } from "../../parts/Fired";
 import { useAct } from "../../parts/useAct";
@@ -35,7 +36,7 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
   const of_ = (key: string) => fault?.of(`rule/${key}`) ?? fault?.of(`rules/${key}`);
   const isPlaced = ["name", "when", "for", "interval", "ttl", "run", "pause", "target", "cooldown", "reason"].some((key) => of_(key));
   return (
-    <Modal opened onClose={close} title={rule ? `Edit the rule ${String(rule.rule.name)}` : of ? `New rule for ${of.name}` : "New rule"} size="xl">
+    <Dialog onClose={close} title={rule ? `Edit the rule ${String(rule.rule.name)}` : of ? `New rule for ${of.name}` : "New rule"} size="xl">
       <form onSubmit={(event) => { event.preventDefault(); save.mutate(undefined); }}>
         <Stack>
           {!rule && !of && <OwnerPicker set={setOwner} />}
@@ -68,7 +69,7 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 

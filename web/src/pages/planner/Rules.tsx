@@ -31,7 +31,7 @@ export function Rules() {
     <Stack>
       {items.length > 0 && <Group justify="space-between"><Text size="sm" c="dimmed">What should happen when responses say something. They need no model.</Text>{add}</Group>}
       {!items.length
-        ? <Card><Empty icon={IconScale} title="No rules yet" action={add} command="mainspring rules add NAME --when 'status_code >= 500' --interval 30s --ttl 10m">A rule changes a schedule by what a response says: run more often while a queue is long, pause what only fails, wake a sleeping sibling.</Empty></Card>
+        ? <Empty icon={IconScale} title="No rules yet" action={add} command="mainspring rules add NAME --when 'status_code >= 500' --interval 30s --ttl 10m">A rule changes a schedule by what a response says: run more often while a queue is long, pause what only fails, wake a sleeping sibling.</Empty>
         : <Card padding={0}><RuleTable rules={items} edit={setEditing} showOwner /></Card>}
       {rules.hasNextPage && <Button variant="default" mx="auto" loading={rules.isFetchingNextPage} onClick={() => void rules.fetchNextPage()}>Show more</Button>}
       {editing === "draft" && <DraftForm close={() => setEditing(null)} />}

@@ -18,12 +18,10 @@ export function Sessions({ status }: { status: PlannerStatus }) {
   return (
     <Stack>
       {!items.length ? (
-        <Card>
-          <Empty icon={IconRobot} title={status.model ? "The model has not looked yet" : "No model is set, and none is needed"} {...(status.model ? { command: "mainspring planner look NAME" } : {})}>
-            {status.model ? "It looks at endpoints that have a description, when their results change. Ask for a look from an endpoint's page." : "Rules work without one. A language model may advise too: what it saw, did and cost then stands here, step by step."}
-            {status.how_to_add_a_model && <Text span size="sm" c="dimmed" display="block" mt="sm">{status.how_to_add_a_model}</Text>}
-          </Empty>
-        </Card>
+        <Empty icon={IconRobot} title={status.model ? "The model has not looked yet" : "No model is set, and none is needed"} {...(status.model ? { command: "mainspring planner look NAME" } : {})}>
+          {status.model ? "It looks at endpoints that have a description, when their results change. Ask for a look from an endpoint's page." : "Rules work without one. A language model may advise too: what it saw, did and cost then stands here, step by step."}
+          {status.how_to_add_a_model && <Text span size="sm" c="dimmed" display="block" mt="sm">{status.how_to_add_a_model}</Text>}
+        </Empty>
       ) : <Card padding={0}><SessionTable sessions={items} /></Card>}
       {sessions.hasNextPage && <Button variant="default" mx="auto" loading={sessions.isFetchingNextPage} onClick={() => void sessions.fetchNextPage()}>Show more</Button>}
     </Stack>

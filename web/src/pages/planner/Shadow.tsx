@@ -14,7 +14,7 @@ export function Shadow() {
   if (!shadow.data) return <Pending />;
   const { firings, sessions } = shadow.data;
   if (!firings.length && !sessions.length) {
-    return <Card><Empty icon={IconGhost2} title="Nothing was only watched" command="mainspring planner mode shadow">Set the planner to shadow, here above or for one endpoint, and what it would have done appears here while nothing is changed.</Empty></Card>;
+    return <Empty icon={IconGhost2} title="Nothing was only watched" command="mainspring planner mode shadow">Set the planner to shadow, here above or for one endpoint, and what it would have done appears here while nothing is changed.</Empty>;
   }
   return (
     <Stack>

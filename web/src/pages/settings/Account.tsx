@@ -1,4 +1,4 @@
-import { Button, Card, Group, PasswordInput, SegmentedControl, Stack, Text, Title, useMantineColorScheme } from "@mantine/core";
+import { Button, Card, Group, PasswordInput, SegmentedControl, SimpleGrid, Stack, Text, Title, useMantineColorScheme } from "@mantine/core";
 import { useState } from "react";
 import { api, asProblem, data } from "../../api/client";
 import { useSession } from "../../api/session";
@@ -12,7 +12,7 @@ export function Account() {
   const { mode, setMode } = useTimeMode();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (
-    <Stack maw={640}>
+    <SimpleGrid cols={{ base: 1, lg: 2 }} style={{ alignItems: "start" }}>
       <Card>
         <Title order={2} mb="sm">Who you are here</Title>
         <Facts rows={[
@@ -28,7 +28,7 @@ export function Account() {
         </Stack>
       </Card>
       {session.user?.has_password && <Password />}
-    </Stack>
+    </SimpleGrid>
   );
 }
 

@@ -1,5 +1,5 @@
 /** Who is told when something breaks, recovers, is late or runs out; when they are left in peace; and a test of the way. */
-import { Alert as Box, Badge, Button, Card, Checkbox, Group, Menu, Modal, NumberInput, SegmentedControl, Select, Stack, Table, TagsInput, Text, TextInput } from "@mantine/core";
+import { Alert as Box, Badge, Button, Card, Checkbox, Group, Menu, NumberInput, SegmentedControl, Select, Stack, Table, TagsInput, Text, TextInput } from "@mantine/core";
 import { IconBell, IconChevronDown, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -8,6 +8,7 @@ import { type Alert, alertActs, alertsQuery } from "../../api/notices";
 import { jobsQuery } from "../../api/queries";
 import { useMay } from "../../api/session";
 import { Confirm } from "../../parts/Confirm";
+import { Dialog } from "../../parts/Dialog";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { SubscriptionState } from "../../parts/SubscriptionState";
 import { useAct } from "../../parts/useAct";
@@ -33,7 +34,7 @@ export function Alerts() {
     <Stack>
       {alerts.data.items.length > 0 && <Group justify="space-between"><Text size="sm" c="dimmed">One message when something breaks, one when it is well again.</Text>{add}</Group>}
       {!alerts.data.items.length ? (
-        <Card><Empty icon={IconBell} title="Nobody is told yet" action={add} command="mainspring alert add ops --to ops@example.com">An alert sends a mail or calls a URL when an endpoint breaks and when it recovers: once for each, not once a run.</Empty></Card>
+        <Empty icon={IconBell} title="Nobody is told yet" action={add} command="mainspring alert add ops --to ops@example.com">An alert sends a mail or calls a URL when an endpoint breaks and when it recovers: once for each, not once a run.</Empty>
       ) : (
         <Card padding={0}>
           <Table className="stacks" verticalSpacing={8}>
@@ -92,7 +93,7 @@ function Row({ alert, ask }: { alert: Alert; ask: (what: "edit" | "test" | "deli
 function TestAlert({ alert, close }: { alert: Alert; close: () => void }) {
   const test = useAct(() => alertActs.test(alert.id), { quiet: true });
   return (
-    <Modal opened onClose={close} title={`Test of ${alert.name}`} size="lg">
+    <Dialog onClose={close} title={`Test of ${alert.name}`} size="lg">
       <Stack>
         <Text size="sm">A test message goes now, whatever the hour, to {alert.to.join(", ")}.</Text>
         {test.error ? <Failed fault={test.error} /> : null}
@@ -103,7 +104,7 @@ function TestAlert({ alert, close }: { alert: Alert; close: () => void }) {
         ))}
         <Group justify="flex-end"><Button variant="default" onClick={close}>Close</Button><Button loading={test.isPending} onClick={() => test.mutate(undefined)} data-autofocus>{test.data ? "Send again" : "Send the test message"}</Button></Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -127,7 +128,7 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
   const fault = save.error ? asProblem(save.error) : null;
   const text = (name: "name" | "cooldown" | "quiet" | "timezone" | "description" | "endpoint") => ({ value: draft[name], onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }) });
   return (
-    <Modal opened onClose={close} title={alert ? `Edit ${alert.name}` : "New alert"} size="lg">
+    <Dialog onClose={close} title={alert ? `Edit ${alert.name}` : "New alert"} size="lg">
       <form onSubmit={(event) => { event.preventDefault(); save.mutate(undefined); }}>
         <Stack>
           <TextInput label="Name" required {...text("name")} error={fault?.of("name")} data-autofocus />
@@ -152,6 +153,6 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
           <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={save.isPending}>{alert ? "Save" : "Add the alert"}</Button></Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

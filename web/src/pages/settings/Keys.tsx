@@ -1,10 +1,11 @@
-import { Badge, Button, Card, Checkbox, Group, Modal, Select, Stack, Table, Text, TextInput, Title } from "@mantine/core";
+import { Badge, Button, Card, Checkbox, Group, Select, Stack, Table, Text, TextInput, Title } from "@mantine/core";
 import { IconKey, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, asProblem, data } from "../../api/client";
 import { type ScopeName, useSession } from "../../api/session";
 import { Confirm } from "../../parts/Confirm";
+import { Dialog } from "../../parts/Dialog";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { ShownOnce } from "../../parts/ShownOnce";
 import { useAct } from "../../parts/useAct";
@@ -27,7 +28,7 @@ export function Keys() {
     <Stack>
       {keys.data.items.length > 0 && <Group justify="space-between"><Text size="sm" c="dimmed">By a key a program is known here.</Text>{add}</Group>}
       {made && <ShownOnce what="The new key" secret={made}>Send it as <span className="mono">Authorization: Bearer …</span></ShownOnce>}
-      {!keys.data.items.length ? <Card><Empty icon={IconKey} title="No API keys yet" action={add} command="mainspring apikey create deploys --scope read --scope run">A script, a deploy pipeline, an assistant: each gets a key of its own, with no more than it needs.</Empty></Card> : (
+      {!keys.data.items.length ? <Empty icon={IconKey} title="No API keys yet" action={add} command="mainspring apikey create deploys --scope read --scope run">A script, a deploy pipeline, an assistant: each gets a key of its own, with no more than it needs.</Empty> : (
         <Card padding={0}>
           <Table className="stacks" verticalSpacing={8}>
             <Table.Thead><Table.Tr><Table.Th>Name</Table.Th><Table.Th>State</Table.Th><Table.Th>May</Table.Th><Table.Th>Last used</Table.Th><Table.Th>Ends</Table.Th><Table.Th>Actions</Table.Th></Table.Tr></Table.Thead>
@@ -60,7 +61,7 @@ function KeyForm({ close, done }: { close: () => void; done: (key: string) => vo
   const make = useAct(() => data(api.POST("/api/v1/keys", { body: { name, scopes: scopes as ScopeName[], expires_in: life, operator: false } })) as Promise<{ key: string }>, { after: (made) => done(made.key), quiet: true });
   const fault = make.error ? asProblem(make.error) : null;
   return (
-    <Modal opened onClose={close} title={<Title order={2}>New API key</Title>}>
+    <Dialog onClose={close} title={<Title order={2}>New API key</Title>}>
       <form onSubmit={(event) => { event.preventDefault(); make.mutate(undefined); }}>
         <Stack>
           <TextInput label="Name" description="What it is for" required value={name} onChange={(event) => setName(event.currentTarget.value)} error={fault?.of("name")} data-autofocus />
@@ -72,6 +73,6 @@ function KeyForm({ close, done }: { close: () => void; done: (key: string) => vo
           <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={make.isPending} disabled={!scopes.length}>Make the key</Button></Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

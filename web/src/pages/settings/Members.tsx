@@ -1,10 +1,11 @@
-import { Button, Card, Group, Modal, Select, Stack, Table, Text, TextInput } from "@mantine/core";
+import { Button, Card, Group, Select, Stack, Table, Text, TextInput } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, asProblem, data } from "../../api/client";
 import { useMay, useSession } from "../../api/session";
 import { Confirm } from "../../parts/Confirm";
+import { Dialog } from "../../parts/Dialog";
 import { Failed, Pending } from "../../parts/Outcomes";
 import { ShownOnce } from "../../parts/ShownOnce";
 import { useAct } from "../../parts/useAct";
@@ -56,7 +57,7 @@ function Invite({ close, done }: { close: () => void; done: (link: string | null
   const invite = useAct(() => data(api.POST("/api/v1/members", { body: { email, name, role: role as Role } })) as Promise<{ link: string | null }>, { done: `${email} is a member`, after: (made) => done(made.link), quiet: true });
   const fault = invite.error ? asProblem(invite.error) : null;
   return (
-    <Modal opened onClose={close} title="Invite">
+    <Dialog onClose={close} title="Invite">
       <form onSubmit={(event) => { event.preventDefault(); invite.mutate(undefined); }}>
         <Stack>
           <TextInput label="E-mail" type="email" required value={email} onChange={(event) => setEmail(event.currentTarget.value)} error={fault?.of("email")} data-autofocus />
@@ -66,6 +67,6 @@ function Invite({ close, done }: { close: () => void; done: (link: string | null
           <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={invite.isPending}>Invite</Button></Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

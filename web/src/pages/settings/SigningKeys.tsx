@@ -22,7 +22,7 @@ export function SigningKeys() {
     <Stack>
       {keys.data.items.length > 0 && <Group justify="space-between"><Text size="sm" c="dimmed">With a signing key, whoever is called can prove that the call came from here.</Text>{add}</Group>}
       {made && <ShownOnce what="The secret" secret={made}>Give it to whoever verifies the header <span className="mono">webhook-signature</span>. Keys made before keep signing beside it.</ShownOnce>}
-      {!keys.data.items.length ? <Card><Empty icon={IconSignature} title="Calls are not signed" action={add} command="mainspring signing-key create">Make a key, and every call carries a signature by the Standard Webhooks rules.</Empty></Card> : (
+      {!keys.data.items.length ? <Empty icon={IconSignature} title="Calls are not signed" action={add} command="mainspring signing-key create">Make a key, and every call carries a signature by the Standard Webhooks rules.</Empty> : (
         <Card padding={0}>
           <Table className="stacks" verticalSpacing={8}>
             <Table.Thead><Table.Tr><Table.Th>Key</Table.Th><Table.Th>Made</Table.Th><Table.Th>Actions</Table.Th></Table.Tr></Table.Thead>

@@ -1,9 +1,10 @@
-import { Button, Card, Group, Modal, NumberInput, Progress, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Button, Card, Group, NumberInput, Progress, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, asProblem, data } from "../../api/client";
 import { plannerQuery } from "../../api/planner";
 import { useSession } from "../../api/session";
+import { Dialog } from "../../parts/Dialog";
 import { Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
 import { duration } from "../../words/duration";
@@ -52,7 +53,7 @@ function QuotaForm({ quotas, close }: { quotas: Quotas; close: () => void }) {
   const save = useAct(() => data(api.PATCH("/api/v1/quotas", { body: body as never })), { done: "The quotas are changed", after: close, quiet: true });
   const fault = save.error ? asProblem(save.error) : null;
   return (
-    <Modal opened onClose={close} title="Quotas">
+    <Dialog onClose={close} title="Quotas">
       <form onSubmit={(event) => { event.preventDefault(); save.mutate(undefined); }}>
         <Stack>
           <Text size="sm" c="dimmed">Empty is no limit.</Text>
@@ -64,6 +65,6 @@ function QuotaForm({ quotas, close }: { quotas: Quotas; close: () => void }) {
           <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={save.isPending}>Save</Button></Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,5 +1,5 @@
 /** Programs that are told what happens: where to, which events, how delivery goes, and every message that was sent. */
-import { Alert as Box, Badge, Button, Card, Group, Menu, Modal, Stack, Table, TagsInput, Text, TextInput } from "@mantine/core";
+import { Alert as Box, Badge, Button, Card, Group, Menu, Stack, Table, TagsInput, Text, TextInput } from "@mantine/core";
 import { IconChevronDown, IconPlus, IconWebhook } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -7,6 +7,7 @@ import { asProblem } from "../../api/client";
 import { type Webhook, webhookActs, webhooksQuery } from "../../api/notices";
 import { useMay } from "../../api/session";
 import { Confirm } from "../../parts/Confirm";
+import { Dialog } from "../../parts/Dialog";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { ShownOnce } from "../../parts/ShownOnce";
 import { SubscriptionState } from "../../parts/SubscriptionState";
@@ -33,7 +34,7 @@ export function Webhooks() {
       {webhooks.data.items.length > 0 && <Group justify="space-between"><Text size="sm" c="dimmed">Each event is one signed POST, tried again for a day until it is taken.</Text>{add}</Group>}
       {secret && <ShownOnce what="The secret" secret={secret}>The receiver proves by it that a message came from here: header <span className="mono">webhook-signature</span>, by the Standard Webhooks rules.</ShownOnce>}
       {!webhooks.data.items.length ? (
-        <Card><Empty icon={IconWebhook} title="No webhooks yet" action={add} command="mainspring webhook add https://example.com/hook --type 'run.*'">A webhook sends what happens here to a program of yours, as it happens.</Empty></Card>
+        <Empty icon={IconWebhook} title="No webhooks yet" action={add} command="mainspring webhook add https://example.com/hook --type 'run.*'">A webhook sends what happens here to a program of yours, as it happens.</Empty>
       ) : (
         <Card padding={0}>
           <Table className="stacks" verticalSpacing={8}>
@@ -93,7 +94,7 @@ function Row({ webhook, ask }: { webhook: Webhook; ask: (what: "edit" | "test" |
 function TestWebhook({ webhook, close }: { webhook: Webhook; close: () => void }) {
   const test = useAct(() => webhookActs.test(webhook.id), { quiet: true });
   return (
-    <Modal opened onClose={close} title={`Test of ${webhook.name}`} size="lg">
+    <Dialog onClose={close} title={`Test of ${webhook.name}`} size="lg">
       <Stack>
         <Text size="sm" className="breaks">One message of type <span className="mono">webhook.test</span> goes to <span className="mono">{webhook.url}</span> now. Nothing is kept of it.</Text>
         {test.error ? <Failed fault={test.error} /> : null}
@@ -105,7 +106,7 @@ function TestWebhook({ webhook, close }: { webhook: Webhook; close: () => void }
         )}
         <Group justify="flex-end"><Button variant="default" onClick={close}>Close</Button><Button loading={test.isPending} onClick={() => test.mutate(undefined)} data-autofocus>{test.data ? "Send again" : "Send the test message"}</Button></Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -118,7 +119,7 @@ function WebhookForm({ webhook, close, made }: { webhook?: Webhook; close: () =>
   const save = useAct(() => (webhook ? webhookActs.update(webhook.id, wish) : webhookActs.create(wish)), { done: "Saved", quiet: true, after: (saved) => { made?.(saved.secret ?? ""); close(); } });
   const fault = save.error ? asProblem(save.error) : null;
   return (
-    <Modal opened onClose={close} title={webhook ? `Edit ${webhook.name}` : "New webhook"} size="lg">
+    <Dialog onClose={close} title={webhook ? `Edit ${webhook.name}` : "New webhook"} size="lg">
       <form onSubmit={(event) => { event.preventDefault(); save.mutate(undefined); }}>
         <Stack>
           <TextInput label="URL" required type="url" placeholder="https://example.com/hook" value={url} onChange={(event) => setUrl(event.currentTarget.value)} error={fault?.of("url")} data-autofocus />
@@ -129,6 +130,6 @@ function WebhookForm({ webhook, close, made }: { webhook?: Webhook; close: () =>
           <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={save.isPending}>{webhook ? "Save" : "Add the webhook"}</Button></Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
