@@ -141,6 +141,7 @@ def test_dialog_keeps_the_focus_gives_it_back_and_is_sent_by_enter(page: Page, s
     page.keyboard.press("Escape")
     expect(pause).to_be_focused()
     page.keyboard.press("Enter")
+    expect(dialog.get_by_label("Reason")).to_be_focused()
     page.keyboard.type("it is noisy")
     page.keyboard.press("Enter")
 
