@@ -83,14 +83,14 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
         <Grid.Col span={{ base: 12, lg: 4 }}>
           <Stack gap="md">
             <Workers />
-            <PlannerLine />
-            <Card>
+            <Later><PlannerLine /></Later>
+            <Later><Card>
               <Group justify="space-between" mb="sm">
                 <Title order={2}>Activity</Title>
                 <Anchor component={Link} to="/events" size="sm">All events</Anchor>
               </Group>
               {events.error ? <Failed fault={events.error} retry={() => void events.refetch()} /> : <Feed events={inShort(events.data?.items ?? []).slice(0, 14)} />}
-            </Card>
+            </Card></Later>
           </Stack>
         </Grid.Col>
       </Grid>
