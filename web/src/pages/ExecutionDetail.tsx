@@ -127,8 +127,9 @@ function Scrubbed({ execution }: { execution: ExecutionInFull }) {
 /** What happened; the instant that its text ends with, as the reader chose to see instants. */
 function Told({ moment }: { moment: Moment }) {
   const { mode } = useTimeMode();
-  if (!moment.until_at || !moment.text.endsWith(moment.until_at)) return moment.text;
-  return <>{moment.text.slice(0, -moment.until_at.length)}<When at={moment.until_at} mode={mode === "utc" ? "utc" : "local"} /></>; // 'until in 3m' is no English
+  const found = moment.until_at ? /^(.* (?:until|again at) )/s.exec(moment.text) : null;
+  if (!found) return moment.text;
+  return <>{found[1]}<When at={moment.until_at} mode={mode === "utc" ? "utc" : "local"} /></>; // 'until in 3m' is no English
 }
 
 function statesOf(state: StateAt | undefined): Map<string, StepState> {
