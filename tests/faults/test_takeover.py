@@ -7,7 +7,7 @@ import time
 from datetime import timedelta
 
 from mainspring.domain.endpoint import Endpoint, LostWorkerPolicy
-from mainspring.domain.run import RunStatus
+from mainspring.domain.run import ENDED_BY_CALL, RunStatus
 from mainspring.ports.stores import Stores
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, read_ledger, until_counted
@@ -111,9 +111,9 @@ async def test_results_of_workers_that_stood_still_are_superseded_and_the_succes
 
     figures(stops=VICTIMS * rounds, **ledger.figures())
     assert {len(runs) for runs in ledger.by_slot().values()} == {2}
-    assert {tuple(run.status for run in runs) for runs in ledger.by_slot().values()} == {
-        (RunStatus.SUPERSEDED, RunStatus.SUCCESS)
-    }
+    assert {late.status for late, _ in ledger.by_slot().values()} == {RunStatus.SUPERSEDED}
+    # On a machine that stands still, a successor's call may pass its deadline; that counts all the same.
+    assert {counted.status for _, counted in ledger.by_slot().values()} <= set(ENDED_BY_CALL)
     assert ledger.moved_twice() == []
 
 
