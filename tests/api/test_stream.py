@@ -103,7 +103,11 @@ class _Dechunked:
 
     async def readline(self) -> bytes:
         while b"\n" not in self._rest and not self._ended:
-            size = int((await self._reader.readline()).strip() or b"0", 16)
+            head = await self._reader.readline()
+            if not head:  # cut between two chunks: a server that stops waits for last words only so long
+                self._ended = True
+                break
+            size = int(head.strip(), 16)
             self._rest += await self._reader.readexactly(size)
             await self._reader.readexactly(2)
             self._ended = size == 0
