@@ -40,5 +40,6 @@ def quiet_until(quiet: Quiet | None, now: datetime) -> datetime | None:
     if not (after_start or before_end if passes_midnight else after_start and before_end):
         return None
     day = local.date() + timedelta(days=1 if passes_midnight and after_start else 0)
-    end = datetime(day.year, day.month, day.day, quiet.to_minute // 60, quiet.to_minute % 60, tzinfo=local.tzinfo)
+    hour, minute = divmod(quiet.to_minute, 60)
+    end = datetime(day.year, day.month, day.day, hour, minute, tzinfo=local.tzinfo, fold=local.fold)
     return end.astimezone(UTC)
