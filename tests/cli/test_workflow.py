@@ -116,9 +116,8 @@ def test_many_are_ordered_after_a_preview_and_one_is_exported_and_verified(any_s
     assert all(each in preview for each in ids)
     assert ordered == {"verb": "pause", "ordered": 2, "more": False}
     assert "No execution" in shell.ok("execution", "order", "retry", "--workflow", "order-follow-up")
-    assert (
-        shell.ok("execution", "list", "--attention") == "No execution. Start one: mainspring workflow start WORKFLOW\n"
-    )
+    assert shell.ok("execution", "list", "--attention") == "No execution waits for a person.\n"
+    assert shell.ok("execution", "list", "--correlation", "none") == "No execution is like that.\n"
     assert "wrote" in shell.ok("execution", "export", ids[0], str(file))
     assert "valid: " in shell.ok("execution", "verify", str(file))
     assert shell.json("execution", "verify", str(file))["valid"] is True

@@ -61,7 +61,11 @@ def list_executions(
         Column("STEP"),
         Column("OUTCOME", tail=True),
     )
-    show_table(columns, rows, "No execution. Start one: mainspring workflow start WORKFLOW")
+    nothing = {
+        ExecutionFilter(limit=count): "No execution. Start one: mainspring workflow start WORKFLOW",
+        ExecutionFilter(limit=count, in_need=True): "No execution waits for a person.",
+    }
+    show_table(columns, rows, nothing.get(wanted, "No execution is like that."))
 
 
 @app.command("show")
