@@ -65,14 +65,14 @@ class Ledger:
         return made
 
     def parked(self) -> dict[Slot, list[datetime | None]]:
-        """The slots at which endpoints were parked, each after LOST_WORKERS_MAX attempts without a result."""
+        """The slots at which endpoints were parked, each after LOST_WORKERS_MAX attempts without a result in time."""
         slots = self.by_slot()
         ends: dict[Slot, list[datetime | None]] = {}
         for event in self.events:
             if event.type is EventType.ENDPOINT_PARKED:
                 last = max(slot_at for endpoint_id, slot_at in slots if endpoint_id == event.endpoint_id)
                 attempts = slots[event.endpoint_id, last]
-                if len(attempts) >= LOST_WORKERS_MAX and all(run.error_code == "lost_worker" for run in attempts):
+                if len(attempts) >= LOST_WORKERS_MAX and all(_is_without_result(run) for run in attempts):
                     ends[event.endpoint_id, last] = [None]
         return ends
 
@@ -234,6 +234,11 @@ async def all_runs(stores: Stores, tenant_id: str = "default") -> list[Run]:
     while page := await stores.runs.runs(tenant_id, RunFilter(before_id=runs[-1].id if runs else None, limit=PAGE)):
         runs += page
     return runs
+
+
+def _is_without_result(run: Run) -> bool:
+    """Given up for lost; or so, until the worker went on and told what no longer counted."""
+    return run.error_code == "lost_worker" or run.status is RunStatus.SUPERSEDED
 
 
 def _instant(value: object) -> datetime | None:
