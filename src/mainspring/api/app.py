@@ -97,7 +97,8 @@ def make_app(context: Context) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
     app.include_router(pages.router)
-    app.include_router(entrance.router)
+    if not frontend.is_built():  # the web UI has a page of its own for that link
+        app.include_router(entrance.router)
     app.include_router(system.router)
     app.router.routes.extend(frontend.routes())  # last: they take what is nobody else's
     made: schema.Document = {}

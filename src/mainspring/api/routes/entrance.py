@@ -1,4 +1,4 @@
-"""The page behind a one-time link: it sets a password, and for the first owner the name and address too.
+"""The page behind a one-time link where there is no web UI: it sets a password, for the first owner the address too.
 
 The token stands behind the # of the link, where no server and no log sees it; the page's script sends it in the body.
 """
