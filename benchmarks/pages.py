@@ -15,6 +15,7 @@ import argparse
 import asyncio
 import statistics
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -85,55 +86,53 @@ async def fill(url: str, endpoints: int, runs: int) -> None:
 
 
 def interact(page: Page, figures: Figures, last: str) -> None:
-    """Filter, page on, open: each counted until its next paint and until its answer."""
+    """Go, filter, page on, select, open, switch: each counted until its next paint and until its answer."""
 
-    def count(what: str) -> None:
+    def act(what: str, do: Callable[[], object], place: str, text: str) -> None:
+        """`text` in `place` is the answer."""
+        page.evaluate("window.paints.splice(0)")
+        page.evaluate(COUNT, [place, text, False])
+        do()
         figures.add(f"answer, {what}", page.evaluate("window.shownAfter"))
+        settle(page)
         page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))")
-        for ms in page.evaluate("window.paints.splice(0)") or [16]:  # below 16 ms the browser reports nothing
-            figures.add(f"next paint, {what}", ms)
+        paints = page.evaluate("window.paints.splice(0)")
+        figures.add(f"next paint, {what}", max(paints, default=16))  # below 16 ms the browser reports nothing
 
-    page.goto("/endpoints")
+    def go(name: str) -> None:
+        act(f"go to {name}", page.get_by_role("link", name=name, exact=True).first.click, "h1", name)
+
+    def press(name: str) -> Callable[[], object]:
+        return page.get_by_role("button", name=name, exact=True).click
+
+    row, keyboard, words = "tbody tr", page.keyboard, page.get_by_label("Filter by text")
+    page.goto("/")
     settle(page)
     page.evaluate(WATCH)
-    row = "tbody tr"
-    page.evaluate(COUNT, [row, last, False])
-    page.get_by_label("Filter by text").press_sequentially(last)
-    count("filter the endpoints by text")
-    page.get_by_label("Filter by text").fill("")
-    page.get_by_role("button", name="Show more").wait_for()
-    page.evaluate(COUNT, [f"{row}:nth-child(90)", "bench", False])
-    page.get_by_role("button", name="Show more").click()
-    count("50 more endpoints")
-    page.evaluate(COUNT, ["h1", "bench 0", False])
-    page.get_by_role("link", name="bench 0", exact=True).click()
-    count("open an endpoint")
-    page.evaluate(COUNT, ["[role=dialog]", "Reason", False])
-    page.get_by_role("button", name="Pause", exact=True).click()
-    count("open a dialog")
-    page.keyboard.press("Escape")
-    page.evaluate(COUNT, ["h1", "Endpoints", False])
-    page.get_by_role("link", name="Endpoints", exact=True).click()
-    count("back to a list of 100")
-    page.evaluate(COUNT, ["[role=region]", "selected", False])
-    page.get_by_label("Select all shown").click()
-    count("select 100")
-    page.evaluate(COUNT, ["[role=dialog]", "Pages", False])
-    page.keyboard.press("Control+k")
-    count("open the palette")
-    page.evaluate(COUNT, ["[role=option]", last, False])
-    page.keyboard.type(last)
-    count("find an endpoint in the palette")
-    page.keyboard.press("Escape")
-    page.evaluate(COUNT, ["h1", "Overview", False])
-    page.get_by_role("link", name="Overview", exact=True).click()
-    count("to the overview")
-    page.goto("/runs")
-    settle(page)
-    page.evaluate(WATCH)
-    page.evaluate(COUNT, [f"{row}:nth-child(90)", "bench", False])
-    page.get_by_role("button", name="Show more").click()
-    count("50 more runs")
+    for name in ("Endpoints", "Jobs", "Runs", "Events", "Workflows", "Executions", "Planner", "Settings", "Overview"):
+        go(name)
+    act("runs of 7 days", page.get_by_text("7 d", exact=True).click, "svg[role=img]", "")
+    scheme = page.get_by_label("Show in dark colours").or_(page.get_by_label("Show in light colours"))
+    act("dark colours", scheme.click, "[data-mantine-color-scheme=dark] h1", "")
+    act("light colours", scheme.click, "[data-mantine-color-scheme=light] h1", "")
+    act("open the palette", lambda: keyboard.press("Control+k"), "[role=dialog]", "Pages")
+    act("find an endpoint in the palette", lambda: keyboard.type(last), "[role=option]", last)
+    keyboard.press("Escape")
+    go("Endpoints")
+    act("filter the endpoints by text", lambda: words.press_sequentially(last), row, last)
+    act("clear the filter", page.get_by_label("Clear the text").click, f"{row}:nth-child(40)", "bench")
+    act("50 more endpoints", press("Show more"), f"{row}:nth-child(90)", "bench")
+    act("the next row of 100", lambda: keyboard.press("j"), "tr[data-chosen]", "bench")
+    act("select 100", page.get_by_label("Select all shown").click, "[role=region]", "selected")
+    act("open an endpoint", page.get_by_role("link", name="bench 0", exact=True).click, "h1", "bench 0")
+    act("open a dialog", press("Pause"), "[role=dialog]", "Reason")
+    keyboard.press("Escape")
+    act("open the form of a rule", press("Add a rule"), "[role=dialog]", "When")
+    keyboard.press("Escape")
+    act("back to a list of 100", page.get_by_role("link", name="Endpoints", exact=True).first.click, "h1", "Endpoints")
+    go("Runs")
+    act("50 more runs", press("Show more"), f"{row}:nth-child(90)", "bench")
+    act("open a run", page.locator("tbody a.go").first.click, "h1", "Run of")
 
 
 def follow(page: Page, site: Site, figures: Figures, place: int) -> None:

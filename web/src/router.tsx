@@ -9,6 +9,7 @@ import { plannerQuery } from "./api/planner";
 import { activityQuery, decisionQuery, endpointQuery, endpointsQuery, eventsQuery, healthQuery, jobsQuery, previewQuery, runQuery, runsQuery, statsQuery, upcomingQuery, workersQuery } from "./api/queries";
 import { sessionQuery, wasHere } from "./api/session";
 import { Broken, Missing, PendingPage } from "./parts/Outcomes";
+import { painted } from "./shell/painted";
 import { Shell } from "./shell/Shell";
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
@@ -56,7 +57,8 @@ const setup = createRoute({
 
 const inside = createRoute({
   getParentRoute: () => root, id: "inside", component: Shell,
-  beforeLoad: async ({ context, location }) => {
+  beforeLoad: async ({ context, location, cause }) => {
+    if (cause === "stay") await painted(); // from one page to the next: where one goes is marked at once
     try {
       await context.client.ensureQueryData(sessionQuery);
     } catch (fault) {

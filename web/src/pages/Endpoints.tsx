@@ -4,7 +4,7 @@ import { useDebouncedCallback } from "@mantine/hooks";
 import { IconApi, IconPlus, IconSearch } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { memo, useCallback, useDeferredValue, useEffect, useMemo, useState } from "react";
+import { createContext, memo, useCallback, useContext, useDeferredValue, useEffect, useMemo, useState } from "react";
 import { endpointsQuery, jobsQuery, type Recent, recentQuery } from "../api/queries";
 import { useMay } from "../api/session";
 import type { Endpoint } from "../api/types";
@@ -108,7 +108,7 @@ function List({ endpoints: all, filters, hasMore, isOld }: ListProps) {
               <th>Endpoint</th><th>State</th><th>Schedule</th><th>Last runs</th><th className="figure">p95</th><th>Next run</th>
             </tr>
           </thead>
-          <Rows endpoints={endpoints} recent={runs} at={rows.at} chosen={chosen} mayRun={mayRun} toggle={toggle} show={show} />
+          <Chosen value={chosen}><Rows endpoints={endpoints} recent={runs} at={rows.at} mayRun={mayRun} toggle={toggle} show={show} /></Chosen>
         </table>
       </Card>
       {selected.length > 0 && (
@@ -121,26 +121,34 @@ function List({ endpoints: all, filters, hasMore, isOld }: ListProps) {
   );
 }
 
-type RowsProps = { endpoints: Endpoint[]; recent: Record<string, Recent> | undefined; at: number; chosen: ReadonlySet<string>; mayRun: boolean; toggle: (id: string) => void; show: (id: string) => void };
+const Chosen = createContext<ReadonlySet<string>>(new Set());
 
-const Rows = memo(function Rows({ endpoints, recent, at, chosen, mayRun, toggle, show }: RowsProps) {
+/** Knows by itself whether it is ticked: to select a hundred draws a hundred boxes, not a hundred rows. */
+function Tick({ endpoint, toggle }: { endpoint: Endpoint; toggle: (id: string) => void }) {
+  const isChosen = useContext(Chosen).has(endpoint.id);
+  return <input type="checkbox" className="tick" aria-label={`Select ${endpoint.name}`} checked={isChosen} onChange={() => toggle(endpoint.id)} />;
+}
+
+type RowsProps = { endpoints: Endpoint[]; recent: Record<string, Recent> | undefined; at: number; mayRun: boolean; toggle: (id: string) => void; show: (id: string) => void };
+
+const Rows = memo(function Rows({ endpoints, recent, at, mayRun, toggle, show }: RowsProps) {
   return (
     <tbody>
       {endpoints.map((each, place) => (
-        <Row key={each.id} endpoint={each} recent={recent?.[each.id]} place={place} isAt={at === place} isChosen={chosen.has(each.id)} mayRun={mayRun} toggle={toggle} show={show} />
+        <Row key={each.id} endpoint={each} recent={recent?.[each.id]} place={place} isAt={at === place} mayRun={mayRun} toggle={toggle} show={show} />
       ))}
     </tbody>
   );
 });
 
-type RowProps = { endpoint: Endpoint; recent: Recent | undefined; place: number; isAt: boolean; isChosen: boolean; mayRun: boolean; toggle: (id: string) => void; show: (id: string) => void };
+type RowProps = { endpoint: Endpoint; recent: Recent | undefined; place: number; isAt: boolean; mayRun: boolean; toggle: (id: string) => void; show: (id: string) => void };
 
 /** Drawn again only when something in it changed: a list is read again whenever anything happens. Plain elements, for it holds hundreds. */
-const Row = memo(function Row({ endpoint, recent, place, isAt, isChosen, mayRun, toggle, show }: RowProps) {
+const Row = memo(function Row({ endpoint, recent, place, isAt, mayRun, toggle, show }: RowProps) {
   const isActive = endpoint.status === "active";
   return (
     <tr data-row={place} data-chosen={isAt || undefined} className="row-link" onClick={(event) => { if (!(event.target as HTMLElement).closest("a, input, label")) show(endpoint.id); }}>
-      {mayRun && <td className="tick-cell wide-only"><input type="checkbox" className="tick" aria-label={`Select ${endpoint.name}`} checked={isChosen} onChange={() => toggle(endpoint.id)} /></td>}
+      {mayRun && <td className="tick-cell wide-only"><Tick endpoint={endpoint} toggle={toggle} /></td>}
       <td className="stack-title name-cell">
         <div>
           <Go to={endpointPath(endpoint.id)} strong className="breaks">{endpoint.name}</Go>

@@ -4,7 +4,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconKeyboard, IconLogout, IconMoon, IconPlus, IconSearch, IconSun, IconUserCircle } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
-import { memo, useEffect, useMemo } from "react";
+import { memo, startTransition, useEffect, useMemo } from "react";
 import { api, onSignedOut } from "../api/client";
 import { LiveProvider } from "../api/live";
 import { useMay, useSession } from "../api/session";
@@ -94,9 +94,10 @@ function TimeSwitch() {
 function SchemeSwitch() {
   const { setColorScheme, colorScheme } = useMantineColorScheme({ keepTransitions: true }); // to hold them still costs two passes over all styles
   const isDark = colorScheme === "dark" || (colorScheme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+  const turn = () => startTransition(() => setColorScheme(isDark ? "light" : "dark")); // the colours change at once, what knows of them after it
   return (
     <Tooltip label={isDark ? "Light" : "Dark"}>
-      <ActionIcon variant="subtle" color="gray" size="lg" onClick={() => setColorScheme(isDark ? "light" : "dark")} aria-label={isDark ? "Show in light colours" : "Show in dark colours"}>
+      <ActionIcon variant="subtle" color="gray" size="lg" onClick={turn} aria-label={isDark ? "Show in light colours" : "Show in dark colours"}>
         {isDark ? <IconSun size={18} /> : <IconMoon size={18} />}
       </ActionIcon>
     </Tooltip>
