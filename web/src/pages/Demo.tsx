@@ -44,29 +44,29 @@ function Whole({ day }: { day: Day }) {
   const fired = events.filter((event) => event.type === "rule.fired");
   return (
     <Stack gap="md">
-      <Card>
-        <Group justify="space-between" mb={6}>
-          <Group gap="sm"><Title order={2}>Day {day.state.day}, minute {Math.floor(day.minute)} of {day.state.minutes}</Title><Badge tt="none" size="lg" color={TONES[day.current.phase] ?? "gray"}>{day.current.phase}</Badge></Group>
-          <LaneKey />
-        </Group>
-        <Text size="sm" mb="sm" role="status" mih="2lh">{NOW[day.current.phase]}</Text>
-        <Lanes minutes={day.state.minutes} phases={day.phases} lanes={lanes} now={day.minute} />
-      </Card>
-      <SimpleGrid cols={{ base: 1, md: 2, xl: 3 }} style={{ alignItems: "start" }}>
+      <div className="demo-day">
+        <Card>
+          <Group justify="space-between" mb={6}>
+            <Group gap="sm"><Title order={2}>Day {day.state.day}, minute {Math.floor(day.minute)} of {day.state.minutes}</Title><Badge tt="none" size="lg" color={TONES[day.current.phase] ?? "gray"}>{day.current.phase}</Badge></Group>
+            <LaneKey />
+          </Group>
+          <Text size="sm" mb="sm" role="status" mih="2lh">{NOW[day.current.phase]}</Text>
+          <Lanes minutes={day.state.minutes} phases={day.phases} lanes={lanes} now={day.minute} />
+        </Card>
         <Story day={day} fired={fired} />
+      </div>
+      <SimpleGrid cols={{ base: 1, md: 2, xl: 3 }} style={{ alignItems: "start" }}>
         <Decisions fired={[...fired].reverse()} />
-        <Stack gap="md">
-          <Card>
-            <Title order={2} mb="sm">The shop</Title>
-            <Stack gap="xs">
-              {METRICS.map(([name, label]) => (
-                <Steps key={name} label={label} minutes={day.state.minutes} phases={day.phases} now={day.minute} words={(value) => value.toLocaleString()}
-                  points={day.state.phases.map((each) => ({ minute: each.from, value: each[name] }))} />
-              ))}
-            </Stack>
-          </Card>
-          <Messages day={day} />
-        </Stack>
+        <Card>
+          <Title order={2} mb="sm">The shop</Title>
+          <Stack gap="xs">
+            {METRICS.map(([name, label]) => (
+              <Steps key={name} label={label} minutes={day.state.minutes} phases={day.phases} now={day.minute} words={(value) => value.toLocaleString()}
+                points={day.state.phases.map((each) => ({ minute: each.from, value: each[name] }))} />
+            ))}
+          </Stack>
+        </Card>
+        <Messages day={day} />
       </SimpleGrid>
     </Stack>
   );
