@@ -18,8 +18,8 @@ def test_printed_link_opens_a_page_of_the_ui_that_leads_to_the_first_endpoint(br
         found = serious(page)
         page.get_by_label("E-mail").fill(EMAIL)
         page.get_by_label("Name").fill("Ann")
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Go in").click()
+        page.get_by_role("textbox", name="Password").fill(PASSWORD)
+        page.get_by_role("button", name="Set it and sign in").click()
         page.get_by_role("link", name="Add the first endpoint").click()
         expect(page.get_by_role("heading", name="New endpoint")).to_be_visible()
         address = page.url

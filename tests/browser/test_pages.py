@@ -95,7 +95,7 @@ def test_run_shows_what_was_sent_and_the_decisions_before_and_after(page: Page, 
     endpoint = site.add("decided")["id"]
     first, second = site.run(endpoint)["id"], site.run(endpoint)["id"]
     page.goto(f"/runs/{second}")
-    expect(page.get_by_role("heading", name="The decision that planned it")).to_be_visible()
+    expect(page.get_by_role("heading", name="What was planned then")).to_be_visible()  # it was asked for
     expect(page.get_by_text("It stands now")).to_be_visible()
     expect(page.get_by_text(f"GET {site.shop}/ok")).to_be_visible()
     page.get_by_role("link", name="Run before").click()

@@ -20,6 +20,7 @@ import { EndpointState } from "../parts/Status";
 import { Trail } from "../parts/Trail";
 import { useAct } from "../parts/useAct";
 import { useNow } from "../time/clock";
+import { isForever } from "../time/format";
 import { When } from "../time/When";
 import { duration, took } from "../words/duration";
 import { scheduleWords } from "../words/schedule";
@@ -98,7 +99,7 @@ function Notices({ endpoint }: { endpoint: Endpoint }) {
   const resume = useAct(() => acts.resume(endpoint.id), { done: "It runs again" });
   const button = <Button size="xs" variant="default" mt="xs" loading={resume.isPending} onClick={() => resume.mutate(undefined)}>Resume</Button>;
   if (endpoint.status === "paused") {
-    return <Alert color="orange" title="Paused"><Text size="sm" className="breaks">{endpoint.pause_reason ? `${endpoint.pause_reason}. ` : ""}Until <When at={endpoint.paused_until} none="it is resumed" />.</Text>{button}</Alert>;
+    return <Alert color="orange" title="Paused"><Text size="sm" className="breaks">{endpoint.pause_reason ? `${endpoint.pause_reason}. ` : ""}Until {isForever(endpoint.paused_until) ? "it is resumed" : <When at={endpoint.paused_until} none="it is resumed" />}.</Text>{button}</Alert>;
   }
   if (endpoint.status === "parked") return <Alert color="red" icon={<IconAlertTriangle />} title="Parked"><Text size="sm" className="breaks">{endpoint.parked_reason}</Text>{button}</Alert>;
   if (endpoint.status === "job-paused") return <Alert color="orange" title="Its job is paused">Resume the job {endpoint.job}, and it goes on.</Alert>;
@@ -165,18 +166,23 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
 function WhyCard({ endpoint }: { endpoint: Endpoint }) {
   const decision = useQuery(decisionQuery(endpoint.id));
   const nowMs = useNow();
-  const sentences = (decision.data?.sentences ?? []).filter((each) => !isShownElsewhere(each));
+  const isFirst = endpoint.status === "active" && !endpoint.last_run_at && endpoint.spread && endpoint.source === "baseline-interval";
+  const sentences = (decision.data?.sentences ?? []).filter((each) => !isShownElsewhere(each)).map(onThisPage);
   return (
     <Card>
       <Title order={2} mb={4}>Next run, and why</Title>
       {decision.error ? <Failed fault={decision.error} retry={() => void decision.refetch()} /> : null}
       <Text fz={22} fw={650} component="div"><When at={endpoint.status === "active" ? endpoint.next_run_at : null} none="not planned" /></Text>
       {endpoint.status === "active" && endpoint.next_run_at && <Text size="sm">Set by the {sourceWords(endpoint.source)}.</Text>}
+      {isFirst && <Text size="sm" c="dimmed">Its first run stands at a place of its own within the interval, so that endpoints do not all call at once. Run now does not wait for it.</Text>}
       <Stack gap={2} mb="md" mt={4}>{sentences.map((each) => <Text key={each} size="sm" c="dimmed" className="breaks">{each}</Text>)}</Stack>
       {decision.data && decision.data.trail.length > 0 && <Trail steps={decision.data.trail} fromMs={Math.min(nowMs, Date.parse(endpoint.last_run_at ?? endpoint.created_at))} />}
     </Card>
   );
 }
+
+/** The sentences are those of the command line; what it names as a command is a button here. */
+const onThisPage = (sentence: string): string => sentence.replace("mainspring endpoint reset", "Reset failures, under More").replace(/: mainspring endpoint resume .*\.$/, ".");
 
 /** The instant stands above, hints and steps stand below as pictures: the rest is worth reading. */
 const isShownElsewhere = (sentence: string): boolean => /^( |How this was decided|In force:|'.*' (runs next|was due) at )/.test(sentence);
@@ -240,7 +246,7 @@ function LimitsCard({ endpoint }: { endpoint: Endpoint }) {
         ["Success is", endpoint.condition ? <Code className="breaks">{endpoint.condition}</Code> : endpoint.accept_codes.length ? endpoint.accept_codes.join(", ") : "any 2xx"],
         ["After failures", endpoint.backoff === "monitor" ? "backs off up to an hour" : "doubles the interval up to 32 times"],
         ["Missed slots", endpoint.misfire.replace("_", " ")],
-        ["Described by", endpoint.managed_by ? <span className="mono">{endpoint.managed_by}</span> : "people"],
+        ["Managed by", endpoint.managed_by ? <span className="mono">{endpoint.managed_by}</span> : "hand, here or by command"],
         ["Changed", <When at={endpoint.updated_at} />],
         ["Id", <span className="mono">{endpoint.id}</span>],
       ]} />

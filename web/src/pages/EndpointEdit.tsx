@@ -16,6 +16,9 @@ import { type Draft, draftOf, EMPTY, wishOf } from "./endpoint/draft";
 import { Rehearsal } from "./endpoint/Rehearsal";
 import { CallOutcome } from "./endpoint/TestCall";
 
+/** On a narrow screen it stands below all else. */
+const comeIntoSight = (card: HTMLElement | null): void => card?.scrollIntoView({ block: "nearest" });
+
 export function EndpointCreate() {
   const { copy } = useSearch({ from: "/inside/endpoints/new" });
   const source = useQuery({ ...endpointQuery(copy ?? ""), enabled: !!copy });
@@ -110,7 +113,7 @@ function Form({ title, start, saved }: { title: string; start: Draft; saved?: En
                 {isReady && !rehearsal.error && rehearsal.data && <Rehearsal rehearsed={rehearsal.data} isNew={!saved} />}
               </Card>
               {(check.data || check.error) && (
-                <Card>
+                <Card key={check.submittedAt} ref={comeIntoSight}>
                   <Title order={2} mb="sm">Test call</Title>
                   {check.error ? <Failed fault={check.error} /> : check.data && <CallOutcome outcome={check.data} />}
                 </Card>

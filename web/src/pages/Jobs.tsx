@@ -30,7 +30,7 @@ export function Jobs() {
       {items.length > 0 && (
         <Card padding={0}>
           <Table className="stacks" verticalSpacing={8}>
-            <Table.Thead><Table.Tr><Table.Th>Job</Table.Th><Table.Th>State</Table.Th><Table.Th>Described by</Table.Th><Table.Th>Changed</Table.Th><Table.Th>Actions</Table.Th></Table.Tr></Table.Thead>
+            <Table.Thead><Table.Tr><Table.Th>Job</Table.Th><Table.Th>State</Table.Th><Table.Th>Managed by</Table.Th><Table.Th>Changed</Table.Th><Table.Th>Actions</Table.Th></Table.Tr></Table.Thead>
             <Table.Tbody>{items.map((job) => <Row key={job.id} job={job} edit={() => setEditing(job)} />)}</Table.Tbody>
           </Table>
         </Card>
@@ -56,7 +56,7 @@ function Row({ job, edit }: { job: Job; edit: () => void }) {
         </div>
       </Table.Td>
       <Table.Td data-label="State"><Badge color={COLOR[stateTone(job.status)]} tt="none">{job.status}</Badge></Table.Td>
-      <Table.Td data-label="Described by">{job.managed_by ? <span className="mono">{job.managed_by}</span> : <span className="quiet">people</span>}</Table.Td>
+      <Table.Td data-label="Managed by">{job.managed_by ? <span className="mono">{job.managed_by}</span> : <span className="quiet">hand</span>}</Table.Td>
       <Table.Td data-label="Changed"><When at={job.updated_at} /></Table.Td>
       <Table.Td>
         <Group gap={6}>

@@ -98,10 +98,12 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
   );
 }
 
-/** Newest first, and a run that ended without the line that it began. */
+/** Newest first, each thing once: not that a run began which ended, nor what a rule that fired wrote and moved. */
 function inShort(events: EventShown[]): EventShown[] {
   const ended = new Set(events.flatMap((each) => (each.type === "run.finished" ? [each.run_id] : [])));
-  return events.filter((each) => each.type !== "run.started" || !ended.has(each.run_id)).reverse();
+  const isTold = (each: EventShown) =>
+    each.type === "schedule.updated" || (each.type.endsWith(".started") && ended.has(each.run_id)) || (each.type === "hint.written" && each.actor.startsWith("rule:"));
+  return events.filter((each) => !isTold(each)).reverse();
 }
 
 type FigureProps = { label: string; value: number | string; to: "/endpoints" | "/runs"; search?: Record<string, string>; tone?: string | undefined; hint?: string };

@@ -27,6 +27,7 @@ export function RunDetail() {
 function Shown({ run }: { run: RunInFull }) {
   const around = useQuery(neighboursQuery(run));
   const endpoint = useQuery({ ...endpointQuery(run.endpoint_id), retry: false });
+  const isAsked = ["manual", "test"].includes(run.trigger);
   const isFailed = runTone(run.status) === "bad"; // then what came back is what people came for
   const answered = (
     <Card>
@@ -84,8 +85,8 @@ function Shown({ run }: { run: RunInFull }) {
             </Card>
             {around.data && around.data.attempts.length > 1 && <Attempts run={run} attempts={around.data.attempts} />}
             <Card>
-              <Title order={2} mb={4}>The decision that planned it</Title>
-              <Text size="xs" c="dimmed" mb="sm">Every candidate for this run, and why it won or lost.</Text>
+              <Title order={2} mb={4}>{isAsked ? "What was planned then" : "The decision that planned it"}</Title>
+              <Text size="xs" c="dimmed" mb="sm">{isAsked ? "This run was asked for, beside the schedule." : "Every candidate for this run, and why it won or lost."}</Text>
               <Trail steps={run.trail} fromMs={Date.parse(run.slot_at)} />
             </Card>
             {around.data && run.status !== "running" && <After run={run} next={around.data.after} />}

@@ -57,8 +57,8 @@ export function Setup() {
           {fault && <Alert color="red" role="alert">{fault.message}</Alert>}
           <TextInput label="E-mail" description="You sign in with it. Leave it empty if you were invited." type="email" autoComplete="username" value={email} onChange={(event) => setEmail(event.currentTarget.value)} error={fault?.of("email")} autoFocus />
           <TextInput label="Name" description="As others see it." autoComplete="name" value={name} onChange={(event) => setName(event.currentTarget.value)} error={fault?.of("name")} />
-          <PasswordInput label="Password" description="Four words in a row are strong and easy to keep." autoComplete="new-password" required value={password} onChange={(event) => setPassword(event.currentTarget.value)} error={fault?.of("password")} />
-          <Button type="submit" loading={busy} fullWidth>Go in</Button>
+          <PasswordInput label="Password" description="12 characters or more: four words in a row are strong and easy to keep." autoComplete="new-password" required value={password} onChange={(event) => setPassword(event.currentTarget.value)} error={fault?.of("password")} />
+          <Button type="submit" loading={busy} fullWidth>Set it and sign in</Button>
         </Stack>
       </form>
     </Door>

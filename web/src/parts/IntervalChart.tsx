@@ -58,7 +58,7 @@ export function IntervalChart({ endpoint, runs, planned }: Props) {
           {known.map((each) => (
             <g key={each.name}>
               <line x1={LEFT} x2={width} y1={y(each.ms)} y2={y(each.ms)} stroke="var(--idle)" strokeDasharray="3 4" />
-              <text x={width - 6} y={y(each.ms) - 9} fontSize={10} fill="var(--quiet)" textAnchor="end">{each.name} {span(each.ms)}</text>
+              <text x={width - 6} y={y(each.ms) < 20 ? y(each.ms) + 13 : y(each.ms) - 9} fontSize={10} fill="var(--quiet)" textAnchor="end">{each.name} {span(each.ms)}</text>
             </g>
           ))}
           {[Math.max(...points.map((each) => each.ms)), Math.min(...points.map((each) => each.ms))].map((ms, place) => (place === 0 || y(ms) - y(Math.max(...points.map((each) => each.ms))) > 14) && <text key={place} x={LEFT - 6} y={y(ms) + 3} fontSize={10} fill="var(--quiet)" textAnchor="end">{span(ms < 2000 ? ms : Math.round(ms / 1000) * 1000)}</text>)}

@@ -15,7 +15,7 @@ import { scheduleWords } from "../../words/schedule";
 export function Adapted({ endpoint }: { endpoint: Endpoint }) {
   const mayRun = useMay("run");
   const mayWrite = useMay("write");
-  const undo = useAct(() => acts.clearHints(endpoint.id), { done: `${endpoint.name} runs ${scheduleWords(endpoint)} again` });
+  const undo = useAct(() => acts.clearHints(endpoint.id), { done: `${endpoint.name} runs ${scheduleWords(endpoint)} again, until a rule or the model asks for something else` });
   const stop = useAct(async () => { await plannerActs.setEndpointMode(endpoint.id, "off"); return acts.clearHints(endpoint.id); }, { done: `Undone, and the planner leaves ${endpoint.name} alone` });
   const { interval_hint: every, one_shot_hint: once } = endpoint;
   const hint = [every, once].find((each) => each && isPlanner(each.author));

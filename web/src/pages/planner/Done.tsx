@@ -48,7 +48,7 @@ export function Done() {
 function InForce({ endpoints }: { endpoints: Endpoint[] }) {
   const mayRun = useMay("run");
   const [asked, setAsked] = useState(false);
-  const undo = useAct((endpoint: Endpoint) => acts.clearHints(endpoint.id), { done: "Undone: its own schedule is back" });
+  const undo = useAct((endpoint: Endpoint) => acts.clearHints(endpoint.id), { done: "Undone: its own schedule is back, until a rule or the model asks again" });
   const byPlanner = endpoints.filter((each) => hintsOf(each).some((hint) => isPlanner(hint.author)));
   const all = useAct(() => bulkAct("clear-hints", { ids: byPlanner.map((each) => each.id) }, {}, false), { done: (total) => `Undone for ${total.changed}`, after: () => setAsked(false) });
   return (
