@@ -1,4 +1,4 @@
-/** Who is told, keys, members, usage, the audit trail, and how things look. */
+/** Who is told, usage, configuration as a document, keys, members, the audit trail, and how things look. */
 import { Tabs } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ComponentType } from "react";
@@ -8,6 +8,7 @@ import { TabRow } from "../parts/TabRow";
 import { Account } from "./settings/Account";
 import { Alerts } from "./settings/Alerts";
 import { Audit } from "./settings/Audit";
+import { Configuration } from "./settings/Configuration";
 import { Keys } from "./settings/Keys";
 import { Members } from "./settings/Members";
 import { SigningKeys } from "./settings/SigningKeys";
@@ -20,6 +21,7 @@ const PARTS: Part[] = [
   { name: "alerts", label: "Alerts", part: Alerts },
   { name: "webhooks", label: "Webhooks", part: Webhooks },
   { name: "usage", label: "Usage and quotas", part: Usage },
+  { name: "configuration", label: "Configuration", part: Configuration },
   { name: "keys", label: "API keys", part: Keys, admin: true },
   { name: "signing", label: "Signing keys", part: SigningKeys, admin: true },
   { name: "members", label: "Members", part: Members },

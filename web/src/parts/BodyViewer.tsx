@@ -8,6 +8,8 @@ import { chosenTenant } from "../api/tenant";
 import type { BodyShown } from "../api/types";
 import { hexDump } from "../words/hex";
 import { Failed } from "./Outcomes";
+import { save } from "./save";
+import { useAct } from "./useAct";
 
 const TREE_MAX = 400_000; // characters; beyond it a tree of text nodes makes the page slow
 const CHILDREN_MAX = 200;
@@ -16,6 +18,7 @@ const HEX_MAX = 8_192;
 type Way = "tree" | "raw" | "hex";
 
 export function BodyViewer({ body, runId }: { body: BodyShown; runId?: string }) {
+  const keep = useAct((run: string) => save(`/api/v1/runs/${encodeURIComponent(run)}/body/raw`, `${run}.body`));
   const value = body.text.length <= TREE_MAX && !body.truncated ? parsed(body.text) : undefined;
   const [way, setWay] = useState<Way>(value === undefined ? "raw" : "tree");
   const ways = [
@@ -32,7 +35,7 @@ export function BodyViewer({ body, runId }: { body: BodyShown; runId?: string })
         </Text>
         <Group gap="xs">
           {ways.length > 1 && <SegmentedControl size="xs" value={way} onChange={(wanted) => setWay(wanted as Way)} data={ways} aria-label="How the body is shown" />}
-          {runId && <Button component="a" size="compact-xs" variant="default" leftSection={<IconDownload size={14} />} href={`/api/v1/runs/${encodeURIComponent(runId)}/body/raw`} download>Save</Button>}
+          {runId && <Button size="compact-xs" variant="default" leftSection={<IconDownload size={14} />} loading={keep.isPending} onClick={() => keep.mutate(runId)}>Save</Button>}
         </Group>
       </Group>
       {way === "tree" && value !== undefined && <div className="tree" data-testid="body-tree"><Node value={value} depth={0} /></div>}

@@ -4,10 +4,10 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { asProblem } from "../../api/client";
 import { flowActs } from "../../api/flows";
 import { useAct } from "../../parts/useAct";
 import { Dialog } from "../../parts/Dialog";
+import { Faults } from "../../parts/Faults";
 
 const FIRST = `name: order-follow-up
 description: Confirm an order, wait, and ask for an opinion.
@@ -38,7 +38,7 @@ export function PublishForm({ document = FIRST, close }: { document?: string; cl
     <Dialog onClose={close} title="Publish a workflow" size="xl">
       <Stack>
         <Textarea label="Document" description="Executions under way keep the version they began with." value={text} onChange={(event) => setText(event.currentTarget.value)} autosize minRows={12} maxRows={24} classNames={{ input: "mono" }} data-autofocus />
-        {check.error ? <Faults fault={check.error} /> : null}
+        {check.error ? <Faults fault={check.error} title="This is no workflow yet" /> : null}
         {said && !check.error && (
           <Alert color={said.new ? "cyan" : "gray"} variant="light" title={!said.new ? "Nothing would change" : said.before ? `${said.after.name}: version ${said.before.version + 1}` : `${said.after.name} is new`}>
             {said.new && said.differences.length > 0 && <List size="sm">{said.differences.map((each) => <List.Item key={each}>{each}</List.Item>)}</List>}
@@ -51,15 +51,5 @@ export function PublishForm({ document = FIRST, close }: { document?: string; cl
         </Group>
       </Stack>
     </Dialog>
-  );
-}
-
-function Faults({ fault }: { fault: unknown }) {
-  const problem = asProblem(fault);
-  const faults = problem.faults.length ? problem.faults.map((each) => each.detail) : [problem.message];
-  return (
-    <Alert color="red" variant="light" title="This is no workflow yet" role="alert">
-      <List size="sm">{faults.slice(0, 20).map((each, place) => <List.Item key={`${place}-${each}`} className="breaks">{each}</List.Item>)}</List>
-    </Alert>
   );
 }
