@@ -119,3 +119,22 @@ def test_execution_that_failed_is_found_and_skipped_and_another_paused_and_cance
 
     assert "\n".join(faults) == ""
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_workflow_is_tried_with_events_of_ones_own_and_nothing_of_it_is_kept(page: Page, site: Site) -> None:
+    document = DOCUMENT.replace("opinion", "rehearsed").format(shop=site.shop, path="/ok", timeout="2d")
+    site.call("POST", "/workflows", {"document": document})
+    page.goto("/workflows/rehearsed?tab=try")
+    page.get_by_role("button", name="Try it").click()
+    ending = page.get_by_role("status", name="How it ends")
+    expect(ending).to_contain_text("silent")
+    page.get_by_label("Events").fill('[{"type": "reply", "after_ms": "1d", "data": {"rating": 5}}]')
+    page.get_by_role("button", name="Try it").click()
+    expect(ending).not_to_contain_text("silent")
+    expect(ending).to_contain_text("completed")
+    faults = settle(page)
+    page.get_by_label("Events").fill("[")
+    expect(page.get_by_text("This is not a JSON list")).to_be_visible()
+
+    assert faults == []
+    assert site.call("GET", "/executions?workflow=rehearsed")["items"] == []

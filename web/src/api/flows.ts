@@ -10,6 +10,7 @@ export type ExecutionInFull = Schemas["ExecutionInFull"];
 export type StateAt = Schemas["StateAt"];
 export type Graph = Schemas["Graph"];
 export type Moment = Schemas["Moment"];
+export type Simulated = Schemas["Simulated"];
 export type WorkflowRehearsed = Schemas["WorkflowRehearsed"];
 export type ExecutionFilters = { workflow?: string; status?: string; correlation?: string; step?: string };
 
@@ -77,6 +78,8 @@ export const stateQuery = (execution: string, entries: number, tick: number | nu
 export type Verb = "pause" | "resume" | "cancel" | "retry" | "skip";
 export type OrderMany = { verb: Verb; reason: string; workflow?: string; correlation?: string; status?: string; step?: string };
 export const flowActs = {
+  simulate: (body: { workflow: string; version: number; input: Record<string, unknown>; events: unknown[] }) =>
+    data(api.POST("/api/v1/workflows/simulate", { body: body as never })) as Promise<Simulated>,
   rehearse: (document: string) => data(api.POST("/api/v1/workflows", { params: { query: { dry_run: true } }, body: { document } })) as Promise<WorkflowRehearsed>,
   publish: (document: string) => data(api.POST("/api/v1/workflows", { body: { document } })) as Promise<Schemas["WorkflowPublished"]>,
   start: (workflow: string, body: { input: Record<string, unknown>; correlation: string }) =>

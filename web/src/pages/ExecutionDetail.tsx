@@ -4,19 +4,21 @@ import { IconChevronDown, IconChevronLeft, IconChevronRight, IconDownload, IconS
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { executionQuery, type ExecutionInFull, flowActs, graphQuery, logQuery, type Moment, momentsQuery, type StateAt, stateQuery, type Verb, versionsQuery } from "../api/flows";
+import { executionQuery, type ExecutionInFull, flowActs, graphQuery, logQuery, momentsQuery, stateQuery, type Verb, versionsQuery } from "../api/flows";
 import { useMay } from "../api/session";
 import { JsonTree } from "../parts/BodyViewer";
 import { Confirm } from "../parts/Confirm";
 import { Dialog } from "../parts/Dialog";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
+import { save } from "../parts/save";
 import { useAct } from "../parts/useAct";
-import { useTimeMode, When } from "../time/When";
+import { When } from "../time/When";
 import { actorWords } from "../words/actor";
 import { ExecutionStatus, standing } from "./flow/ExecutionTable";
-import { FlowGraph, type StepState } from "./flow/FlowGraph";
+import { FlowGraph } from "./flow/FlowGraph";
 import { readObject } from "./flow/json";
+import { Moments, statesOf } from "./flow/Moments";
 
 const VERBS: Record<Verb, { label: string; about: string; color?: string; needsReason?: boolean }> = {
   pause: { label: "Pause", about: "It stops before its next step, until it is resumed." },
@@ -37,6 +39,7 @@ export function ExecutionDetail() {
   const [sending, setSending] = useState(false);
   const [erasing, setErasing] = useState(false);
   const erase = useAct(() => flowActs.erase(id, "asked for on its page"), { done: "Its values are erased; its log still proves itself", after: () => setErasing(false) });
+  const keep = useAct(() => save(`/api/v1/executions/${encodeURIComponent(id)}/export`, `${id}.json`));
   if (found.error && !found.data) return <Page title="Execution"><Failed fault={found.error} retry={() => void found.refetch()} /></Page>;
   if (!found.data) return <PendingPage />;
   const execution = found.data;
@@ -53,7 +56,7 @@ export function ExecutionDetail() {
         <Menu position="bottom-end">
           <Menu.Target><Button variant="default" rightSection={<IconChevronDown size={16} />}>More</Button></Menu.Target>
           <Menu.Dropdown>
-            <Menu.Item component="a" href={`/api/v1/executions/${encodeURIComponent(id)}/export`} download={`${id}.json`} leftSection={<IconDownload size={14} />}>Save with its proof</Menu.Item>
+            <Menu.Item onClick={() => keep.mutate(undefined)} leftSection={<IconDownload size={14} />}>Save with its proof</Menu.Item>
             {mayWrite && isOver && <Menu.Item color="red" onClick={() => setErasing(true)}>Erase its values…</Menu.Item>}
           </Menu.Dropdown>
         </Menu>
@@ -105,13 +108,7 @@ function Scrubbed({ execution }: { execution: ExecutionInFull }) {
             <Card>
               <Title order={2} mb="sm">What happened</Title>
               {moments.error ? <Failed fault={moments.error} /> : null}
-              <Stack gap={6}>
-                {(moments.data?.items ?? []).map((each) => (
-                  <Group key={each.number} justify="space-between" wrap="nowrap" align="flex-start" gap="xs">
-                    <Text size="sm" className="breaks" c={each.tick <= shown ? undefined : "dimmed"} fs={each.tick <= shown ? undefined : "italic"}>{each.step && <b>{each.step}: </b>}<Told moment={each} /></Text><Text size="xs" c="dimmed" component="span"><When at={each.at} /></Text>
-                  </Group>
-                ))}
-              </Stack>
+              <Moments moments={moments.data?.items ?? []} shown={shown} />
             </Card>
             <Card>
               <Title order={2} mb="sm">What it knew</Title>
@@ -122,21 +119,6 @@ function Scrubbed({ execution }: { execution: ExecutionInFull }) {
       </Grid>
     </Stack>
   );
-}
-
-/** What happened; the instant that its text ends with, as the reader chose to see instants. */
-function Told({ moment }: { moment: Moment }) {
-  const { mode } = useTimeMode();
-  const found = moment.until_at ? /^(.* (?:until|again at) )/s.exec(moment.text) : null;
-  if (!found) return moment.text;
-  return <>{found[1]}<When at={moment.until_at} mode={mode === "utc" ? "utc" : "local"} /></>; // 'until in 3m' is no English
-}
-
-function statesOf(state: StateAt | undefined): Map<string, StepState> {
-  const found = new Map<string, StepState>();
-  for (const step of Object.keys(state?.visits ?? {})) found.set(step, "done");
-  if (state?.step && !["completed", "cancelled"].includes(state.status)) found.set(state.step, state.status === "failed" ? "failed" : "here");
-  return found;
 }
 
 function Log({ execution }: { execution: ExecutionInFull }) {

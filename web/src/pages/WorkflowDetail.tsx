@@ -17,6 +17,7 @@ import { ExecutionTable } from "./flow/ExecutionTable";
 import { FlowGraph } from "./flow/FlowGraph";
 import { PublishForm } from "./flow/PublishForm";
 import { StartForm } from "./flow/StartForm";
+import { TryIt } from "./flow/TryIt";
 
 const RECENT = 100;
 
@@ -51,8 +52,9 @@ export function WorkflowDetail() {
         </Alert>
       )}
       <Tabs value={tab ?? "graph"} onChange={(value) => void navigate({ to: "/workflows/$workflow", params: { workflow: name } as never, search: { tab: value ?? "graph" } as never, replace: true })} keepMounted={false}>
-        <TabRow tabs={[["graph", "Graph"], ["executions", "Executions"], ["versions", "Versions"], ["document", "Document"]]} chosen={tab ?? "graph"} />
+        <TabRow tabs={[["graph", "Graph"], ["try", "Try it"], ["executions", "Executions"], ["versions", "Versions"], ["document", "Document"]]} chosen={tab ?? "graph"} />
         <Tabs.Panel value="graph"><LiveGraph name={name} version={workflow.version} /></Tabs.Panel>
+        <Tabs.Panel value="try"><TryIt key={workflow.version} name={name} version={workflow.version} inputs={workflow.input} /></Tabs.Panel>
         <Tabs.Panel value="executions"><Recent name={name} start={() => setOpen("start")} /></Tabs.Panel>
         <Tabs.Panel value="versions"><Versions name={name} newest={workflow.version} /></Tabs.Panel>
         <Tabs.Panel value="document"><Code block tabIndex={0} aria-label="Document">{workflow.document}</Code></Tabs.Panel>

@@ -7,11 +7,16 @@ import { Dialog } from "../../parts/Dialog";
 import { readObject } from "./json";
 
 const EMPTY: Record<string, unknown> = { text: "", integer: 1, number: 1, boolean: false, list: [], map: {}, any: null };
-type Props = { workflow: { name: string; input: Record<string, Record<string, unknown>> }; close: () => void };
+export type Inputs = Record<string, Record<string, unknown>>;
+type Props = { workflow: { name: string; input: Inputs }; close: () => void };
+
+/** An input with a place for everything that is asked for. */
+export const firstInput = (inputs: Inputs): string =>
+  JSON.stringify(Object.fromEntries(Object.entries(inputs).map(([name, about]) => [name, about.default ?? EMPTY[String(about.type)] ?? null])), null, 2);
 
 export function StartForm({ workflow, close }: Props) {
   const wanted = Object.entries(workflow.input);
-  const [input, setInput] = useState(() => JSON.stringify(Object.fromEntries(wanted.map(([name, about]) => [name, about.default ?? EMPTY[String(about.type)] ?? null])), null, 2));
+  const [input, setInput] = useState(() => firstInput(workflow.input));
   const [correlation, setCorrelation] = useState("");
   const navigate = useNavigate();
   const parsed = readObject(input);

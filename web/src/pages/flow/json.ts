@@ -1,9 +1,19 @@
+function read(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A JSON object as somebody typed it, or null. */
 export function readObject(text: string): Record<string, unknown> | null {
-  try {
-    const found: unknown = JSON.parse(text || "{}");
-    return typeof found === "object" && found !== null && !Array.isArray(found) ? (found as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
+  const found = read(text || "{}");
+  return typeof found === "object" && found !== null && !Array.isArray(found) ? (found as Record<string, unknown>) : null;
+}
+
+/** A JSON list as somebody typed it, or null. */
+export function readList(text: string): unknown[] | null {
+  const found = read(text || "[]");
+  return Array.isArray(found) ? found : null;
 }

@@ -1,0 +1,36 @@
+/** What happened in an execution, or would happen, as words and as states of a graph. */
+import { Group, Stack, Text } from "@mantine/core";
+import type { Moment } from "../../api/flows";
+import { useTimeMode, When } from "../../time/When";
+import type { StepState } from "./FlowGraph";
+
+/** `shown` is the tick up to which it has happened by now. */
+export function Moments({ moments, shown = Infinity }: { moments: Moment[]; shown?: number }) {
+  return (
+    <Stack gap={6}>
+      {moments.map((each) => (
+        <Group key={each.number} justify="space-between" wrap="nowrap" align="flex-start" gap="xs">
+          <Text size="sm" className="breaks" c={each.tick <= shown ? undefined : "dimmed"} fs={each.tick <= shown ? undefined : "italic"}>{each.step && <b>{each.step}: </b>}<Told moment={each} /></Text>
+          <Text size="xs" c="dimmed" component="span"><When at={each.at} /></Text>
+        </Group>
+      ))}
+    </Stack>
+  );
+}
+
+/** The instant that its text ends with, as the reader chose to see instants. */
+function Told({ moment }: { moment: Moment }) {
+  const { mode } = useTimeMode();
+  const found = moment.until_at ? /^(.* (?:until|again at) )/s.exec(moment.text) : null;
+  if (!found) return moment.text;
+  return <>{found[1]}<When at={moment.until_at} mode={mode === "utc" ? "utc" : "local"} /></>; // 'until in 3m' is no English
+}
+
+type Where = { visits: Record<string, number>; step: string; status: string };
+
+export function statesOf(state: Where | undefined): Map<string, StepState> {
+  const found = new Map<string, StepState>();
+  for (const step of Object.keys(state?.visits ?? {})) found.set(step, "done");
+  if (state?.step && !["completed", "cancelled"].includes(state.status)) found.set(state.step, state.status === "failed" ? "failed" : "here");
+  return found;
+}
