@@ -42,6 +42,7 @@ def test_main_walk_with_a_history(old_site: Page) -> None:
     old_site.goto("/")
     expect(old_site.get_by_role("heading", level=2, name="Next runs")).to_be_visible()
     old_site.get_by_role("link", name="Endpoints", exact=True).click()
+    expect(old_site.get_by_role("heading", level=1, name="Endpoints")).to_be_visible()  # the overview names some too
     expect(old_site.get_by_role("link", name="bench 0", exact=True)).to_be_visible()
     old_site.get_by_label("Filter by text").fill("bench 7")
     expect(old_site.get_by_role("link", name="bench 7", exact=True)).to_be_visible()

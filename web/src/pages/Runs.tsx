@@ -2,7 +2,7 @@
 import { Button, Group, Select, TextInput } from "@mantine/core";
 import { IconHistory, IconSearch } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { runsQuery } from "../api/queries";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
@@ -55,7 +55,7 @@ export function Runs() {
       {list.error && !list.data ? <Failed fault={list.error} retry={() => void list.refetch()} /> : null}
       {list.isPending ? <Pending /> : null}
       {list.data && !runs.length && (
-        <Empty icon={IconHistory} title={isFiltered ? "No such runs" : "Nothing has run yet"} {...(isFiltered ? {} : { command: "mainspring endpoint run NAME" })}>
+        <Empty icon={IconHistory} title={isFiltered ? "No such runs" : "Nothing has run yet"} {...(isFiltered ? {} : { command: "mainspring endpoint run NAME", action: <Button component={Link} to="/endpoints">Run an endpoint</Button> })}>
           {isFiltered ? (list.hasNextPage ? "None among the newest; older ones may match." : "No run matches these filters.") : "Runs appear here as they start."}
         </Empty>
       )}

@@ -31,7 +31,7 @@ export function HourChart({ hours, height = 150, open }: Props) {
           {[0, 0.5, 1].map((share) => (
             <g key={share}>
               <line x1={LEFT} x2={width} y1={inner * (1 - share) + 0.5} y2={inner * (1 - share) + 0.5} stroke="var(--grid)" />
-              {share > 0 && <text x={LEFT - 6} y={Math.max(9, inner * (1 - share) + 3)} fontSize={10} fill="var(--quiet)" textAnchor="end">{Math.round(most * share).toLocaleString()}</text>}
+              {share > 0 && (Number.isInteger(most * share) || most > 20) && <text x={LEFT - 6} y={Math.max(9, inner * (1 - share) + 3)} fontSize={10} fill="var(--quiet)" textAnchor="end">{Math.round(most * share).toLocaleString()}</text>}
             </g>
           ))}
           {counted.map((hour, place) => {

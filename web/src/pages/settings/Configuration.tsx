@@ -26,7 +26,7 @@ export function Configuration() {
       <Card>
         <Title order={2} mb={4}>Save</Title>
         <Text size="sm" c="dimmed" mb="sm">Every job, endpoint, rule, alert, webhook and workflow as YAML, to keep beside your code. Secrets stay here: the file says where one belongs.</Text>
-        <Button variant="default" leftSection={<IconDownload size={16} />} loading={keep.isPending} onClick={() => keep.mutate(undefined)}>Save as YAML</Button>
+        <Group><Button variant="default" leftSection={<IconDownload size={16} />} loading={keep.isPending} onClick={() => keep.mutate(undefined)}>Save as YAML</Button></Group>
       </Card>
       {mayWrite && <Apply />}
     </Stack>
@@ -72,8 +72,8 @@ function Apply() {
           </Button>
         </Group>
       </Stack>
-      <Confirm opened={asking} onClose={() => setAsking(false)} title={`Remove ${losses.length}?`} verb="Apply and remove" danger busy={act.isPending} onConfirm={() => act.mutate(undefined)}>
-        {losses.slice(0, SHOWN).map((each) => `${each.kind} ${each.name}`).join(", ")}. Endpoints, jobs and workflows are archived with their history; rules, alerts and webhooks are deleted.
+      <Confirm opened={asking} onClose={() => setAsking(false)} title={losses.length === 1 ? "Remove what is no longer described?" : `Remove the ${losses.length} that are no longer described?`} verb="Apply and remove" danger busy={act.isPending} onConfirm={() => act.mutate(undefined)}>
+        This removes {losses.slice(0, SHOWN).map((each) => `${each.kind} ${each.name}`).join(", ")}{losses.length > SHOWN ? ` and ${losses.length - SHOWN} more` : ""}. Endpoints, jobs and workflows are archived with their history; rules, alerts and webhooks are deleted.
       </Confirm>
     </Card>
   );
