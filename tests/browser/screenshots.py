@@ -23,8 +23,8 @@ MOVING_SIZE = (800, 500)
 FRAMES, FRAME_EVERY_S, FRAME_MS = 34, 2.6, 260
 SCHEMES = ("light", "dark")
 PAGES = {
+    "demo": "/demo",  # first, while its day goes on
     "overview": "/",
-    "demo": "/demo",
     "endpoint": "/endpoints/traffic_monitor",
     "simulation": "/simulation",
     "workflow": "/workflows/order-follow-up",
@@ -55,8 +55,8 @@ def main() -> None:
         tool = browser.new_page()
         tool.goto(f"{url}/healthz")
         _write("demo.webp", animated(_frames(browser, tool, url), *MOVING_SIZE, FRAME_MS))
-        for scheme in SCHEMES:
-            for name, path in PAGES.items():
+        for name, path in PAGES.items():
+            for scheme in SCHEMES:
                 _write(f"{name}-{scheme}.webp", _still(browser, tool, url, path, scheme))
         browser.close()
         demo.terminate()
@@ -116,6 +116,8 @@ def _still(browser: Browser, tool: Page, url: str, path: str, scheme: str) -> by
     page = context.new_page()
     page.goto(url + path)
     page.get_by_role("heading", level=1).wait_for()
+    if path == "/demo":
+        page.get_by_label("seen").nth(4).wait_for()  # the whole story of the day
     if path == "/simulation":
         page.get_by_role("button", name="Play").click()
         page.get_by_text("checks hold").wait_for()
