@@ -3,7 +3,7 @@
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import PAGE, clock_of, find_execution, read_log
 from mainspring.operations.workflows import find_workflow
-from mainspring.ports.flows import Execution
+from mainspring.ports.flows import Checkpoint, Execution
 from mainspring.workflow.audit import TickHead
 from mainspring.workflow.bundle import FORMAT, Bundle, Signed, lines_of
 
@@ -39,6 +39,7 @@ async def _chain(desk: Desk, execution: Execution, as_operator: bool) -> tuple[l
     logs, end = desk.stores.flows.logs, execution.state.head
     found: list[TickHead] = []
     last, after = 0, 0
+    checkpoint: Checkpoint | None = None
     while page := await logs.ticks(execution.partition, after, PAGE):
         after = page[-1].sequence
         for head in page:
@@ -47,11 +48,17 @@ async def _chain(desk: Desk, execution: Execution, as_operator: bool) -> tuple[l
                 found.append(head)
             if any(each[2] == end for each in ours):
                 last = head.sequence
-        if len(found) > TICKS_MAX:
+        if last:
+            checkpoint = next(iter(await logs.checkpoints(execution.partition, last - 1, 1)), None)
+        until = checkpoint.sequence if checkpoint is not None else last or after
+        if found and until - found[0].sequence >= TICKS_MAX:
             return [], None, LONG
-    for each in await logs.checkpoints(execution.partition, last - 1, 1) if last else ():
-        signed = Signed(
-            each.partition, each.sequence, each.tick, each.head, each.signed_at, each.public_key, each.signature
-        )
-        return [head for head in found if head.sequence <= each.sequence], signed, ""
-    return [head for head in found if head.sequence <= last], None, UNSIGNED
+        if last and until <= after:  # what comes later proves nothing about it, and may be most of the chain
+            break
+    if checkpoint is None:
+        return [head for head in found if head.sequence <= last], None, UNSIGNED
+    signed = Signed(
+        checkpoint.partition, checkpoint.sequence, checkpoint.tick, checkpoint.head, checkpoint.signed_at,
+        checkpoint.public_key, checkpoint.signature,
+    )  # fmt: skip
+    return [head for head in found if head.sequence <= checkpoint.sequence], signed, ""
