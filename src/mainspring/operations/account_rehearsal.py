@@ -3,7 +3,7 @@
 What would be refused is refused in the same words. Nothing that opens a door leaves it: no link, no key.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -34,49 +34,43 @@ class _Accounts:
 
     def __init__(self, real: AccountStore) -> None:
         self._real = real
-        self._added: list[User] = []
-        self._roles: dict[tuple[str, str], tuple[Role | None, datetime]] = {}
+        self._added: dict[str, User] = {}  # by id and by e-mail address
+        self._members: dict[tuple[str, str], Member | None] = {}  # by tenant and user; None: no longer one
+        self.users = real.users
 
     async def add_user(
         self, user: User, password_hash: str, place: tuple[str, Role] | None, events: Sequence[Event], first: bool
     ) -> bool:
         if await self._real.user(user.email) is not None:
             raise email_taken(user.email)
-        self._added.append(user)
+        self._added |= {user.id: user, user.email: user}
         if place is not None:
-            self._roles[place[0], user.id] = place[1], user.created_at
+            self._members[place[0], user.id] = _member(place[0], user, place[1], user.created_at)
         return True
 
     async def user(self, who: str) -> tuple[User, str] | None:
-        for user in self._added:
-            if who in (user.id, user.email):
-                return user, ""
-        return await self._real.user(who)
-
-    async def users(self) -> list[User]:
-        return [*await self._real.users(), *self._added]
+        added = self._added.get(who)
+        return await self._real.user(who) if added is None else (added, "")
 
     async def put_user(self, user: User, event: Event) -> None:
         """It would be as it is asked for."""
 
     async def members(self, tenant_id: str) -> list[Member]:
-        members = {member.user_id: member for member in await self._real.members(tenant_id)}
-        for (tenant, user_id), (role, since) in self._roles.items():
-            if tenant != tenant_id:
-                continue
-            if role is None:
-                members.pop(user_id, None)
-            elif user_id in members:
-                members[user_id] = replace(members[user_id], role=role)
-            elif found := await self.user(user_id):
-                user = found[0]
-                members[user_id] = Member(tenant_id, user_id, user.email, user.name, role, since)
-        return sorted(members.values(), key=lambda member: member.email)
+        there = {(tenant_id, each.user_id): each for each in await self._real.members(tenant_id)} | self._members
+        members = [each for each in there.values() if each is not None and each.tenant_id == tenant_id]
+        return sorted(members, key=lambda member: member.email)
 
     async def put_member(self, tenant_id: str, user_id: str, role: Role | None, event: Event) -> None:
-        had_owner = _has_owner(await self.members(tenant_id))
-        self._roles[tenant_id, user_id] = role, event.at
-        if had_owner and not _has_owner(await self.members(tenant_id)):
+        before = {each.user_id: each for each in await self.members(tenant_id)}
+        if role is None:
+            self._members[tenant_id, user_id] = None
+        elif user_id in before:
+            self._members[tenant_id, user_id] = replace(before[user_id], role=role)
+        else:
+            found = await self.user(user_id)
+            assert found is not None, "who is given a role was looked up before"
+            self._members[tenant_id, user_id] = _member(tenant_id, found[0], role, event.at)
+        if _has_owner(before.values()) and not _has_owner(await self.members(tenant_id)):
             raise no_owner_left(tenant_id)
 
     async def add_link(self, token_hash: str, link: Link) -> None:
@@ -111,5 +105,9 @@ class _SigningKeys:
         return key_id in [each for each, _ in await self.signing_keys(tenant_id)]
 
 
-def _has_owner(members: Sequence[Member]) -> bool:
+def _member(tenant_id: str, user: User, role: Role, since: datetime) -> Member:
+    return Member(tenant_id, user.id, user.email, user.name, role, since, user.disabled_at is not None)
+
+
+def _has_owner(members: Iterable[Member]) -> bool:
     return any(member.role is Role.OWNER and not member.disabled for member in members)
