@@ -31,13 +31,14 @@ def preview(
 
 
 def _after_hints_that_expire_before_it(state: Endpoint, cron: CronReader) -> Endpoint:
-    while state.next_run_at is not None:
-        hints = (state.interval_hint, state.one_shot_hint)
-        ends = [hint.expires_at for hint in hints if hint is not None and hint.expires_at < state.next_run_at]
-        if not ends:
-            break
+    while ends := _expiries_before(state, state.next_run_at or FOREVER):
         state, _ = expire_hints(state, min(ends), cron)
     return state
+
+
+def _expiries_before(state: Endpoint, at: datetime) -> list[datetime]:
+    hints = (state.interval_hint, state.one_shot_hint)
+    return [hint.expires_at for hint in hints if hint is not None and hint.expires_at < at]
 
 
 def _after_run(state: Endpoint, at: datetime, failures: int, cron: CronReader) -> Endpoint:
