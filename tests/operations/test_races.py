@@ -1,16 +1,15 @@
 """Two people at once: what somebody does between an operation's reading and its writing is not lost or undone."""
 
-from collections.abc import Awaitable, Callable
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
+from tests.operations.rival import interrupted
 from tests.stores.world import START, claim, get
 
 from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import JobStatus, Tenant
-from mainspring.domain.errors import Conflict, NotFound, QuotaExceeded
+from mainspring.domain.errors import Conflict, NotFound, Outdated, QuotaExceeded
 from mainspring.operations.endpoints import (
+    EDIT_TRIES_MAX,
     Desk,
     add_endpoint,
     delete_endpoint,
@@ -22,34 +21,6 @@ from mainspring.operations.jobs import add_job, set_job_status
 from mainspring.ports.endpoints import EndpointFilter
 
 HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
-Meanwhile = Callable[[], Awaitable[object]]
-
-
-class Interrupted:
-    """A port at which somebody else is faster, once, just before one of its methods."""
-
-    def __init__(self, port: object, method: str, meanwhile: Meanwhile) -> None:
-        self._port = port
-        self._method = method
-        self._meanwhile: Meanwhile | None = meanwhile
-
-    def __getattr__(self, name: str) -> Any:  # stands for a port whose methods are of every type
-        real = getattr(self._port, name)
-        if name != self._method:
-            return real
-
-        async def late(*given: object) -> object:
-            meanwhile, self._meanwhile = self._meanwhile, None
-            if meanwhile is not None:
-                await meanwhile()
-            return await real(*given)
-
-        return late
-
-
-def interrupted(desk: Desk, method: str, meanwhile: Meanwhile) -> Desk:
-    port: Any = Interrupted(desk.stores.endpoints, method, meanwhile)
-    return replace(desk, stores=replace(desk.stores, endpoints=port))
 
 
 async def test_endpoint_that_is_deleted_before_it_is_paused_is_not_found(desk: Desk) -> None:
@@ -97,6 +68,28 @@ async def test_edit_of_one_field_does_not_undo_the_edit_of_another(desk: Desk) -
 
     stored = await find_endpoint(desk, "health")
     assert (stored.interval_ms, stored.description) == (30_000, "slowly")
+
+
+async def test_endpoint_that_others_edit_all_the_time_is_a_conflict(desk: Desk) -> None:
+    await add_endpoint(desk, HEALTH)
+
+    async def meanwhile() -> None:
+        await edit_endpoint(desk, "health", lambda old: replace(old, interval_ms=(old.interval_ms or 0) + 1_000))
+
+    slow = interrupted(desk, "change_endpoints", meanwhile, times=EDIT_TRIES_MAX)
+    with pytest.raises(Conflict, match="'health' is being edited by others all the time; try again in a moment"):
+        await edit_endpoint(slow, "health", lambda old: replace(old, description="slowly"))
+
+    assert (await find_endpoint(desk, "health")).description == ""
+
+
+async def test_edit_of_a_version_that_is_no_longer_the_present_one_is_refused(desk: Desk) -> None:
+    seen = await add_endpoint(desk, HEALTH)
+    await edit_endpoint(desk, "health", lambda old: replace(old, description="first"), seen.version)
+
+    with pytest.raises(Outdated):
+        await edit_endpoint(desk, "health", lambda old: replace(old, description="second"), seen.version)
+    assert (await find_endpoint(desk, "health")).description == "first"
 
 
 async def test_endpoint_that_joins_a_job_while_it_is_paused_does_not_run(desk: Desk) -> None:
