@@ -1,9 +1,11 @@
 """What verification proves: of long logs, after old ticks were removed, and after somebody was at the database."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.operations.rival import Interrupted, Meanwhile
 from tests.stores.databases import query
 from tests.stores.flow_world import a_ticker, tick
 from tests.stores.world import FixedClock
@@ -207,3 +209,69 @@ async def test_whoever_leads_no_longer_removes_no_tick(signing: Desk, clock: Fix
 
     assert await sequences(signing) == [1, 2, 3, 4]
     assert ticker.leads == {}
+
+
+def raced(desk: Desk, method: str, meanwhile: Meanwhile) -> Desk:
+    """A desk at which somebody writes just before a part of the chain or the log is read."""
+    logs: Any = Interrupted(desk.stores.flows.logs, method, meanwhile)
+    return replace(desk, stores=replace(desk.stores, flows=replace(desk.stores.flows, logs=logs)))
+
+
+async def test_old_ticks_that_are_removed_on_the_way_raise_no_alarm(signing: Desk, clock: FixedClock) -> None:
+    ticker, waiting, _ = await two_months(signing, clock)
+    clock.tick(seconds=1)
+
+    found = await verify_execution(raced(signing, "ticks", lambda: ticker.forget_once(clock.now())), waiting)
+
+    assert (await sequences(signing))[0] == 4
+    assert found.valid
+
+
+async def test_checkpoint_that_is_signed_on_the_way_is_held_against_its_own_tick(
+    signing: Desk, clock: FixedClock
+) -> None:
+    await publish_workflow(signing, WAITS)
+    execution = await start_execution(signing, "waits", {})
+    ticker = a_ticker(signing.stores, checkpoint_s=0)
+    await tick(ticker, clock)
+    ticker._signer = signing.signer
+
+    async def meanwhile() -> None:
+        await send_event(signing, execution.id, "noise", {})
+        await tick(ticker, clock, 2)
+
+    found = await verify_execution(raced(signing, "checkpoints", meanwhile), execution.id)
+
+    assert (found.valid, found.ticks, found.checkpoints) == (True, 2, 1)
+
+
+async def test_ticks_that_somebody_cut_off_are_missed_and_the_log_is_checked_without_them(
+    desk: Desk, clock: FixedClock, store_url: str
+) -> None:
+    await publish_workflow(desk, WAITS)
+    execution = await start_execution(desk, "waits", {})
+    await tick(a_ticker(desk.stores), clock)
+
+    await query(store_url, "DELETE FROM workflow_tick")
+    cut = await verify_execution(desk, execution.id)
+    await query(store_url, "UPDATE execution_entry SET output = '{}' WHERE number = 2")
+    changed_too = await verify_execution(desk, execution.id)
+
+    assert cut.chain == Breach("partition 0", 1, "number", "1 entries", "0 entries")
+    assert (cut.verdict.valid, cut.verdict.entries) == (True, 2)
+    assert changed_too.verdict.breach is not None
+    assert (changed_too.verdict.breach.number, changed_too.verdict.breach.field) == (2, "output")
+
+
+async def test_entries_that_somebody_cut_off_are_missed_by_the_tick_that_holds_them(
+    signing: Desk, clock: FixedClock, store_url: str
+) -> None:
+    await publish_workflow(signing, WAITS)
+    execution = await start_execution(signing, "waits", {})
+    await tick(a_signing_ticker(signing), clock)
+
+    await query(store_url, "DELETE FROM execution_entry WHERE number = 2")
+
+    found = await verify_execution(signing, execution.id)
+    assert found.chain is None
+    assert found.verdict.breach == Breach(execution.id, 2, "number", "2 entries", "1 entries")
