@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from mainspring.domain.access import Role
 from mainspring.operations.accounts import edit_user
 from mainspring.outbound.oidc import OidcIssuer
+from mainspring.outbound.vault import KeyRing, Vault
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from tests.api.issuer import CLIENT_ID, CLIENT_SECRET, OTHER_KEY, LittleIssuer
@@ -126,6 +127,35 @@ async def test_callback_of_a_login_begun_elsewhere_is_refused(
 
     assert (without_any.status_code, with_another.status_code) == (401, 401)
     assert "not begun in this browser" in with_another.json()["detail"]
+
+
+@pytest.mark.parametrize("kept", ["made up", Vault(KeyRing(b"x" * 32)).seal("{}", "oidc")], ids=["text", "other key"])
+async def test_callback_with_a_cookie_that_we_did_not_make_is_refused(
+    app: FastAPI, issuer: LittleIssuer, stores: Stores, kept: str
+) -> None:
+    await a_user(stores)
+    async with Browser(app) as browser:
+        back = issuer.log_in((await browser.get(LOGIN)).headers["location"])
+        browser.cookies.clear()
+        browser.cookies.set("mainspring-oidc", kept)
+        answer = await browser.get(back)
+
+    assert answer.status_code == 401
+    assert "not begun in this browser" in answer.json()["detail"]
+
+
+async def test_address_that_is_tied_to_one_account_is_not_given_to_another(
+    app: FastAPI, issuer: LittleIssuer, stores: Stores
+) -> None:
+    await a_user(stores)
+    async with Browser(app) as ann, Browser(app) as other:
+        assert await come_back(ann, issuer) == 303
+        issuer.claims |= {"sub": "43"}
+        begun = await other.get(LOGIN)
+        answer = await other.get(issuer.log_in(begun.headers["location"]))
+
+    assert answer.status_code == 401
+    assert "ann@example.com is tied to another account of the issuer" in answer.json()["detail"]
 
 
 async def test_code_is_redeemed_once(app: FastAPI, issuer: LittleIssuer, stores: Stores) -> None:

@@ -11,6 +11,7 @@ from mainspring.domain.rulebook import decide as judge
 from mainspring.domain.rulebook import want
 from mainspring.domain.session import Session, SessionDetail
 from mainspring.operations.advising import (
+    SESSIONS_PAGE,
     Modes,
     find_session,
     look_at,
@@ -51,6 +52,19 @@ async def test_sessions_are_found_and_those_of_shadow_mode_told(desk: Desk, cloc
     assert [each.id for each in await shadow_sessions(desk, endpoint.id, 1)] == ["ses_2"]
     with pytest.raises(NotFound):
         await find_session(desk, "ses_9")
+
+
+async def test_sessions_of_shadow_mode_are_found_however_many_live_ones_came_after(
+    desk: Desk, clock: FixedClock
+) -> None:
+    endpoint = await add_endpoint(desk, ONE)
+    told = Event(EventType.PLANNER_ANALYSED, clock.now(), "default", endpoint.id)
+    for number in range(100, 101 + SESSIONS_PAGE):
+        mode = "shadow" if number in (100, 200) else "live"
+        await desk.stores.sessions.record_session(a_session(endpoint, clock, number, mode), "w", told)
+
+    assert [each.id for each in await shadow_sessions(desk, endpoint.id, 1)] == ["ses_200"]
+    assert [each.id for each in await shadow_sessions(desk, endpoint.id, 9)] == ["ses_200", "ses_100"]
 
 
 async def test_firings_of_shadow_mode_are_told_newest_first(desk: Desk, clock: FixedClock) -> None:

@@ -24,16 +24,19 @@ from mainspring.operations.executions import (
 )
 from mainspring.operations.verification import verify_execution
 from mainspring.operations.workflows import (
+    STARTS_MAX,
     Wish,
     check_data,
     compare_versions,
     find_workflow,
     publish_workflow,
+    rehearse_start,
     start_execution,
     start_executions,
 )
 from mainspring.outbound.checkpoints import CheckpointSigner
 from mainspring.outbound.vault import KeyRing
+from mainspring.ports.flows import ExecutionFilter
 from mainspring.ports.stores import Stores
 from mainspring.workflow.audit import Anchor
 from mainspring.workflow.model import Status
@@ -91,6 +94,33 @@ async def test_reentry_is_refused_while_one_runs_and_allowed_after(desk: Desk, c
     assert (await start_execution(desk, "waits", {}, correlation="order-7")).id != first.id
 
 
+async def test_rehearsed_start_answers_as_the_start_would(desk: Desk, clock: FixedClock) -> None:
+    await publish_workflow(desk, WAITS)
+    fresh = await rehearse_start(desk, "waits", Wish(correlation="order-7", key="k1"))
+    first = await start_execution(desk, "waits", {}, key="k1", correlation="order-7")
+
+    under_its_key = await rehearse_start(desk, "waits", Wish(correlation="order-7", key="k1"))
+    reentry = await rehearse_start(desk, "waits", Wish(correlation="order-7", key="k2"))
+    ticker = a_ticker(desk.stores)
+    await send_event(desk, "order-7", "go", {})
+    await tick(ticker, clock, 2)
+    after = await rehearse_start(desk, "waits", Wish(correlation="order-7"))
+
+    assert (fresh.is_new, fresh.is_refused) == (True, False)
+    assert (under_its_key.execution.id, under_its_key.is_new, under_its_key.is_refused) == (first.id, False, False)
+    assert (reentry.execution.id, reentry.is_new, reentry.is_refused) == (first.id, False, True)
+    assert (after.is_new, after.is_refused) == (True, False)
+    assert await desk.stores.flows.workflows.count("default", ExecutionFilter()) == 1
+
+
+async def test_start_of_none_and_of_too_many_is_refused(desk: Desk) -> None:
+    await publish_workflow(desk, WAITS)
+
+    for count in (0, STARTS_MAX + 1):
+        with pytest.raises(InvalidInput, match=f"{count} executions were asked for at once; give 1 to {STARTS_MAX}"):
+            await start_executions(desk, "waits", [Wish()] * count)
+
+
 async def test_start_may_lie_ahead(desk: Desk, clock: FixedClock) -> None:
     await publish_workflow(desk, WAITS)
     later = await start_execution(desk, "waits", {}, at=START + timedelta(seconds=90))
@@ -138,6 +168,7 @@ async def test_event_goes_to_all_that_run_under_a_key_once(desk: Desk, clock: Fi
     [
         ("x", "a b", "", "event type 'a b' is not one"),
         ("x", "go", "e" * 201, "longer than 200"),
+        ("x", "go", "eff_1", "'eff_1' begins as answers of effects do; choose another"),
         ("", "go", "", "no execution or"),
     ],
 )

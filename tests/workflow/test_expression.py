@@ -36,6 +36,12 @@ def test_expression_that_would_touch_too_much_is_a_failure() -> None:
     assert "nest fewer loops" in answer.text
 
 
+def test_list_that_is_longer_than_a_loop_may_go_round_is_a_failure() -> None:
+    answers = [evaluate("input.x.all(a, a == 1)", {"input": {"x": [1] * length}}, 2 * length) for length in (9, 20_000)]
+
+    assert answers == [True, Failure("Iteration budget exceeded")]
+
+
 def test_number_that_no_expression_can_hold_is_a_failure() -> None:
     assert isinstance(evaluate("input.x > 1", {"input": {"x": 2**70}}, 30), Failure)
 
