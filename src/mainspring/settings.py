@@ -101,10 +101,14 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
         default=False, description="Set when PostgreSQL is behind PgBouncer: no prepared statements, no LISTEN."
     )
     secret_key: str = Field(
-        default="", description="32 bytes in base64 that secrets are sealed with; default: secret_key_file."
+        default="",
+        description="32 bytes in base64 that secrets are sealed with; several with commas between: the first seals, "
+        "all of them open. Default: secret_key_file.",
     )
     secret_key_file: Path | None = Field(
-        default=None, description="File with that key; default: `secret.key` in data_dir, made at the first start."
+        default=None,
+        description="File with that key, or with several, one on a line; default: `secret.key` in data_dir, made at "
+        "the first start.",
     )
     tenant: str = Field(
         default="default", min_length=1, max_length=100, description="The tenant that the command line works for."

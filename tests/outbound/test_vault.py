@@ -1,8 +1,5 @@
 """Promise S4: secrets at rest are unreadable without the key, bound to their place, and can be re-keyed."""
 
-import os
-import stat
-import threading
 from pathlib import Path
 
 import pytest
@@ -10,7 +7,8 @@ from hypothesis import given
 from hypothesis.strategies import text
 
 from mainspring.domain.errors import Misconfigured
-from mainspring.outbound.vault import OPENED_MAX, KeyRing, Vault, key_id, load_or_create_key
+from mainspring.outbound.key_file import KeyFile
+from mainspring.outbound.vault import OPENED_MAX, KeyRing, Vault, key_id
 
 KEY, OLD_KEY = b"k" * 32, b"o" * 32
 PLACE = "tn_1|ep_1|header:authorization"
@@ -93,44 +91,64 @@ def test_a_key_of_the_wrong_size_is_refused() -> None:
         KeyRing(b"k" * 16)
 
 
-def test_a_key_file_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "key"
+def test_ring_seals_with_a_new_key_as_soon_as_its_file_has_one(tmp_path: Path) -> None:
+    ring, file = ring_of(tmp_path)
+    following, before = Vault(ring), ring.primary_id
 
-    first = load_or_create_key(path)
+    file.write((KEY, *file.read()))
 
-    assert len(first) == 32
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert load_or_create_key(path) == first
-    assert os.listdir(path.parent) == ["key"]
-
-
-@pytest.mark.parametrize("mode", [0o644, 0o604, 0o602, 0o666])
-def test_a_key_file_open_to_everyone_is_refused(mode: int, tmp_path: Path) -> None:
-    path = tmp_path / "key"
-    load_or_create_key(path)
-    path.chmod(mode)
-
-    with pytest.raises(Misconfigured, match=f"mode {mode:04o}.*chmod 600"):
-        load_or_create_key(path)
+    assert following.seal("canary", PLACE).startswith(f"v1.{key_id(KEY)}.")
+    assert (ring.audit_keys.primary, set(ring.ciphers)) == (key_id(KEY), {key_id(KEY), before})
 
 
-@pytest.mark.parametrize("content", [b"", b"short", b"A" * 100, b"\xff" * 44])
-def test_a_key_file_without_a_key_is_refused_and_not_overwritten(content: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "key"
-    path.write_bytes(content)
-    path.chmod(0o600)
+def test_ring_that_meets_an_unknown_key_looks_into_its_file(tmp_path: Path) -> None:
+    ring, file = ring_of(tmp_path)
+    file.write((KEY, *file.read()))
 
-    with pytest.raises(Misconfigured, match="does not hold a key"):
-        load_or_create_key(path)
-    assert path.read_bytes() == content
+    assert Vault(ring).open(vault.seal("canary", PLACE), PLACE) == "canary"
 
 
-def test_processes_that_start_at_once_agree_on_the_key(tmp_path: Path) -> None:
-    path, keys = tmp_path / "key", set()
-    threads = [threading.Thread(target=lambda: keys.add(load_or_create_key(path))) for _ in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+def test_key_that_left_the_file_opens_in_a_running_process_and_in_no_new_one(tmp_path: Path) -> None:
+    ring, file = ring_of(tmp_path)
+    running = Vault(ring)
+    before = running.seal("canary", PLACE)
 
-    assert len(keys) == 1
+    file.write((KEY,))
+
+    assert running.seal("x", PLACE).startswith(f"v1.{key_id(KEY)}.")
+    assert running.open(before, PLACE) == "canary"
+    with pytest.raises(Misconfigured, match="not on the key ring"):
+        Vault(ring_of(tmp_path)[0]).open(before, PLACE)
+
+
+@pytest.mark.parametrize("harm", ["gone", "nonsense", "open to everyone"])
+def test_running_ring_keeps_its_keys_when_its_file_goes_bad(harm: str, tmp_path: Path) -> None:
+    ring, file = ring_of(tmp_path)
+    sealed = Vault(ring).seal("canary", PLACE)
+    if harm == "gone":
+        file.path.unlink()
+    elif harm == "nonsense":
+        file.path.write_text("nonsense")
+    else:
+        file.path.chmod(0o644)
+
+    assert Vault(ring).open(sealed, PLACE) == "canary"
+    assert Vault(ring).is_current(Vault(ring).seal("more", PLACE))
+
+
+def test_what_outlives_a_key_is_known_again_by_who_has_only_the_next() -> None:
+    old, both, new = KeyRing(OLD_KEY), KeyRing(KEY, (OLD_KEY,)), KeyRing(KEY)
+
+    Vault(new).recall(Vault(both).retired())
+
+    assert new.audit_keys == both.audit_keys
+    assert new.checkpoint_signatories == both.checkpoint_signatories
+    assert key_id(OLD_KEY) not in new.ciphers
+    assert old.audit_keys.keys[key_id(OLD_KEY)].hex() not in Vault(both).retired()
+
+
+def ring_of(folder: Path) -> tuple[KeyRing, KeyFile]:
+    """A ring that follows the key file of this folder, and that file."""
+    file = KeyFile(folder / "key")
+    primary, *old = file.read()
+    return KeyRing(primary, tuple(old), reread=file.reread), KeyFile(file.path)

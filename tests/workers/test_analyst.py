@@ -22,6 +22,7 @@ from mainspring.domain.session import Session
 from mainspring.outbound.language_model import PydanticAiModel
 from mainspring.ports.endpoints import EndpointStore
 from mainspring.ports.stores import Stores
+from mainspring.simulation.vault import NoVault
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.analyst import Analyst, AnalystOptions
 from mainspring.workers.pace import Pace
@@ -30,14 +31,6 @@ from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, 
 
 Step = tuple[str, dict[str, object]]
 DONE: Step = ("submit_analysis", {"reasoning": "seen", "confidence": "high", "next_analysis_in_ms": 600_000})
-
-
-class PlainVault:
-    def seal(self, plain: str, context: str) -> str:
-        return plain
-
-    def open(self, sealed: str, context: str) -> str:
-        return sealed
 
 
 class Scripted:
@@ -57,7 +50,7 @@ def analyst(stores: Stores, script: Callable[..., Any], worker: str = "a", **opt
     model = PydanticAiModel("scripted", FunctionModel(script))
     chosen = replace(AnalystOptions(worker, price_in=1.0, price_out=2.0), **options)
     restless = Pace(lambda: 0.0, gap_s=0.0)
-    return Analyst(stores, model, PlainVault(), TimeOrderedIds(), CRON, chosen, pace=restless)
+    return Analyst(stores, model, NoVault(), TimeOrderedIds(), CRON, chosen, pace=restless)
 
 
 @pytest.fixture

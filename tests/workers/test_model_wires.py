@@ -14,12 +14,12 @@ from mainspring.domain.schedule import CRON
 from mainspring.domain.session import Session
 from mainspring.outbound.language_model import open_model
 from mainspring.ports.stores import Stores
+from mainspring.simulation.vault import NoVault
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.analyst import Analyst, AnalystOptions
 from tests.peers.model_server import ModelServer, Reply, says, serving_models
 from tests.stores.databases import is_sqlite
 from tests.stores.world import FixedClock, add, an_endpoint, an_outcome, get, run_slot
-from tests.workers.test_analyst import PlainVault
 
 KEY = "sk-canary-key"
 PROVIDERS = [
@@ -44,7 +44,7 @@ async def deep(stores: Stores, clock: FixedClock, store_url: str) -> Endpoint:
 async def look(stores: Stores, endpoint: Endpoint, server: ModelServer, provider: str, seconds: float = 30) -> Session:
     model = open_model(f"{provider}:small", server.model_url(provider), KEY)
     options = AnalystOptions("a", seconds=seconds, price_in=1.0, price_out=2.0)
-    session = await Analyst(stores, model, PlainVault(), TimeOrderedIds(), CRON, options).look(endpoint)
+    session = await Analyst(stores, model, NoVault(), TimeOrderedIds(), CRON, options).look(endpoint)
     assert session is not None
     (kept,) = await stores.sessions.sessions("default")
     assert kept == session

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mainspring.api.problems import ApiError
 from mainspring.domain.errors import StoreUnavailable
+from mainspring.domain.sealing import answer_place
 from mainspring.operations.endpoints import Desk
 
 HEADER = "idempotency-key"
@@ -137,4 +138,4 @@ async def _settle(claimed: Claimed, started: Message, body: bytes) -> None:
 
 
 def _context(desk: Desk, key: str) -> str:
-    return f"{desk.tenant_id}|answer|{desk.actor}|{key}"
+    return answer_place(desk.tenant_id, desk.actor, key)

@@ -60,11 +60,14 @@ UNAUDITED_ACTORS: Final = ("system", "rule")  # a rule's hints come with every r
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
-class AuditKeys(Struct, frozen=True):
-    """What entries are sealed with (`primary`), and every key that older ones may have been sealed with, by id."""
+class AuditKeys(Struct):
+    """What entries are sealed with (`primary`), and every key that older ones may have been sealed with, by id.
+
+    Not frozen: whoever holds it seals with a new key as soon as the ring that it belongs to does.
+    """
 
     primary: str = ""
-    keys: Mapping[str, bytes] = msgspec.field(default_factory=lambda: {"": b""})
+    keys: dict[str, bytes] = msgspec.field(default_factory=lambda: {"": b""})
 
 
 class AuditEntry(Struct, frozen=True):

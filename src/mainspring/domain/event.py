@@ -61,6 +61,7 @@ class EventType(StrEnum):
     ALERT_FIRED = "alert.fired"
     SIGNING_KEY_CREATED = "signing_key.created"
     SIGNING_KEY_REVOKED = "signing_key.revoked"
+    SECRET_KEY_CHANGED = "secret_key.changed"
     LOGIN_SUCCEEDED = "login.succeeded"
     LOGIN_FAILED = "login.failed"
     LOGOUT = "logout"
@@ -131,6 +132,7 @@ MEANING: dict[EventType, str] = {
     EventType.ALERT_FIRED: "An alert tells its people of a change of state; carries what its message says.",
     EventType.SIGNING_KEY_CREATED: "A signing key was made; calls are signed with it.",
     EventType.SIGNING_KEY_REVOKED: "A signing key ended.",
+    EventType.SECRET_KEY_CHANGED: "Every secret of the installation was sealed with another key.",
     EventType.LOGIN_SUCCEEDED: "A user logged in.",
     EventType.LOGIN_FAILED: "Somebody tried to log in and was refused.",
     EventType.LOGOUT: "A user logged out.",

@@ -26,6 +26,7 @@ CONFIDENTIAL = frozenset(
         EventType.API_KEY_REVOKED,
         EventType.SIGNING_KEY_CREATED,
         EventType.SIGNING_KEY_REVOKED,
+        EventType.SECRET_KEY_CHANGED,
         EventType.DATA_EXPORTED,
     }
 )

@@ -32,6 +32,7 @@ from mainspring.domain.hint import (
 from mainspring.domain.name import as_stored
 from mainspring.domain.planning import plan_first
 from mainspring.domain.run import Header, Trigger
+from mainspring.domain.sealing import header_place
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.flows import Signer
 from mainspring.ports.outside import Ids, Vault
@@ -278,7 +279,7 @@ async def _job(desk: Desk, name: str, now: datetime) -> Job:
 
 def header_context(desk: Desk, endpoint_id: str, name: str) -> str:
     """What a secret header is sealed for: it opens nowhere else."""
-    return f"{desk.tenant_id}|{endpoint_id}|header:{name.lower()}"
+    return header_place(desk.tenant_id, endpoint_id, name)
 
 
 def sealed(desk: Desk, endpoint_id: str, headers: tuple[Header, ...]) -> tuple[Header, ...]:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from mainspring.domain.errors import NotFound
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.sealing import signing_place
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.outside import Locksmith
 
@@ -18,7 +19,7 @@ async def add_signing_key(desk: Desk, secret: str) -> str:
     """From now on calls are signed with this key too; keys made before keep signing until they are revoked."""
     now = await desk.stores.schedule.now()
     key_id = desk.ids.new("sk", now)
-    sealed = desk.vault.seal(secret, f"{desk.tenant_id}|signing")
+    sealed = desk.vault.seal(secret, signing_place(desk.tenant_id))
     data: dict[str, object] = {"subject": key_id, "key": key_id}
     event = Event(EventType.SIGNING_KEY_CREATED, now, desk.tenant_id, actor=desk.actor, data=data)
     await desk.stores.runs.add_signing_key(desk.tenant_id, key_id, sealed, event)

@@ -3,6 +3,7 @@
 from mainspring.domain.audit import AuditEntry, AuditFault, AuditHead
 from mainspring.domain.event import Event, EventType
 from mainspring.operations.endpoints import Desk
+from mainspring.operations.rekeying import remember_retired
 
 PAGE_MAX = 1_000
 
@@ -13,6 +14,7 @@ async def audit_entries(desk: Desk, before_seq: int | None = None, limit: int = 
 
 
 async def verify_audit(desk: Desk) -> AuditHead | AuditFault:
+    await remember_retired(desk.stores, desk.vault.recall)  # others may have changed the key since this process started
     return await desk.stores.audit.verify_audit(desk.tenant_id)
 
 

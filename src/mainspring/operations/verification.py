@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import PAGE, find_execution
+from mainspring.operations.rekeying import remember_retired
 from mainspring.ports.flows import Checkpoint, Execution
 from mainspring.workflow.audit import BEGINNING, GENESIS, Anchor, Breach, LogWalk, TickHead, TickWalk, Verdict
 from mainspring.workflow.model import Entry
@@ -29,6 +30,7 @@ class Verified(Struct, frozen=True):
 async def verify_execution(desk: Desk, execution_id: str) -> Verified:
     """Walk the execution's log, the chain of ticks it is anchored in, and the signed checkpoints of that chain."""
     execution = await find_execution(desk, execution_id)
+    await remember_retired(desk.stores, desk.vault.recall)
     while True:
         start = await desk.stores.flows.logs.chain_start(execution.partition)
         found = await _Walk(desk, execution, start).go()

@@ -6,7 +6,7 @@ Whoever keeps the checkpoints, or the public key alone, can tell when the tail o
 from datetime import datetime
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from mainspring.domain.instant import rfc3339
 from mainspring.outbound.vault import KeyRing
@@ -19,16 +19,18 @@ DOMAIN = b"mainspring.checkpoint.v1\n"
 
 class CheckpointSigner:
     def __init__(self, keys: KeyRing) -> None:
-        made = {key_id: Ed25519PrivateKey.from_private_bytes(seed) for key_id, seed in keys.checkpoint_seeds.items()}
-        self._key = made[keys.primary_id]
-        self._own = {key.public_key().public_bytes_raw().hex() for key in made.values()}
+        self._keys = keys
 
     def sign(self, partition: int, end: Anchor, tick: int, at: datetime) -> tuple[str, str]:
-        public_key = self._key.public_key().public_bytes_raw().hex()
-        return public_key, self._key.sign(_message(partition, end, tick, at)).hex()
+        self._keys.refresh()
+        name = self._keys.primary_id
+        signature = self._keys.checkpoint_keys[name].sign(_message(partition, end, tick, at))
+        return self._keys.checkpoint_signatories[name], signature.hex()
 
     def is_genuine(self, checkpoint: Checkpoint) -> bool:
-        return checkpoint.public_key in self._own and is_signed(checkpoint)
+        if checkpoint.public_key not in self._keys.checkpoint_signatories.values():
+            self._keys.refresh()
+        return checkpoint.public_key in self._keys.checkpoint_signatories.values() and is_signed(checkpoint)
 
 
 def is_signed(checkpoint: Checkpoint | Signed) -> bool:

@@ -29,6 +29,7 @@ from mainspring import __version__
 from mainspring.domain import condition
 from mainspring.domain.errors import InvalidInput, MainspringError
 from mainspring.domain.run import Body, HttpAction, Outcome, Phases, Request, RunStatus
+from mainspring.domain.sealing import header_place, signing_place
 from mainspring.domain.target import Target, check_header
 from mainspring.domain.text import clean_text
 from mainspring.outbound.guard import AddressGuard
@@ -145,10 +146,9 @@ class HttpCaller:
         return plan
 
     def _open_secrets(self, plan: Plan, request: Request) -> tuple[tuple[str, str], ...]:
-        place = f"{request.tenant_id}|{request.endpoint_id}|header:"
         opened = []
         for name, sealed in plan.secrets:
-            value = self._vault.open(sealed, place + name.lower())
+            value = self._vault.open(sealed, header_place(request.tenant_id, request.endpoint_id, name))
             check_header(name, value)
             opened.append((name, value))
         return tuple(opened)
@@ -156,7 +156,7 @@ class HttpCaller:
     def _letter(self, plan: Plan, request: Request, secrets: tuple[tuple[str, str], ...]) -> Letter:
         keys: tuple[str, ...] = ()
         if request.signing_keys:
-            place = request.signing_place or f"{request.tenant_id}|signing"
+            place = request.signing_place or signing_place(request.tenant_id)
             keys = tuple([self._vault.open(sealed, place) for sealed in request.signing_keys])
         lines: list[Line] = [header_line(name, value) for name, value in secrets]
         return write_letter(plan, request, int(self._clock().timestamp()), lines, keys)

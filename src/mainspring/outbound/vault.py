@@ -3,48 +3,85 @@
 A sealed text is `v1.<key id>.<base64 of nonce, ciphertext, tag>`. Its context (`tenant|endpoint|header:name`,
 `tenant|signing`) is authenticated with it, so a ciphertext moved to another row, tenant or header does not open.
 The ring seals with its primary key and opens with any key it holds; `is_current` finds what a re-key must seal again.
+Where keys lie in a file, a ring follows it: before it seals, and where it meets a key that it does not know.
 Nothing here ever puts a plain text or a key into a message.
 """
 
 import binascii
 import hashlib
 import hmac
-import os
 import secrets
-import stat
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Callable
 
+import msgspec
 from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from mainspring.domain.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured
+from mainspring.outbound.key_file import KEY_BYTES, SETTING
 
-KEY_BYTES = 32  # AES-256
 NONCE_BYTES = 12  # 96 random bits, as GCM wants; safe for 2**32 seals with one key
 VERSION = "v1"
 OPENED_MAX = 4_096  # plain texts kept ready, so that a busy endpoint costs one decryption and not one a run
-SETTING = "MAINSPRING_SECRET_KEY_FILE"
+RETIRED_PLACE = "installation|retired keys"  # what their remains are sealed to
+_RETIRED = msgspec.json.Decoder(dict[str, tuple[str, str]])
 
 
 class KeyRing:
-    """One primary key, which seals, and the older ones that can still open."""
+    """One primary key, which seals, and the others that can still open.
 
-    def __init__(self, primary: bytes, old: tuple[bytes, ...] = ()) -> None:
-        for key in (primary, *old):
+    `reread` gives the keys anew where they have changed, the primary first. A key that is not among them any more still
+    opens, until the process ends: what was read before may be sealed with it.
+    What was made with a key's own keys, the audit trail and the checkpoints, outlives it: `recall` brings those back.
+    """
+
+    def __init__(
+        self, primary: bytes, old: tuple[bytes, ...] = (), *, reread: Callable[[], tuple[bytes, ...]] = tuple
+    ) -> None:
+        self._reread = reread
+        self.primary_id = ""
+        self.ciphers: dict[str, AESGCM] = {}
+        self.checkpoint_keys: dict[str, Ed25519PrivateKey] = {}
+        self.checkpoint_signatories: dict[str, str] = {}  # public keys
+        self.audit_keys = AuditKeys("", {})
+        self._hold((primary, *old))
+
+    def refresh(self) -> None:
+        """Follow the place that the keys come from."""
+        if keys := self._reread():
+            self._hold(keys)
+
+    def recall(self, remains: dict[str, tuple[str, str]]) -> None:
+        """Know the audit keys and the public keys of checkpoints that belonged to keys which are gone."""
+        for name, (audit_key, public_key) in remains.items():
+            self.audit_keys.keys.setdefault(name, bytes.fromhex(audit_key))
+            self.checkpoint_signatories.setdefault(name, public_key)
+
+    def remains(self) -> dict[str, tuple[str, str]]:
+        """What `recall` takes, for every key but the primary one."""
+        return {
+            name: (self.audit_keys.keys[name].hex(), public_key)
+            for name, public_key in self.checkpoint_signatories.items()
+            if name != self.primary_id
+        }
+
+    def _hold(self, keys: tuple[bytes, ...]) -> None:
+        for key in keys:
             if len(key) != KEY_BYTES:
                 raise Misconfigured(
                     f"an encryption key has {len(key)} bytes; it must have {KEY_BYTES}; let Mainspring make the file",
                     setting=SETTING,
                 )
-        self.primary_id = key_id(primary)
-        self.ciphers = {key_id(key): AESGCM(key) for key in (*old, primary)}
-        self.checkpoint_seeds = {
-            key_id(key): hmac.new(key, b"mainspring checkpoints", hashlib.sha256).digest() for key in (*old, primary)
-        }
-        self.audit_keys = AuditKeys(self.primary_id, {key_id(key): _audit_key(key) for key in (*old, primary)})
+            name = key_id(key)
+            signing = Ed25519PrivateKey.from_private_bytes(_derived(key, b"mainspring checkpoints"))
+            self.ciphers[name] = AESGCM(key)
+            self.checkpoint_keys[name] = signing
+            self.checkpoint_signatories[name] = signing.public_key().public_bytes_raw().hex()
+            self.audit_keys.keys[name] = _derived(key, b"mainspring audit trail")
+        self.primary_id = self.audit_keys.primary = key_id(keys[0])
 
 
 class Vault:
@@ -55,6 +92,7 @@ class Vault:
         self._opened: dict[tuple[str, str], str] = {}
 
     def seal(self, plain: str, context: str) -> str:
+        self._keys.refresh()
         nonce = secrets.token_bytes(NONCE_BYTES)
         sealed = self._keys.ciphers[self._keys.primary_id].encrypt(nonce, plain.encode(), context.encode())
         return f"{VERSION}.{self._keys.primary_id}.{urlsafe_b64encode(nonce + sealed).decode('ascii')}"
@@ -74,11 +112,24 @@ class Vault:
         """False when a re-key still has to open this and seal it with the primary key."""
         return sealed.startswith(f"{VERSION}.{self._keys.primary_id}.")
 
+    def retired(self) -> str:
+        """What must outlive the keys that no longer seal, sealed with the one that does."""
+        return self.seal(msgspec.json.encode(self._keys.remains()).decode(), RETIRED_PLACE)
+
+    def recall(self, retired: str) -> None:
+        """Know again what `retired` gave, here or in another process; "" is nothing."""
+        self._keys.refresh()
+        if not retired:
+            return
+        self._keys.recall(_RETIRED.decode(self.open(retired, RETIRED_PLACE)))
+
     def _decrypt(self, sealed: str, context: str) -> str:
         version, _, rest = sealed.partition(".")
         name, _, payload = rest.partition(".")
         if version != VERSION or not payload:
             raise Misconfigured(f"a secret is not in the form {VERSION}.<key id>.<data>; set it again", setting=SETTING)
+        if name not in self._keys.ciphers:
+            self._keys.refresh()
         cipher = self._keys.ciphers.get(name)
         if cipher is None:
             raise Misconfigured(
@@ -96,56 +147,10 @@ class Vault:
             ) from None
 
 
-def _audit_key(key: bytes) -> bytes:
-    """A key of its own for the audit trail: what seals secrets is used for nothing else."""
-    return hmac.new(key, b"mainspring audit trail", hashlib.sha256).digest()
+def _derived(key: bytes, purpose: bytes) -> bytes:
+    """A key of its own for another purpose: what seals secrets is used for nothing else."""
+    return hmac.new(key, purpose, hashlib.sha256).digest()
 
 
 def key_id(key: bytes) -> str:
     return hashlib.sha256(key).hexdigest()[:8]
-
-
-def load_or_create_key(path: Path) -> bytes:
-    """The key in `path`, made on first use with mode 0600. Two processes that start at once get the same key.
-
-    1. Look for the file; if it is there, refuse it when others may read or change it, else read it.
-    2. If not, write a new key beside it and link it into place: a link never replaces and is never half written.
-    3. Read what is in place now, ours or the other process's.
-    """
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(urlsafe_b64encode(secrets.token_bytes(KEY_BYTES)) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            with suppress(FileExistsError):  # another process won; its key is the key
-                os.link(draft, path)
-        finally:
-            os.unlink(draft)
-    return _read_key(path)
-
-
-def _read_key(path: Path) -> bytes:
-    with path.open("rb") as file:
-        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-        text = file.read(1_024).strip()
-    if mode & 0o007:
-        raise Misconfigured(
-            f"key file {str(path)!r} has mode {mode:04o}, so everyone on this machine may read it; "
-            f"only its owner may; run: chmod 600 {path}",
-            setting=SETTING,
-        )
-    try:
-        key = urlsafe_b64decode(text)
-    except (binascii.Error, ValueError):
-        key = b""
-    if len(key) != KEY_BYTES:
-        raise Misconfigured(
-            f"key file {str(path)!r} does not hold a key; it must be the base64 of {KEY_BYTES} bytes; "
-            "put the right file back, or move this one away to have a new key made",
-            setting=SETTING,
-        )
-    return key

@@ -31,6 +31,15 @@ class Vault(Protocol):
     def open(self, sealed: str, context: str) -> str:
         """The plain text; raises Misconfigured where the key is not in the ring or the context is another."""
 
+    def is_current(self, sealed: str) -> bool:
+        """False where this is sealed with another key than the one that seals now."""
+
+    def retired(self) -> str:
+        """Sealed: the audit keys and the signatories of checkpoints of all keys but the one that seals now."""
+
+    def recall(self, retired: str) -> None:
+        """Know again what `retired` gave, here or in another process, and any key that came since; "" is nothing."""
+
 
 class Locksmith(Protocol):
     """Slow hashes of passwords, and random secrets."""

@@ -10,6 +10,7 @@ from mainspring.ports.mail import OutboxStore, SubscriptionStore
 from mainspring.ports.planner import PlannerStore, SessionStore
 from mainspring.ports.records import AnswerStore, LookStore, RunStore
 from mainspring.ports.schedule import ScheduleStore
+from mainspring.ports.sealing import SealedStore
 from mainspring.ports.upkeep import UpkeepStore
 
 
@@ -31,3 +32,4 @@ class Stores(Struct, frozen=True):
     outbox: OutboxStore
     flows: FlowStores
     sessions: SessionStore
+    sealed: SealedStore

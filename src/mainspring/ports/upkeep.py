@@ -68,6 +68,8 @@ class UpkeepStore(Protocol):
     async def installation(self, key: str, value_if_new: str) -> str:
         """The installation's value under `key`, set to `value_if_new` if there was none."""
 
+    async def put_installation(self, key: str, value: str) -> None: ...
+
     async def facts(self) -> StoreFacts: ...
 
     async def ping(self) -> None:

@@ -37,6 +37,7 @@ from mainspring.simulation.loop import SimulatedLoop
 from mainspring.simulation.scenario import Scenario, Target, milliseconds
 from mainspring.simulation.targets import answer_at
 from mainspring.simulation.trace import Trace, read_trace, until_shown
+from mainspring.simulation.vault import NoVault
 from mainspring.wiring.stores import open_stores
 from mainspring.workers.planner import Planner
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
@@ -57,7 +58,7 @@ def play(scenario: Scenario, seed: int = 1, url: str = IN_MEMORY) -> Trace:
 async def _play(scenario: Scenario, seed: int, url: str) -> Trace:
     world = World(scenario, seed)
     async with world.open(url) as stores:
-        desk = Desk(stores, TENANT, "simulation", world.ids, _NoVault(), CRON)
+        desk = Desk(stores, TENANT, "simulation", world.ids, NoVault(), CRON)
         await stores.endpoints.put_tenant(Tenant(TENANT, TENANT))
         await world.furnish(desk)
         tasks = [asyncio.create_task(each) for each in world.happenings(desk)]
@@ -412,16 +413,6 @@ class _Lent:
     def _check(self) -> None:
         if self._life.is_over:
             raise StoreUnavailable("this process is dead; it does nothing any more")
-
-
-class _NoVault:
-    """Scenarios have no secrets."""
-
-    def seal(self, plain: str, context: str) -> str:
-        return plain
-
-    def open(self, sealed: str, context: str) -> str:
-        return sealed
 
 
 async def _wait(event: asyncio.Event, timeout_s: float) -> bool:

@@ -1,7 +1,5 @@
 """The desk that operations work at: stores, keys and ids."""
 
-import base64
-import binascii
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -12,6 +10,7 @@ from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Misconfigured
 from mainspring.domain.schedule import CRON
 from mainspring.operations.endpoints import Desk
+from mainspring.operations.rekeying import SECRET_KEY_ID, remember_retired
 from mainspring.ports.outside import Locksmith
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
@@ -24,21 +23,22 @@ if TYPE_CHECKING:
 
 
 def open_keys(settings: Settings) -> "KeyRing":
-    """The key that secrets are sealed with; makes a key file at the first start."""
-    from mainspring.outbound.vault import KeyRing, load_or_create_key
+    """The keys that secrets are sealed with; makes a key file at the first start, and follows it from then on."""
+    from mainspring.outbound.key_file import KeyFile, parse_keys
+    from mainspring.outbound.vault import KeyRing
 
     if not settings.secret_key:
-        return KeyRing(load_or_create_key(settings.key_file))
-    try:
-        key = base64.b64decode(settings.secret_key, validate=True)
-    except binascii.Error:
-        key = b""
-    if len(key) != 32:
+        file = KeyFile(settings.key_file)
+        primary, *old = file.read()
+        return KeyRing(primary, tuple(old), reread=file.reread)
+    keys = parse_keys(settings.secret_key)
+    if not keys:
         raise Misconfigured(
-            "MAINSPRING_SECRET_KEY is not 32 bytes in base64; make one with `openssl rand -base64 32`",
+            "MAINSPRING_SECRET_KEY is not 32 bytes in base64; make one with `openssl rand -base64 32`, and put commas "
+            "between several",
             setting="MAINSPRING_SECRET_KEY",
         )
-    return KeyRing(key)
+    return KeyRing(keys[0], keys[1:])
 
 
 def open_locksmith() -> Locksmith:
@@ -66,8 +66,10 @@ async def open_desk(settings: Settings, actor: str = "cli") -> AsyncIterator[Des
         behind_bouncer=settings.pgbouncer,
         audit_keys=keys.audit_keys,
     ) as stores:
-        await _prepare(stores, settings, keys.primary_id)
-        desk = Desk(stores, settings.tenant, actor, TimeOrderedIds(), SealingVault(keys), CRON)
+        vault = SealingVault(keys)
+        await _prepare(stores, settings, keys)
+        await remember_retired(stores, vault.recall)
+        desk = Desk(stores, settings.tenant, actor, TimeOrderedIds(), vault, CRON)
         yield replace(
             desk,
             allow_ports=settings.allow_ports,
@@ -77,12 +79,15 @@ async def open_desk(settings: Settings, actor: str = "cli") -> AsyncIterator[Des
         )
 
 
-async def _prepare(stores: Stores, settings: Settings, key_id: str) -> None:
-    sealed_with = await stores.upkeep.installation("secret_key_id", key_id)
-    if sealed_with != key_id:
+async def _prepare(stores: Stores, settings: Settings, keys: "KeyRing") -> None:
+    sealed_with = await stores.upkeep.installation(SECRET_KEY_ID, keys.primary_id)
+    if sealed_with not in keys.ciphers:
+        keys.refresh()  # it may have been changed since it was read
+    if sealed_with not in keys.ciphers:
         raise Misconfigured(
             f"the secrets of this database are sealed with key {sealed_with}, but this process has key "
-            f"{key_id}; set MAINSPRING_SECRET_KEY or MAINSPRING_SECRET_KEY_FILE to the key it was made with",
+            f"{' and '.join(keys.ciphers)}; set MAINSPRING_SECRET_KEY or MAINSPRING_SECRET_KEY_FILE to the key it was "
+            "made with",
             setting="MAINSPRING_SECRET_KEY",
         )
     if await stores.endpoints.tenant(settings.tenant) is None:

@@ -77,6 +77,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
     from mainspring.stores.sqlite.planner import SqlitePlanner
     from mainspring.stores.sqlite.runs import SqliteRuns
     from mainspring.stores.sqlite.schedule import SqliteSchedule
+    from mainspring.stores.sqlite.sealing import SqliteSealed
     from mainspring.stores.sqlite.sessions import SqliteSessions
     from mainspring.stores.sqlite.ticks import SqliteEffects, SqliteTicks
     from mainspring.stores.sqlite.triggers import SqliteTriggers
@@ -107,6 +108,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
             SqliteArchive(database),
         ),
         SqliteSessions(database),
+        SqliteSealed(database),
     )
 
 
@@ -120,6 +122,7 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
     from mainspring.stores.postgres.planner import PostgresPlanner
     from mainspring.stores.postgres.runs import PostgresRuns
     from mainspring.stores.postgres.schedule import PostgresSchedule
+    from mainspring.stores.postgres.sealing import PostgresSealed
     from mainspring.stores.postgres.sessions import PostgresSessions
     from mainspring.stores.postgres.ticks import PostgresEffects, PostgresTicks
     from mainspring.stores.postgres.triggers import PostgresTriggers
@@ -150,4 +153,5 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
             PostgresArchive(database),
         ),
         PostgresSessions(database),
+        PostgresSealed(database),
     )

@@ -38,6 +38,7 @@ from mainspring.domain.prompt import (
     write_prompt,
 )
 from mainspring.domain.rulebook import Facts, Result, Want, mode_of
+from mainspring.domain.sealing import header_place
 from mainspring.domain.session import (
     BUDGET_SPENT,
     MISSING_FINAL_TOOL,
@@ -203,7 +204,7 @@ class Analyst:
         found = []
         for header in endpoint.action.headers:
             if header.secret:
-                context = f"{endpoint.tenant_id}|{endpoint.id}|header:{header.name.lower()}"
+                context = header_place(endpoint.tenant_id, endpoint.id, header.name)
                 with suppress(MainspringError):  # what we cannot open, nobody can have echoed by our doing
                     value = self._vault.open(header.value, context)
                     found += [value, value.partition(" ")[2]]

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from mainspring.failpoints import failpoint
 from mainspring.ports.upkeep import Backlog, Retention, StoreFacts, Swept, WorkerRow
 from mainspring.stores.batches import USAGE_KEPT, month_of
 from mainspring.stores.postgres.database import Database, Session
@@ -57,6 +58,11 @@ class PostgresUpkeep:
         async with self._db.statement() as session:
             await session.run("set_installation", key, value_if_new)
             return str(await session.value("installation", key))
+
+    async def put_installation(self, key: str, value: str) -> None:
+        async with self._db.statement() as session:
+            await session.run("put_installation", key, value)
+        failpoint("after_put_installation")
 
     async def facts(self) -> StoreFacts:
         async with self._db.statement() as session:

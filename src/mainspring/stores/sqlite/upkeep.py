@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import apsw
 
+from mainspring.failpoints import failpoint
 from mainspring.ports.upkeep import Backlog, Retention, StoreFacts, Swept, WorkerRow
 from mainspring.stores.batches import USAGE_KEPT, month_of
 from mainspring.stores.rows import id_floor, zombie_event
@@ -58,6 +59,10 @@ class SqliteUpkeep:
             return str(db.value("installation", key))
 
         return await self._db.write(work)
+
+    async def put_installation(self, key: str, value: str) -> None:
+        await self._db.write(lambda db: db.run("put_installation", key, value))
+        failpoint("after_put_installation")
 
     async def facts(self) -> StoreFacts:
         applied = await self._db.read(lambda db: db.rows("applied_migrations"))

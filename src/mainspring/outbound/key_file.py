@@ -1,0 +1,143 @@
+"""The file that holds the secret keys, one on a line: the first seals, all of them open.
+
+It is made at the first start, and only ever replaced whole: who reads it meanwhile finds the old text or the new one.
+"""
+
+import os
+import secrets
+import stat
+from base64 import b64decode, urlsafe_b64encode
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from mainspring.domain.errors import Conflict, Misconfigured
+from mainspring.failpoints import failpoint
+
+KEY_BYTES = 32  # AES-256
+SETTING = "MAINSPRING_SECRET_KEY_FILE"
+FILE_BYTES_MAX = 4_096  # some eighty keys
+
+
+class KeyFile:
+    """A key file as this process last read it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen: tuple[int, ...] = ()
+
+    def read(self) -> tuple[bytes, ...]:
+        """The keys in the file, which is made on first use with mode 0600. Two that start at once get the same key.
+
+        1. Look for the file; if it is there, refuse it when others may read or change it, else read it.
+        2. If not, write a new key beside it and link it into place: a link never replaces and is never half written.
+        3. Read what is in place now, ours or the other process's.
+        """
+        if not self.path.exists():
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with self._draft([new_key()]) as draft, suppress(FileExistsError):  # another won; its key is the key
+                os.link(draft, self.path)
+        return self._read()
+
+    def reread(self) -> tuple[bytes, ...]:
+        """The keys, where the file is another than the one that was read last; else none. A look costs microseconds.
+
+        None either where it cannot be used: who has read good keys goes on with those, and the next start says why.
+        """
+        try:
+            return () if self._marks(os.stat(self.path)) == self._seen else self._read()
+        except (OSError, Misconfigured):
+            return ()
+
+    def write(self, keys: Sequence[bytes]) -> None:
+        """Put these keys in the place of what is there, for the same owner; they are on the disk when this returns."""
+        target = self.path.resolve()  # a link stays a link
+        owned = target.stat()
+        with self._draft(keys, like=owned) as draft:
+            os.replace(draft, target)
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+            failpoint("after_key_file")
+        finally:
+            os.close(folder)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep others from changing the file; raises Conflict where somebody does so now. Ends with the process."""
+        import fcntl  # not on every platform, and needed for this alone
+
+        folder = os.open(self.path.resolve().parent, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise Conflict(
+                    f"another process is changing the keys in {self.path}; one at a time may; wait until it has ended",
+                    kind="key file",
+                    name=str(self.path),
+                ) from None
+            yield
+        finally:
+            os.close(folder)
+
+    def _read(self) -> tuple[bytes, ...]:
+        with self.path.open("rb") as file:
+            about = os.fstat(file.fileno())
+            text = file.read(FILE_BYTES_MAX).decode("ascii", "replace")
+        mode = stat.S_IMODE(about.st_mode)
+        if mode & 0o007:
+            raise Misconfigured(
+                f"key file {str(self.path)!r} has mode {mode:04o}, so everyone on this machine may read it; "
+                f"only its owner may; run: chmod 600 {self.path}",
+                setting=SETTING,
+            )
+        keys = parse_keys(text)
+        if not keys:
+            raise Misconfigured(
+                f"key file {str(self.path)!r} does not hold a key; it must be the base64 of {KEY_BYTES} bytes, for "
+                "each key a line; put the right file back, or move this one away to have a new key made",
+                setting=SETTING,
+            )
+        self._seen = self._marks(about)
+        return keys
+
+    @contextmanager
+    def _draft(self, keys: Sequence[bytes], like: os.stat_result | None = None) -> Iterator[Path]:
+        """A file beside the real one, on the disk; gone in the end if it has not become the real one."""
+        draft = self.path.resolve().with_name(f".{self.path.name}.{secrets.token_hex(8)}")
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                if like is not None:
+                    # Whoever could read the old keys must be able to read the new ones, also where root wrote them.
+                    os.fchown(descriptor, like.st_uid, like.st_gid)
+                    os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
+                file.write(b"".join(urlsafe_b64encode(key) + b"\n" for key in keys))
+                file.flush()
+                os.fsync(descriptor)
+            yield draft
+        finally:
+            draft.unlink(missing_ok=True)
+
+    @staticmethod
+    def _marks(about: os.stat_result) -> tuple[int, ...]:
+        return about.st_dev, about.st_ino, about.st_mtime_ns, about.st_size
+
+
+def new_key() -> bytes:
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def parse_keys(text: str) -> tuple[bytes, ...]:
+    """The keys in a text, apart by commas or white space, each once; none where one of them is no key."""
+    keys: dict[bytes, None] = {}
+    for word in text.replace(",", " ").split():
+        try:
+            key = b64decode(word.translate(str.maketrans("-_", "+/")), validate=True)
+        except ValueError:  # no base64, or no ASCII
+            return ()
+        if len(key) != KEY_BYTES:
+            return ()
+        keys[key] = None
+    return tuple(keys)

@@ -1,0 +1,38 @@
+"""The seam of re-keying: every row that holds something sealed, as it lies."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Struct
+
+
+class SealedKind(StrEnum):
+    ENDPOINT = "endpoint"  # its secret headers
+    SIGNING_KEY = "signing key"
+    SUBSCRIPTION = "subscription"  # the secrets and the address of a webhook, the targets of an alert's channels
+    ANSWER = "kept answer"  # to a request with an Idempotency-Key, and what the request was
+
+
+class SealedRow(Struct, frozen=True):
+    """A row, what it holds sealed and to which context each is sealed."""
+
+    kind: SealedKind
+    place: tuple[str, ...]  # its key, in the order in which rows are read
+    text: str  # what holds them, as it was read
+    values: Mapping[str, str]  # sealed text -> context
+    is_busy: bool = False  # somebody will compare it with what it is now; it must stay for a moment
+
+
+class SealedStore(Protocol):
+    """Both go across all tenants."""
+
+    async def sealed(self, kind: SealedKind, after: tuple[str, ...], limit: int) -> list[SealedRow]:
+        """Rows of this kind in the order of their places, from just after one; () is the beginning."""
+
+    async def reseal(self, rows: Sequence[tuple[SealedRow, Mapping[str, str]]]) -> int:
+        """Put other sealed texts in the place of those that rows of one kind hold; how many rows that changed.
+
+        A row that is no longer as it was read stays as it is. Nobody is told, and no version grows: what is sealed is
+        the same. Whoever knows an endpoint from before reads it again.
+        """

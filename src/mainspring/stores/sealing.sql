@@ -1,0 +1,19 @@
+-- name: sealed_endpoint
+-- Endpoints with a secret header.
+SELECT id, tenant_id, action, 0 FROM endpoint WHERE id > :after AND action LIKE '%"secret":true%'
+ORDER BY id LIMIT :limit;
+
+-- name: sealed_signing_key
+-- Signing keys of all tenants.
+SELECT id, tenant_id, sealed, 0 FROM signing_key WHERE id > :after ORDER BY id LIMIT :limit;
+
+-- name: sealed_subscription
+-- Webhooks and alerts of all tenants.
+SELECT id, tenant_id, config, 0 FROM subscription WHERE id > :after ORDER BY id LIMIT :limit;
+
+-- name: sealed_answer
+-- Requests and the answers kept for them. Who is at work will look for the request as it wrote it.
+SELECT tenant_id, actor, key, tenant_id, request || CAST(:between AS text) || COALESCE(answer, ''),
+       CASE WHEN answer IS NULL AND claimed_until > :now THEN 1 ELSE 0 END
+FROM answer WHERE (tenant_id, actor, key) > (:after_tenant, :after_actor, :after_key)
+ORDER BY tenant_id, actor, key LIMIT :limit;
