@@ -251,6 +251,7 @@ def skew(distance: timedelta) -> Finding:
 
 
 async def _key(stores: "Stores", settings: "Settings") -> list[Finding]:
+    from mainspring.operations.rekeying import SECRET_KEY_ID, count_sealed
     from mainspring.wiring.desk import open_keys
 
     where = "MAINSPRING_SECRET_KEY" if settings.secret_key else str(settings.key_file)
@@ -261,13 +262,25 @@ async def _key(stores: "Stores", settings: "Settings") -> list[Finding]:
             return [Finding("secret key", ERROR, f"the key file {where} does not exist", way_out)]
         return [Finding("secret key", OK, f"{where} will be made at the first start")]
     try:
-        key_id = open_keys(settings).primary_id
+        ring = open_keys(settings)
     except Misconfigured as fault:
         return [Finding("secret key", ERROR, str(fault))]
-    if is_prepared and (sealed_with := await stores.upkeep.installation("secret_key_id", key_id)) != key_id:
-        message = f"the key in {where} is {key_id}, but the secrets of this database are sealed with {sealed_with}"
+    if not is_prepared:
+        return [Finding("secret key", OK, f"{where} holds key {ring.primary_id}")]
+    sealed_with = await stores.upkeep.installation(SECRET_KEY_ID, ring.primary_id)
+    held = " and ".join(ring.ciphers)
+    if sealed_with not in ring.ciphers:
+        message = f"the key in {where} is {held}, but the secrets of this database are sealed with {sealed_with}"
         return [Finding("secret key", ERROR, message, way_out)]
-    return [Finding("secret key", OK, f"{where} holds key {key_id}, the right one")]
+    counted = await count_sealed(stores)
+    if missing := sorted(each for each in counted if each not in ring.ciphers):
+        message = f"{sum(counted[each] for each in missing):,} values are sealed with key {' and '.join(missing)}, "
+        way_out = f"add that key to {where} and run: mainspring secret-key rotate; or set those secrets again"
+        return [Finding("secret key", ERROR, f"{message}which is not in {where}", way_out)]
+    if len(ring.ciphers) > 1:
+        message = f"{where} holds {len(ring.ciphers)} keys, {held}: a change of the key is not finished"
+        return [Finding("secret key", WARNING, message, "finish it: mainspring secret-key rotate")]
+    return [Finding("secret key", OK, f"{where} holds key {held}, the right one")]
 
 
 async def _workers(stores: "Stores", kind: str) -> list[Finding]:

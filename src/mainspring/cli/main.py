@@ -29,6 +29,7 @@ from mainspring.cli import (
     planner,
     rules,
     run,
+    secret_key,
     serving,
     sessions,
     simulating,
@@ -106,6 +107,7 @@ app.add_typer(member.app, name="member")
 app.add_typer(apikey.app, name="apikey")
 app.add_typer(alert.app, name="alert")
 app.add_typer(keys.app, name="signing-key")
+app.add_typer(secret_key.app, name="secret-key")
 app.add_typer(tenant.app, name="tenant")
 app.add_typer(audit.app, name="audit")
 

@@ -15,6 +15,8 @@ HERE: dict[str, str] = {
     "doctor": "it looks at this machine, its settings and its database; a server tells how it is at /readyz",
     "backup": "it reads the database whole",
     "restore": "it makes a database",
+    "secret-key show": "it reads the keys, which are beside the database and in no server's answer",
+    "secret-key rotate": "it changes the keys, which are beside the database",
 }
 # What needs no database at all, and so does the same with and without a server.
 ANYWHERE: dict[str, str] = {

@@ -1,0 +1,60 @@
+"""`mainspring secret-key ...`: the key that secrets are sealed with."""
+
+from typing import Annotated
+
+import typer
+
+from mainspring.cli.door import Door, OutputOption, complete, current_settings
+from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli.table import Column, show_table
+
+app = Door("The key that secrets are sealed with, and its change.")
+
+
+@app.command("show")
+def show(output: OutputOption = Output.TABLE) -> None:
+    """Show which keys there are, by their ids, and how many values each of them seals.
+
+    The key itself is never shown.
+    """
+    from mainspring.wiring.rekeying import key_rows
+
+    rows = complete(key_rows(current_settings()))
+    if output is Output.JSON:
+        show_json([{"id": row.id, "seals": row.seals, "here": row.is_here, "values": row.values} for row in rows])
+        return
+    columns = (Column("KEY"), Column("DOES"), Column("VALUES"))
+    does = [("seals and opens" if row.seals else "opens") if row.is_here else "is missing" for row in rows]
+    show_table(columns, [(row.id, what, f"{row.values:,}") for row, what in zip(rows, does, strict=True)], "")
+
+
+@app.command("rotate")
+def rotate(
+    settle: Annotated[
+        str, typer.Option("--settle", metavar="TIME", help="How long a write that is under way may take.")
+    ] = "10s",
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Put a new key in the place of the old one, while everything runs.
+
+    Makes a key in the key file, seals every secret again with it, and removes the old key. Killed in the middle, it
+    goes on where it is run again. Keys in MAINSPRING_SECRET_KEY are yours to put there: OLD,NEW in every process, then
+    NEW,OLD, then this command, then NEW.
+    """
+    from mainspring.domain.duration import parse_duration_ms
+    from mainspring.wiring.rekeying import rotate_key
+
+    settings = current_settings()
+    settle_s = parse_duration_ms(settle, field="settle") / 1_000
+    done = complete(rotate_key(settings, settle_s, note))
+    if output is Output.JSON:
+        show_json({"id": done.key, "old": list(done.old), "values": done.values, "unreadable": done.unreadable})
+        return
+    say(f"{done.values:,} values are sealed again, all with key {done.key}")
+    if done.unreadable:
+        note(f"{done.unreadable:,} values open with no key that is here, before and after; set them again")
+    old = ", ".join(done.old)
+    if settings.secret_key:
+        say(f"nothing needs key {old} any more; remove it from MAINSPRING_SECRET_KEY wherever that is set")
+        return
+    say(f"key {old} is gone from {settings.key_file}; backups made until now need it, if you kept a copy")
