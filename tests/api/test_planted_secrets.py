@@ -51,6 +51,8 @@ from tests.workers.notices import open_newsroom
 
 FEWEST = 500
 HEADERS = ("Authorization", "Cookie", "X-Api-Key", "X-Mine")
+NAMED = ("Authorization", "Cookie", "X-Api-Key", "X-Auth-Token")  # no words of ours are needed to see a secret
+FOR_WORKFLOWS = ("workflows", "workflows/check", "workflows/simulate")
 ECHOES = "name: echoes\nsteps:\n  - {id: a, call: {endpoint: echo}}\n  - {id: b, end: went}\n"
 
 
@@ -291,6 +293,8 @@ async def by_mistakes(api: AsyncClient, stores: Stores, planted: Planted) -> byt
         ("alerts", {"name": "a", "to": [f"https://example.com:99999/?token={planted.new()}"]}),
         ("config/apply", {"document": f"endpoints: {{a: {{headers: {{X-Key: {planted.new()}}}, evry: 1h}}}}"}),
         ("config/apply", {"document": "endpoints: {}", "references": {"env:KEY": [planted.new()]}}),
+        *((path, {"document": text}) for text in workflows_with(planted) for path in FOR_WORKFLOWS),
+        ("config/apply", {"document": f"workflows: {{w: {{steps: [{calling_with(planted)}]}}}}"}),
     ]
     refused = [await api.post(f"/api/v1/{path}", json=wish) for path, wish in wishes]
     assert [answer.status_code for answer in refused] == [422] * len(wishes), [answer.text for answer in refused]
@@ -298,9 +302,28 @@ async def by_mistakes(api: AsyncClient, stores: Stores, planted: Planted) -> byt
     text = "webhooks: {a: {url: 'https://example.com:99999/?token=${env:KEY}', secret: '${env:KEY}'}}"
     with pytest.raises(InvalidDocument) as broken:
         await apply(at_the_desk(stores), text, environment={"KEY": planted.new()})
+    referring = "workflows: {w: {steps: [{id: a, call: {url: 'https://x.example/', headers: {X-Mine: '${env:KEY}'}}}]}}"
+    with pytest.raises(InvalidDocument) as unresolved:
+        await apply(at_the_desk(stores), referring, environment={"KEY": planted.new()})
     with pytest.raises(Misconfigured) as misconfigured:
         read_server(f"ftp://ann:{planted.new()}@example.com")
-    return "".join((*said, str(broken.value), broken.value.in_full(), str(misconfigured.value))).encode()
+    told = (broken.value.in_full(), unresolved.value.in_full(), str(misconfigured.value))
+    return "".join((*said, str(broken.value), *told)).encode()
+
+
+def workflows_with(planted: Planted) -> list[str]:
+    """Documents with a secret in a call, wherever one could be kept."""
+    named = [f"{{id: a, call: {{url: 'https://x.example/', headers: {{{name}: {planted.new()}}}}}}}" for name in NAMED]
+    addressed = [
+        f"{{id: a, call: {{url: 'https://ann:{planted.new()}@{host}/'}}}}" for host in ("x.example", "{{ 1 }}")
+    ]
+    return [f"name: w\nsteps: [{step}]\n" for step in (*named, *addressed, calling_with(planted))]
+
+
+def calling_with(planted: Planted) -> str:
+    """A step with several secrets in one line, and another fault."""
+    headers = ", ".join(f"{name}: {planted.new()}" for name in NAMED)
+    return f"{{id: a, call: {{url: 'https://ann:{planted.new()}@x.example/', headers: {{{headers}}}}}, nxt: b}}"
 
 
 async def to_a_model(stores: Stores, settings: Settings) -> bytes:

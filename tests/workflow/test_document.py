@@ -52,6 +52,57 @@ def test_template_that_no_step_uses_is_checked_too() -> None:
     assert faults_of({"end": None}, templates={"t": "Hello {{ nam }}"})[0].startswith("templates.t {{ nam }} does not")
 
 
+SECRETS: dict[str, tuple[Any, str]] = {
+    "authorization": ({"headers": {"Authorization": "Bearer canary"}}, "headers.Authorization is a secret by its name"),
+    "a name in any case": ({"headers": {"x-API-key": "canary"}}, "headers.x-API-key is a secret by its name"),
+    "a number": ({"headers": {"X-Token": 87654321}}, "headers.X-Token is a secret by its name"),
+    "from the input": ({"headers": {"Cookie": "{{ input.canary }}"}}, "headers.Cookie is a secret by its name"),
+    "a broken template": ({"headers": {"Cookie": "{{ canary"}}, "headers.Cookie is a secret by its name"),
+    "a reference": (
+        {"headers": {"X-Mine": "${env:CANARY}"}},
+        "headers.X-Mine is a secret by its name or refers to one",
+    ),
+    "a file": (
+        {"headers": {"X-Mine": "a ${file:/run/canary}"}},
+        "headers.X-Mine is a secret by its name or refers to one",
+    ),
+    "a reference in the url": ({"url": "https://example.com/?key=${env:CANARY}"}, "url refers to a secret"),
+    "a password in a url with a hole": (
+        {"url": "https://ann:canary@{{ input.x }}/"},
+        "url carries a user name or password",
+    ),
+    "a password that is a hole": (
+        {"url": "https://ann:{{ input.x }}@example.com/"},
+        "url carries a user name or password",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_secret_in_a_call_is_refused_with_the_way_out_and_not_repeated(name: str) -> None:
+    call, said = SECRETS[name]
+
+    (fault,) = faults_of({"call": CALL | call})
+
+    assert fault.startswith(f"steps[0].call.{said}")
+    assert "a workflow is stored, logged and shown as it is written" in fault
+    assert fault.endswith("keep it in a secret header of an endpoint, and call that: {endpoint: NAME}")
+    assert not any(word in fault.replace("X-Token", "") for word in ("canary", "CANARY", "87654321"))
+
+
+def test_document_from_before_secrets_were_refused_is_still_read() -> None:
+    text = '{"name": "w", "steps": [{"id": "a", "call": {"url": "https://ann:pw@{{ input.host }}/?k=${env:K}", "headers": {"Authorization": "Bearer x", "X-Mine": "${env:K}"}}}]}'
+
+    step = parse_text(text, is_stored=True).steps["a"]
+
+    assert isinstance(step, Call)
+    assert step.headers == {"Authorization": "Bearer x", "X-Mine": "${env:K}"}
+
+
+def test_address_with_an_at_sign_behind_its_host_is_no_password() -> None:
+    assert a_workflow({"call": {"url": "https://example.com/{{ input.x }}?to=ann@example.com"}})
+
+
 FAULTS: dict[str, tuple[list[Any], str]] = {
     "unknown kind of step": ([{"waitfor": {}}], "steps[0].waitfor is not known, did you mean 'wait_for'?"),
     "two kinds": ([{"wait": "1s", "end": None}], "steps[0] has 2 kinds (wait, end)"),

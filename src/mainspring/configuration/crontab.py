@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from mainspring.configuration.references import escaped
 from mainspring.configuration.web_commands import NotTaken, WebCall, read_call
-from mainspring.domain.definition import SECRET_WORDS
+from mainspring.domain.definition import speaks_of_a_secret
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.schedule import check_cron, check_timezone
 from mainspring.domain.target import check_url
@@ -135,7 +135,7 @@ def _entry(
     headers: dict[str, object] = {}
     for header, plain in call.headers:
         value = expand(plain)
-        if any(word in header.lower() for word in SECRET_WORDS):
+        if speaks_of_a_secret(header):
             reference = _NOT_WORD.sub("_", f"{name}_{header}").strip("_").upper()
             taken.secrets[reference] = value
             taken.remarks.append(f"{name!r}: the secret {header} is ${{env:{reference}}}; set it where this is applied")

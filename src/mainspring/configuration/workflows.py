@@ -105,7 +105,10 @@ def _checked(plan: Plan, wanted: Wanted, document: str) -> Workflow | None:
         for fault in refused.faults:
             path = tuple(int(part[1:-1]) if part[0] == "[" else part for part in _PART.findall(fault.path))
             place = wanted.tree.key if path and isinstance(path[-1], str) else wanted.tree.at
-            plan.fault(place((*wanted.path, *path)), f"{fault.path or wanted.name} {fault.message}")
+            at = place((*wanted.path, *path))
+            if "headers" in path or "url" in path[-1:]:
+                at = replace(at, source="", length=1)  # a secret may stand there, or earlier in the same line
+            plan.fault(at, f"{fault.path or wanted.name} {fault.message}")
     except InvalidInput as fault:
         plan.fault(wanted.place, str(fault))
     return None

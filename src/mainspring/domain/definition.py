@@ -118,8 +118,12 @@ def check_text(text: str, field: str, most: int, *, is_payload: bool = False) ->
 def marked_secret(header: Header) -> Header:
     """A header whose name speaks of a secret is treated as one, whether or not it was marked."""
     check_header(header.name, header.value)
-    name = header.name.lower()
-    return replace(header, secret=header.secret or any(word in name for word in SECRET_WORDS))
+    return replace(header, secret=header.secret or speaks_of_a_secret(header.name))
+
+
+def speaks_of_a_secret(name: str) -> bool:
+    """Whether the value of a header with this name is a secret, as far as a name can tell."""
+    return any(word in name.lower() for word in SECRET_WORDS)
 
 
 def action_of(definition: Definition, headers: tuple[Header, ...]) -> HttpAction:

@@ -104,7 +104,7 @@ def entries_of(bundle: Bundle) -> list[Entry]:
 
 
 def workflow_of(bundle: Bundle) -> Workflow:
-    return msgspec.structs.replace(parse_text(bundle.document, ANY_PORT), version=bundle.version)
+    return msgspec.structs.replace(parse_text(bundle.document, ANY_PORT, is_stored=True), version=bundle.version)
 
 
 def read_bundle(text: bytes) -> Bundle:

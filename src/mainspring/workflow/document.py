@@ -42,15 +42,18 @@ class InvalidDocument(InvalidInput):
         self.faults = tuple(faults)
 
 
-def parse_text(text: str, allow_ports: frozenset[int] = frozenset()) -> Workflow:
-    """The workflow that a YAML or JSON text describes; faults carry their line."""
+def parse_text(text: str, allow_ports: frozenset[int] = frozenset(), *, is_stored: bool = False) -> Workflow:
+    """The workflow that a YAML or JSON text describes; faults carry their line.
+
+    One that `is_stored` may hold secrets: those from before they were refused are read as they were.
+    """
     document, lines = read_markup(text)
-    return _checked(document, lines, allow_ports)
+    return _checked(document, Reader(lines, allow_ports, is_stored=is_stored))
 
 
 def parse_document(document: object) -> Workflow:
     """The same for a document that was parsed already."""
-    return _checked(document, {}, frozenset())
+    return _checked(document, Reader({}))
 
 
 def check_input(workflow: Workflow, given: Mapping[str, object]) -> dict[str, object]:
@@ -83,8 +86,7 @@ def check_input(workflow: Workflow, given: Mapping[str, object]) -> dict[str, ob
     return values
 
 
-def _checked(document: object, lines: Mapping[Path, int], allow_ports: frozenset[int]) -> Workflow:
-    reader = Reader(lines, allow_ports)
+def _checked(document: object, reader: Reader) -> Workflow:
     top = reader.mapping(document, (), TOP_KEYS, "a workflow")
     if top is None:
         raise InvalidDocument(reader.faults)

@@ -18,9 +18,12 @@ T = TypeVar("T")
 
 
 class Reader:
-    def __init__(self, lines: Mapping[Path, int], allow_ports: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self, lines: Mapping[Path, int], allow_ports: frozenset[int] = frozenset(), *, is_stored: bool = False
+    ) -> None:
         self.lines = lines
         self.allow_ports = allow_ports
+        self.is_stored = is_stored
         self.faults: list[Fault] = []
         self.names = Names()
         self.templates: Mapping[str, str] = {}

@@ -1,8 +1,10 @@
 """The kinds of steps, as a document writes them."""
 
+import re
 from collections.abc import Mapping
 from typing import Final, cast
 
+from mainspring.domain.definition import speaks_of_a_secret
 from mainspring.domain.schedule import check_cron, check_timezone
 from mainspring.domain.target import check_header, check_url
 from mainspring.workflow.expression import ROOTS
@@ -34,6 +36,13 @@ HINT_TTL_MS_MAX: Final = 86_400_000  # advice is good for a day at most
 TIMEOUT_MS_MAX: Final = 300_000
 ATTEMPTS_MAX: Final = 100
 CASES_MAX: Final = 100
+_NO_PLACE: Final = (
+    "and a workflow is stored, logged and shown as it is written; keep it in a secret header of an endpoint, and call "
+    "that: {endpoint: NAME}"
+)
+_REFERENCE: Final = re.compile(r"\$\{(env|file|stored)\b")  # what stands for a secret in the configuration of endpoints
+_HOLE: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_USER: Final = re.compile(r"[^/?#]*//[^/?#]*@")
 
 
 def read_kind(
@@ -114,12 +123,13 @@ def _call(reader: Reader, value: object, path: Path, shared: dict[str, object]) 
             reader.fault(path, f"runs an endpoint, which has its own {', '.join(others)}; leave that out")
         return Call(endpoint=reader.template(given["endpoint"], (*path, "endpoint"), required=True), **shared)  # type: ignore[arg-type]  # collected by name
     url = reader.template(given["url"], (*path, "url"), required=True)
-    if "{{" not in url and url:
+    if _REFERENCE.search(url) and not reader.is_stored:
+        reader.fault((*path, "url"), f"refers to a secret, {_NO_PLACE}")
+    elif "{{" not in url and url:
         reader.ask((*path, "url"), lambda: check_url(url, reader.allow_ports))
-    headers = reader.texts(given.get("headers", {}), (*path, "headers"))
-    for name, text in headers.items():
-        reader.holes(text, (*path, "headers", name))
-        reader.ask((*path, "headers", name), lambda name=name, text=text: check_header(name, text))  # type: ignore[misc]  # bound now
+    elif _USER.match(_HOLE.sub("", url)) and not reader.is_stored:
+        reader.fault((*path, "url"), f"carries a user name or password, {_NO_PLACE}")
+    headers = _headers(reader, given.get("headers", {}), (*path, "headers"))
     body = _body(reader, given, path)
     accept = given.get("accept", [])
     codes = accept if isinstance(accept, list) else [accept]
@@ -131,6 +141,21 @@ def _call(reader: Reader, value: object, path: Path, shared: dict[str, object]) 
         ),
         **shared,  # type: ignore[arg-type]  # collected by name
     )  # fmt: skip
+
+
+def _headers(reader: Reader, value: object, path: Path) -> dict[str, str]:
+    """Those that may stand in a document; a secret is refused before anything is said about it."""
+    given = reader.mapping(value, path, None, "this") or {}
+    if not reader.is_stored:
+        for name, text in given.items():
+            if speaks_of_a_secret(str(name)) or (isinstance(text, str) and _REFERENCE.search(text)):
+                reader.fault((*path, name), f"is a secret by its name or refers to one, {_NO_PLACE}")
+        given = {name: text for name, text in given.items() if not speaks_of_a_secret(str(name))}
+    headers = reader.texts(given, path)
+    for name, text in headers.items():
+        reader.holes(text, (*path, name))
+        reader.ask((*path, name), lambda name=name, text=text: check_header(name, text))  # type: ignore[misc]  # bound now
+    return headers
 
 
 def _body(reader: Reader, given: Mapping[str, object], path: Path) -> object:
