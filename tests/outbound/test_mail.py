@@ -66,6 +66,27 @@ async def test_letter_that_may_have_arrived_is_told_apart_from_one_that_cannot_h
     assert "broke after the letter was sent" in (lost.error or "")
 
 
+@pytest.mark.parametrize("answer", ["421 too busy to say goodbye", "500 what?", "nonsense"])
+async def test_letter_that_was_taken_is_sent_however_the_server_takes_leave(answer: str) -> None:
+    async with PostOffice() as office:
+        office.answers["QUIT"] = answer
+        outcome = await Mailer(f"smtp://127.0.0.1:{office.port}", "m@example.com").send(
+            "ann@example.com", "a", "b", "1"
+        )
+
+    assert (outcome.status, len(office.letters)) == (RunStatus.SUCCESS, 1)
+
+
+async def test_refusal_is_told_however_the_server_takes_leave() -> None:
+    async with PostOffice() as office:
+        office.answers |= {"RCPT": "550 no such person", "QUIT": "500 what?"}
+        outcome = await Mailer(f"smtp://127.0.0.1:{office.port}", "m@example.com").send(
+            "ann@example.com", "a", "b", "1"
+        )
+
+    assert outcome.error == "the mail server refused the recipient: 550 no such person"
+
+
 async def test_sender_of_one_letter_may_be_another() -> None:
     async with PostOffice() as office:
         mailer = Mailer(f"smtp://127.0.0.1:{office.port}", "mainspring@example.com")

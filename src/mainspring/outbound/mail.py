@@ -11,6 +11,8 @@ import re
 import smtplib
 import ssl
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import parseaddr
@@ -110,7 +112,7 @@ def _deliver(server: MailServer, letter: EmailMessage, to: str, deadline: float)
         session: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=timeout_s, context=context)
     else:
         session = smtplib.SMTP(server.host, server.port, timeout=timeout_s)
-    with session:
+    with _leaving(session):
         session.ehlo()
         is_sealed = server.implicit_tls
         if not is_sealed and not server.never_tls and session.has_extn("starttls"):
@@ -125,6 +127,17 @@ def _deliver(server: MailServer, letter: EmailMessage, to: str, deadline: float)
                 )
             session.login(server.user, server.password)
         _hand_over(session, letter, to, deadline)
+
+
+@contextmanager
+def _leaving(session: smtplib.SMTP) -> Iterator[None]:
+    """Take leave in the end, and mind no answer to that: what became of the letter is known by then."""
+    try:
+        yield
+    finally:
+        with suppress(smtplib.SMTPException, OSError):
+            session.quit()
+        session.close()
 
 
 def _hand_over(session: smtplib.SMTP, letter: EmailMessage, to: str, deadline: float) -> None:
