@@ -99,6 +99,14 @@ def test_document_from_before_secrets_were_refused_is_still_read() -> None:
     assert step.headers == {"Authorization": "Bearer x", "X-Mine": "${env:K}"}
 
 
+def test_name_that_no_path_can_hold_is_refused_where_it_is_new() -> None:
+    text = '{"name": "shop/orders", "steps": [{"id": "a", "end": "done"}]}'
+
+    with pytest.raises(InvalidDocument, match="name contains /, and a workflow is found by its name alone"):
+        parse_text(text)
+    assert parse_text(text, is_stored=True).name == "shop/orders"
+
+
 def test_address_with_an_at_sign_behind_its_host_is_no_password() -> None:
     assert a_workflow({"call": {"url": "https://example.com/{{ input.x }}?to=ann@example.com"}})
 

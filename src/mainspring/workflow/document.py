@@ -45,7 +45,7 @@ class InvalidDocument(InvalidInput):
 def parse_text(text: str, allow_ports: frozenset[int] = frozenset(), *, is_stored: bool = False) -> Workflow:
     """The workflow that a YAML or JSON text describes; faults carry their line.
 
-    One that `is_stored` may hold secrets: those from before they were refused are read as they were.
+    One that `is_stored` may hold what is refused today: a secret, a slash in its name.
     """
     document, lines = read_markup(text)
     return _checked(document, Reader(lines, allow_ports, is_stored=is_stored))
@@ -91,6 +91,10 @@ def _checked(document: object, reader: Reader) -> Workflow:
     if top is None:
         raise InvalidDocument(reader.faults)
     name = reader.ask(("name",), lambda: check_name(top.get("name", ""), field="name", kind="workflow")) or ""
+    if "/" in name and not reader.is_stored:
+        reader.fault(
+            ("name",), "contains /, and a workflow is found by its name alone, which is part of a path: choose another"
+        )
     description = reader.text(top.get("description", ""), ("description",))
     parameters = _parameters(reader, top.get("input", {}))
     templates = reader.texts(top.get("templates", {}), ("templates",))
