@@ -1,5 +1,6 @@
 """`mainspring secret-key`: which keys there are, their change, and what is refused on the way."""
 
+import asyncio
 import json
 from base64 import b64encode
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from mainspring.outbound.vault import key_id
+from mainspring.settings import load_settings
+from mainspring.wiring.stores import open_stores
 from tests.cli.shell import Shell
 
 OLD, NEW = b"o" * 32, b"n" * 32
@@ -92,6 +95,25 @@ def test_key_file_that_went_missing_is_not_made_good_by_a_new_key(any_shell: She
     (tmp_path / "data" / "secret.key").unlink()
 
     assert "the secrets of this database are sealed with key" in any_shell.refused("secret-key", "rotate", code=78)
+
+
+def test_change_is_refused_while_workers_elsewhere_may_not_see_the_file(database: dict[str, str]) -> None:
+    shell = Shell(database)
+    shell.add("health", "--secret-header", "X-Key: s3cret")
+    file = Path(database["MAINSPRING_DATA_DIR"]) / "secret.key"
+    before = file.read_text()
+    asyncio.run(show_life(database, "elsewhere-7-abcdef"))
+
+    refused = shell.refused("secret-key", "rotate", code=4)
+
+    assert "workers on other machines are alive: elsewhere-7-abcdef" in refused
+    assert file.read_text() == before
+    assert "1 values" in shell.ok("secret-key", "rotate", "--shared-file", "--settle", "1ms")
+
+
+async def show_life(database: dict[str, str], worker: str) -> None:
+    async with open_stores(load_settings(database).url) as stores:
+        await stores.schedule.heartbeat(worker, "scheduler", 1)
 
 
 def test_doctor_sees_a_change_that_is_not_finished(keyed: Shell) -> None:

@@ -33,6 +33,9 @@ def rotate(
     settle: Annotated[
         str, typer.Option("--settle", metavar="TIME", help="How long a write that is under way may take.")
     ] = "10s",
+    shared_file: Annotated[
+        bool, typer.Option("--shared-file", help="Workers on other machines read the same key file, or have both keys.")
+    ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Put a new key in the place of the old one, while everything runs.
@@ -46,7 +49,7 @@ def rotate(
 
     settings = current_settings()
     settle_s = parse_duration_ms(settle, field="settle") / 1_000
-    done = complete(rotate_key(settings, settle_s, note))
+    done = complete(rotate_key(settings, settle_s, note, is_shared=shared_file))
     if output is Output.JSON:
         show_json({"id": done.key, "old": list(done.old), "values": done.values, "unreadable": done.unreadable})
         return

@@ -33,6 +33,11 @@ def worker_name() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{token_hex(3)}"
 
 
+def is_elsewhere(worker: str) -> bool:
+    """Whether a worker is on another machine than this one."""
+    return worker.rsplit("-", 2)[0] != socket.gethostname()
+
+
 def is_gone(worker: str) -> bool:
     """Whether a worker of this machine has ended, although its last sign of life is recent."""
     host, pid, _ = worker.rsplit("-", 2) if worker.count("-") >= 2 else ("", "", "")

@@ -22,8 +22,10 @@ from mainspring.operations.rekeying import Resealed, count_sealed, seal_again, s
 from mainspring.outbound.key_file import KeyFile, new_key
 from mainspring.outbound.vault import key_id
 from mainspring.settings import Settings
+from mainspring.wiring.clock import is_elsewhere
 from mainspring.wiring.desk import open_desk, open_keys
 
+ALIVE_WITHIN_MS = 30_000  # three heartbeats of a worker
 BUSY_PAUSE_S = 1.0  # until the next look, where requests are at work under a key that must go
 
 Tell = Callable[[str], None]
@@ -56,9 +58,11 @@ async def key_rows(settings: Settings) -> list[KeyRow]:
     return [KeyRow(each, each == ring.primary_id, each in ring.ciphers, counted[each]) for each in ids]
 
 
-async def rotate_key(settings: Settings, settle_s: float, tell: Tell) -> Rotated:
-    async with open_desk(settings):
-        pass  # it refuses keys that are not this database's, before any of them is changed
+async def rotate_key(settings: Settings, settle_s: float, tell: Tell, *, is_shared: bool = False) -> Rotated:
+    """`is_shared`: workers on other machines read the same key file, so that they learn the new key by themselves."""
+    async with open_desk(settings) as desk:  # it refuses keys that are not this database's, before any is changed
+        if not settings.secret_key and not is_shared:
+            await _refuse_workers_elsewhere(desk, settings)
     with ExitStack() as held:
         file = None
         if not settings.secret_key:
@@ -76,6 +80,18 @@ async def rotate_key(settings: Settings, settle_s: float, tell: Tell) -> Rotated
                 file.write(file.read()[:1])
                 moved = _sum(moved, await seal_again(desk))  # what came meanwhile; this process still has the old key
         return Rotated(ring.primary_id, old, moved.values, moved.unreadable)
+
+
+async def _refuse_workers_elsewhere(desk: Desk, settings: Settings) -> None:
+    alive = [row.id for row in await desk.stores.upkeep.workers(ALIVE_WITHIN_MS) if is_elsewhere(row.id)]
+    if alive:
+        raise Conflict(
+            f"workers on other machines are alive: {', '.join(alive)}; each must have a new key before anything is "
+            f"sealed with it; give --shared-file if they read this same {settings.key_file}, else put both keys into "
+            "each of their files, OLD first, then NEW first, and run this with --shared-file",
+            kind="secret key",
+            name=str(settings.key_file),
+        )
 
 
 def _add_key(file: KeyFile, tell: Tell) -> None:
