@@ -108,7 +108,7 @@ def test_change_is_refused_while_workers_elsewhere_may_not_see_the_file(database
 
     assert "workers on other machines are alive: elsewhere-7-abcdef" in refused
     assert file.read_text() == before
-    assert "1 values" in shell.ok("secret-key", "rotate", "--shared-file", "--settle", "1ms")
+    assert "values sealed again: 1" in shell.ok("secret-key", "rotate", "--shared-file", "--settle", "1ms")
 
 
 async def show_life(database: dict[str, str], worker: str) -> None:

@@ -53,9 +53,9 @@ def rotate(
     if output is Output.JSON:
         show_json({"id": done.key, "old": list(done.old), "values": done.values, "unreadable": done.unreadable})
         return
-    say(f"{done.values:,} values are sealed again, all with key {done.key}")
+    say(f"everything is sealed with key {done.key}; values sealed again: {done.values:,}")
     if done.unreadable:
-        note(f"{done.unreadable:,} values open with no key that is here, before and after; set them again")
+        note(f"values that open with no key that is here, before and after: {done.unreadable:,}; set them again")
     old = ", ".join(done.old)
     if settings.secret_key:
         say(f"nothing needs key {old} any more; remove it from MAINSPRING_SECRET_KEY wherever that is set")

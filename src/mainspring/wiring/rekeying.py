@@ -112,9 +112,9 @@ async def _seal_all_again(desk: Desk, settle_s: float, tell: Tell) -> Resealed:
         found = await seal_again(desk)
         moved = Resealed(moved.values + found.values, 0, found.unreadable)
         if found.values:
-            tell(f"{moved.values:,} values sealed again")
+            tell(f"values sealed again: {moved.values:,}")
         elif found.left:
-            tell(f"waiting for requests that are at work with the old key: {found.left:,} values")
+            tell(f"waiting for requests that are at work with the old key; values left: {found.left:,}")
             await asyncio.sleep(BUSY_PAUSE_S)
         elif (rest := settled_at - loop.time()) > 0:
             await asyncio.sleep(rest)
