@@ -38,7 +38,6 @@ from tests.harness.undertaker import undertaker
 ROOT = Path(__file__).parents[2]
 ACKNOWLEDGED = "FAULTS_ACKNOWLEDGED"
 COMMAND = "FAULTS_COMMAND"  # what a child becomes instead of `mainspring scheduler`: planner
-PRELOAD = "FAULTS_PRELOAD"  # a module that children of this nursery need besides
 POLL_S = 0.005  # a log grows and a process stops without telling anybody
 
 
@@ -247,7 +246,7 @@ def _preload() -> None:
     for package in ("workers", "outbound", "stores/sqlite", "stores/postgres"):
         folder = ROOT / "src/mainspring" / package
         names += [f"mainspring.{package.replace('/', '.')}.{file.stem}" for file in folder.glob("[a-z]*.py")]
-    for name in (*names, *os.environ.get(PRELOAD, "").split()):
+    for name in names:
         importlib.import_module(name)
 
 

@@ -28,7 +28,7 @@ from mainspring.operations.rules import add_rules, find_owner
 from mainspring.ports.endpoints import EndpointFilter
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, percentile, read_ledger
-from tests.faults.nursery import COMMAND, PRELOAD, Nursery, Worker
+from tests.faults.nursery import COMMAND, Nursery, Worker
 from tests.faults.stage import JOB, Stage, calling, fill
 from tests.harness.postgres import as_superuser
 from tests.harness.shelf import Shelf
@@ -276,8 +276,7 @@ class Theatre:
 
     async def play(self, seconds: float, *planners: Bad, inside: bool = False) -> list[Told]:
         model = {"model": "openai:small", "model_url": self.server.model_url("openai"), "model_key": "none"}
-        preload = "pydantic_ai.models.openai" if planners != (takes_it_all,) else ""
-        with Nursery({PRELOAD: preload}, self.log_file) as nursery:
+        with Nursery({}, self.log_file) as nursery:
             places = await open_places(self.stages, nursery, self.journal, model, inside)
             beside = [places[kind, "bad"] for kind in KINDS]
             legs = [await let_be_bad(beside, planner, seconds) for planner in planners]

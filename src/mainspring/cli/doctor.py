@@ -102,14 +102,16 @@ def _model(settings: "Settings") -> Iterator[Finding]:
         yield Finding("planner", OK, f"rules alone, which need no key; {how}")
         return
     from mainspring.domain.errors import Misconfigured
-    from mainspring.wiring.planner import configured_model
+    from mainspring.wiring.planner import check_settings
 
     try:
-        configured_model(settings)
+        check_settings(settings)
     except Misconfigured as fault:
         yield Finding("planner", ERROR, str(fault), "correct the setting, or unset MAINSPRING_MODEL for rules alone")
     else:
-        yield Finding("planner", OK, f"rules, and the model {settings.model}")
+        yield Finding(
+            "planner", OK, f"rules, and the model {settings.model}, which has a process of its own while it looks"
+        )
 
 
 def _program() -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from mainspring import __version__
 from mainspring.cli import plan_afar
 from mainspring.cli.arguments import EndpointName
 from mainspring.cli.configuration import masked
-from mainspring.cli.door import Door, OutputOption, ask, complete, current_settings, fail_unless, server_in_use
+from mainspring.cli.door import Door, OutputOption, ask, complete, current_settings, fail_unless
 from mainspring.cli.remote import Shape
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.sessions import show_session
@@ -47,10 +47,12 @@ def look(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     Exits with 1 where the session failed, or was skipped because a limit is reached.
     """
     from mainspring.operations.endpoints import find_endpoint
-    from mainspring.wiring.planner import open_analyst, refuse_without_model
+    from mainspring.wiring.planner import open_look, open_model
 
     async def work(desk: "Desk") -> Shape:
-        session = await open_analyst(current_settings(), desk).look(await find_endpoint(desk, name))
+        settings = current_settings()
+        async with open_model(settings) as model:
+            session = await open_look(settings, desk, model)(await find_endpoint(desk, name))
         if session is None:
             raise Conflict(
                 f"endpoint {name!r} is being looked at right now, or its job is not active; try again in a moment",
@@ -59,8 +61,6 @@ def look(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
             )
         return session_shape(session, name)
 
-    if not server_in_use():
-        refuse_without_model(current_settings())
     session = ask(work, lambda client: plan_afar.look(client, name))
     if output is Output.JSON:
         show_json(session)

@@ -8,7 +8,7 @@ import typer
 from mainspring.cli import plan_afar
 from mainspring.cli.afar import maybe_at, now
 from mainspring.cli.arguments import Reason
-from mainspring.cli.door import Door, OutputOption, ask, current_settings, decide, fail_unless, server_in_use
+from mainspring.cli.door import Door, OutputOption, ask, current_settings, decide, fail_unless
 from mainspring.cli.flow_arguments import read_document
 from mainspring.cli.remote import Shape
 from mainspring.cli.screen import Output, say, show_json
@@ -278,18 +278,15 @@ def draft(
     import sys
 
     from mainspring.cli.backtesting import show_backtest
-    from mainspring.operations.drafting import draft_rules
     from mainspring.operations.rules import add_rules, find_owner
-    from mainspring.wiring.planner import configured_model, drafting_prices, refuse_without_model
+    from mainspring.wiring.planner import open_drafter, open_model
 
     async def work(desk: "Desk") -> Shape:
         settings = current_settings()
-        owner = await find_owner(desk, endpoint, None)
-        made = await draft_rules(desk, configured_model(settings), owner, drafting_prices(settings))
+        async with open_model(settings) as model:
+            made = await open_drafter(settings, model)(desk, await find_owner(desk, endpoint, None))
         return draft_shape(made.rules, made.explanation, made.session, endpoint, made.backtest)
 
-    if not server_in_use():
-        refuse_without_model(current_settings())
     drafted = ask(work, lambda client: plan_afar.draft_rules(client, endpoint))
     documents = drafted["rules"]
     if output is Output.TABLE:

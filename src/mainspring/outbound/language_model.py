@@ -1,19 +1,19 @@
 """Language models by way of pydantic-ai: OpenAI and whatever speaks like it, Anthropic, Google. One session at a time.
 
-Whatever a model or its server does wrong (errors, garbage, silence, endless talk) becomes a value. It is imported when
-a model is configured, and not before: the libraries below cost half a second and forty megabytes. They work aside, in a
-thread of their own; only the tools they call are executed in the loop of whoever asked.
+Whatever a model or its server does wrong (errors, garbage, silence, endless talk) becomes a value. The libraries below
+cost half a second, forty megabytes, and tens of milliseconds at every request: they are imported in the process behind
+the parlour alone.
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from mainspring.domain.errors import Misconfigured
 from mainspring.domain.text import clean_text
 from mainspring.domain.toolbox import ToolSpec
-from mainspring.outbound.aside import Aside, run_in
 from mainspring.ports.planner import Budget, Conversation
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 FAULT_CHARS_MAX = 500
 KEY_CHARS_MIN = 6  # a shorter one is a placeholder for a server that wants none, and a piece of ordinary words
 OUTPUT_TOKENS_MAX = 4_000  # of one answer
-PROVIDERS = ("openai", "anthropic", "google")
+PROVIDERS = {"openai": ("openai", "ai"), "anthropic": ("anthropic", "anthropic"), "google": ("google.genai", "google")}
+"""What each needs: a library, and the extra of ours that brings it."""
 ToolCaller = Callable[[str, dict[str, object]], Coroutine[Any, Any, str]]
 
 
@@ -32,25 +33,8 @@ class PydanticAiModel:
         self._model = model
         self._url = url
         self._key = key
-        self._aside = Aside("language-model")
 
     async def converse(
-        self,
-        instructions: str,
-        prompt: str,
-        tools: Sequence[ToolSpec],
-        final: ToolSpec,
-        call: ToolCaller,
-        budget: Budget,
-    ) -> Conversation:
-        here = asyncio.get_running_loop()
-
-        async def call_here(tool: str, arguments: dict[str, object]) -> str:
-            return await run_in(here, call(tool, arguments))
-
-        return await self._aside.run(self._converse(instructions, prompt, tools, final, call_here, budget))
-
-    async def _converse(
         self,
         instructions: str,
         prompt: str,
@@ -125,6 +109,13 @@ class PydanticAiModel:
 
 def open_model(name: str, url: str, key: str) -> PydanticAiModel:
     """`openai:NAME`, `anthropic:NAME` or `google:NAME`; with a URL, any server that speaks like that provider."""
+    check_model(name, url, key)
+    provider, _, model_name = name.partition(":")
+    return PydanticAiModel(name, _model(provider, model_name, url or None, key or "none"), url, key)
+
+
+def check_model(name: str, url: str, key: str) -> None:
+    """Raises Misconfigured for what `open_model` could not open; imports none of the libraries."""
     provider, _, model_name = name.partition(":")
     if provider not in PROVIDERS or not model_name:
         raise Misconfigured(
@@ -144,16 +135,21 @@ def open_model(name: str, url: str, key: str) -> PydanticAiModel:
             "provider's own",
             setting="MAINSPRING_MODEL_URL",
         )
+    library, extra = PROVIDERS[provider]
+    for needed in ("pydantic_ai", library):
+        if not _is_installed(needed):
+            raise Misconfigured(
+                f"MAINSPRING_MODEL={name!r} needs a library that is not installed ({needed}); "
+                f"install it with: pip install 'mainspring[{extra}]'",
+                setting="MAINSPRING_MODEL",
+            )
+
+
+def _is_installed(library: str) -> bool:
     try:
-        model = _model(provider, model_name, url or None, key or "none")
-    except ImportError as fault:
-        extra = {"openai": "ai"}.get(provider, provider)
-        raise Misconfigured(
-            f"MAINSPRING_MODEL={name!r} needs a library that is not installed ({fault.name or provider}); "
-            f"install it with: pip install 'mainspring[{extra}]'",
-            setting="MAINSPRING_MODEL",
-        ) from None
-    return PydanticAiModel(name, model, url, key)
+        return find_spec(library) is not None
+    except ModuleNotFoundError:  # nor is what it is a part of
+        return False
 
 
 def _is_http(url: str) -> bool:

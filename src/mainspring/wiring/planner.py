@@ -1,6 +1,8 @@
 """A planner as a process of its own, and the language model that is configured."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Misconfigured
@@ -15,6 +17,8 @@ from mainspring.wiring.clock import worker_name
 from mainspring.wiring.desk import open_desk
 from mainspring.workers.analyst import Analyst, AnalystOptions
 
+PARLOUR = (sys.executable, "-m", "mainspring.wiring.guest")
+
 
 async def run_planner(settings: Settings, on_ready: Callable[[], None]) -> None:
     """A planner alone, as a process of its own, until a signal comes."""
@@ -22,20 +26,52 @@ async def run_planner(settings: Settings, on_ready: Callable[[], None]) -> None:
     from mainspring.workers.planner import Planner
     from mainspring.workers.supervisor import supervise
 
-    async with open_desk(settings, actor="planner") as desk:
+    async with open_desk(settings, actor="planner") as desk, open_models(settings) as models:
         on_ready()
-        await supervise([Planner(desk.stores.planner, Metrics(), worker_name()), *open_analysts(settings, desk)])
+        analysts = [open_analyst(settings, desk, model) for model in models]
+        await supervise([Planner(desk.stores.planner, Metrics(), worker_name()), *analysts])
 
 
-def configured_model(settings: Settings) -> LanguageModel:
-    """Raises Misconfigured where none is configured, or it cannot be used as it is."""
-    from mainspring.outbound.language_model import open_model
+@asynccontextmanager
+async def open_models(settings: Settings) -> AsyncIterator[list[LanguageModel]]:
+    """The model that is configured, in a process of its own; none where there is none.
 
-    return open_model(settings.model, settings.model_url, settings.model_key)
+    Raises Misconfigured where it cannot be used as it is.
+    """
+    if not settings.model:
+        yield []
+        return
+    from mainspring.outbound.parlour import Hello, Parlour
+
+    check_settings(settings)
+    told = Hello(settings.model, settings.model_url, settings.model_key, settings.log_format, settings.log_level)
+    parlour = Parlour(settings.model, PARLOUR, told)
+    try:
+        yield [parlour]
+    finally:
+        await parlour.aclose()
 
 
-def open_analyst(settings: Settings, desk: Desk) -> Analyst:
-    """Who lets the configured model look at endpoints."""
+def check_settings(settings: Settings) -> None:
+    """Raises Misconfigured where the model that is configured cannot be used."""
+    from mainspring.outbound.language_model import check_model
+
+    check_model(settings.model, settings.model_url, settings.model_key)
+
+
+@asynccontextmanager
+async def open_model(settings: Settings) -> AsyncIterator[LanguageModel]:
+    """The same for who cannot do without; raises Misconfigured where none is configured."""
+    if not settings.model:
+        raise Misconfigured(
+            f"no model is configured; {HOW_TO_ADD_A_MODEL}; rules work without one", setting="MAINSPRING_MODEL"
+        )
+    async with open_models(settings) as (model,):
+        yield model
+
+
+def open_analyst(settings: Settings, desk: Desk, model: LanguageModel) -> Analyst:
+    """Who lets a model look at endpoints."""
     options = AnalystOptions(
         worker_name(),
         settings.model_session_tokens,
@@ -44,53 +80,34 @@ def open_analyst(settings: Settings, desk: Desk) -> Analyst:
         settings.model_price_in,
         settings.model_price_out,
     )
-    return Analyst(desk.stores, configured_model(settings), desk.vault, desk.ids, desk.cron, options)
+    return Analyst(desk.stores, model, desk.vault, desk.ids, desk.cron, options)
 
 
-def open_analysts(settings: Settings, desk: Desk) -> list[Analyst]:
-    """One where a model is configured, else none."""
-    return [open_analyst(settings, desk)] if settings.model else []
-
-
-def open_look(settings: Settings, desk: Desk) -> Look | None:
-    """How a door lets the configured model look at an endpoint; None where there is no model."""
-    if not settings.model:
-        return None
+def open_look(settings: Settings, desk: Desk, model: LanguageModel) -> Look:
+    """How a door lets a model look at an endpoint."""
 
     async def look(endpoint: Endpoint) -> Session | None:
-        return await open_analyst(settings, desk).look(endpoint)
+        return await open_analyst(settings, desk, model).look(endpoint)
 
     return look
 
 
-def open_simulator() -> Simulator:
-    from mainspring.simulation.booth import Booth
-
-    return Booth()
-
-
-def refuse_without_model(settings: Settings) -> None:
-    if not settings.model:
-        raise Misconfigured(
-            f"no model is configured; {HOW_TO_ADD_A_MODEL}; rules work without one", setting="MAINSPRING_MODEL"
-        )
-
-
-def drafting_prices(settings: Settings) -> Prices:
-    return Prices(
+def open_drafter(settings: Settings, model: LanguageModel) -> Drafter:
+    """How a door lets a model draft rules."""
+    prices = Prices(
         settings.model_session_tokens,
         settings.model_session_timeout.total_seconds(),
         settings.model_price_in,
         settings.model_price_out,
     )
 
-
-def open_drafter(settings: Settings) -> Drafter | None:
-    """How a door lets the configured model draft rules; None where there is no model."""
-    if not settings.model:
-        return None
-
     async def draft(desk: Desk, owner: Owner) -> Draft:
-        return await draft_rules(desk, configured_model(settings), owner, drafting_prices(settings))
+        return await draft_rules(desk, model, owner, prices)
 
     return draft
+
+
+def open_simulator() -> Simulator:
+    from mainspring.simulation.booth import Booth
+
+    return Booth()

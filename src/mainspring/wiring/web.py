@@ -49,6 +49,7 @@ def open_web(
     def desk(tenant_id: str, actor: str) -> Desk:
         return replace(running.desk, tenant_id=tenant_id, actor=actor)
 
+    model = next(iter(running.models), None)
     checks = {"database": running.check_database}
     by_folder = replace(running.desk, actor="config_dir")
     watchers = watch(by_folder, settings.config_dir, notices.messengers, prune=settings.config_prune)
@@ -65,9 +66,9 @@ def open_web(
         {"config_dir": each.check for each in watchers},  # noqa: B035  # one, or none
         open_issuer(settings),
         demo,
-        look=open_look(settings, running.desk),
+        look=open_look(settings, running.desk, model) if model else None,
         simulator=open_simulator(),
-        drafter=open_drafter(settings),
+        drafter=open_drafter(settings, model) if model else None,
     )
     app = make_app(context)
     assistants = WebDoor(admit, desk, running.caller)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.operations.endpoints import Desk
+from mainspring.ports.planner import LanguageModel
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from mainspring.wiring.clock import worker_name
@@ -34,6 +35,7 @@ class Running(Struct, frozen=True):
     desk: Desk
     caller: "HttpCaller"
     metrics: "Metrics"
+    models: list[LanguageModel]  # one, or none
 
     @property
     def stores(self) -> Stores:
@@ -64,12 +66,12 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
     """The scheduler, the planner and the janitor of one process, ready to be supervised."""
     from mainspring.observe import Metrics
     from mainspring.wiring.flows import open_flows
-    from mainspring.wiring.planner import open_analysts
+    from mainspring.wiring.planner import open_analyst, open_models
     from mainspring.workers.janitor import Janitor, JanitorOptions
     from mainspring.workers.planner import Planner
     from mainspring.workers.scheduler import Scheduler, SchedulerOptions
 
-    async with open_desk(settings, actor="system") as desk:
+    async with open_desk(settings, actor="system") as desk, open_models(settings) as models:
         stores, metrics = desk.stores, Metrics()
         caller = open_caller(settings, desk.vault)
         options = SchedulerOptions(
@@ -93,8 +95,8 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
         try:
             janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics)
             planner = Planner(stores.planner, metrics, options.worker)
-            analysts = open_analysts(settings, desk)
-            yield Running((scheduler, planner, *analysts, janitor, *flows), desk, caller, metrics)
+            analysts = [open_analyst(settings, desk, model) for model in models]
+            yield Running((scheduler, planner, *analysts, janitor, *flows), desk, caller, metrics, models)
         finally:
             await caller.aclose()
 

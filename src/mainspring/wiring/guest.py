@@ -1,0 +1,46 @@
+"""`python -m mainspring.wiring.guest`: the process behind a parlour. Whoever starts it speaks to it by its input.
+
+It is gone when its parent is: by the end of its input, and on Linux by a signal too, should it stand still.
+"""
+
+import asyncio
+import ctypes
+import os
+import signal
+import sys
+from typing import BinaryIO
+
+from mainspring.observe import set_up_logging
+from mainspring.outbound.guest import Host
+from mainspring.outbound.language_model import open_model
+from mainspring.outbound.parlour import LINE_BYTES_MAX, Hello, read
+
+NICE = 5  # where processors are short, a scheduler comes first
+PR_SET_PDEATHSIG = 1
+
+
+async def serve(output: BinaryIO) -> None:
+    lines = asyncio.StreamReader(limit=LINE_BYTES_MAX)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    hello = read(await lines.readline(), Hello)
+    set_up_logging(hello.log_format, hello.log_level)
+
+    def write(line: bytes) -> None:
+        output.write(line)
+        output.flush()
+
+    await Host(open_model(hello.model, hello.url, hello.key), write).serve(lines)
+
+
+def main() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    os.nice(NICE)
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints belongs into the log
+    asyncio.run(serve(output))
+
+
+if __name__ == "__main__":
+    main()
