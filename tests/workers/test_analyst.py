@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
+import apsw
 import pytest
 from msgspec.structs import replace
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
@@ -26,6 +27,7 @@ from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.analyst import Analyst, AnalystOptions
 from mainspring.workers.pace import Pace
 from tests.harness.waiting import until
+from tests.stores.databases import file_of, is_sqlite
 from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, get, run_slot, told
 
 Step = tuple[str, dict[str, object]]
@@ -167,6 +169,32 @@ async def test_two_analysts_never_look_at_one_endpoint_at_once(
     clock.tick(seconds=61)  # its analyst died
 
     assert await stores.sessions.claim_analyses("w9", 60_000, 300_000, 10, 12) == [watched.id]
+
+
+async def test_looking_for_what_is_due_waits_for_no_writer(stores: Stores, store_url: str, watched: Endpoint) -> None:
+    """On SQLite there is one: who looks every few seconds, and mostly in vain, must not be it."""
+    if not is_sqlite(store_url):
+        pytest.skip("PostgreSQL has a writer for everybody")
+    await analyst(stores, Scripted(DONE)).run_once()
+    file = apsw.Connection(str(file_of(store_url)))
+    file.execute("BEGIN IMMEDIATE")
+
+    try:
+        async with asyncio.timeout(5):
+            assert await stores.sessions.claim_analyses("w", 60_000, 300_000, 10, 12) == []
+    finally:
+        file.close()
+
+
+async def test_endpoint_is_due_by_the_description_of_its_job(stores: Stores, clock: FixedClock) -> None:
+    silent, member = an_endpoint("silent"), an_endpoint("member", job_id="job_told")
+    await add(stores, silent, member)
+    told_job = next(job for job in await stores.endpoints.jobs("default") if job.id == "job_told")
+    event = Event(EventType.JOB_UPDATED, START, "default")
+    await stores.endpoints.put_job(replace(told_job, description="watch the queue"), event)
+    await run_slot(stores, clock, an_outcome(), took_ms=0)
+
+    assert await stores.sessions.claim_analyses("w", 60_000, 300_000, 10, 12) == [member.id]
 
 
 async def test_endpoint_is_due_again_when_asked_when_it_fails_more_and_when_it_recovers(

@@ -1,19 +1,23 @@
 -- name: lease_analyses
--- Lease endpoints that are due for a model's look. What another one has leased, or looked at meanwhile, is left out.
+-- Lease endpoints that are due for a model's look; or this one, due or not. What another one has leased, or looked at
+-- meanwhile, is left out. Here who looks keeps nobody from writing.
+WITH described AS (
+    SELECT id, job_id FROM endpoint WHERE description <> '' AND archived_at IS NULL AND :only::text IS NULL
+    UNION ALL SELECT endpoint.id, endpoint.job_id FROM job JOIN endpoint ON endpoint.job_id = job.id
+    WHERE job.description <> '' AND endpoint.description = '' AND endpoint.archived_at IS NULL AND :only::text IS NULL
+    UNION ALL SELECT id, job_id FROM endpoint WHERE id = :only AND archived_at IS NULL)
 INSERT INTO analysis (endpoint_id, tenant_id, next_analysis_at, failure_count, lease_until, worker)
-SELECT endpoint.id, endpoint.tenant_id, :now::timestamptz, schedule.failure_count, :lease_until::timestamptz, :worker::text
-FROM endpoint JOIN schedule ON schedule.id = endpoint.id JOIN job ON job.id = endpoint.job_id
-LEFT JOIN analysis AS seen ON seen.endpoint_id = endpoint.id
-WHERE endpoint.archived_at IS NULL AND job.status = 'active'
-  AND (seen.lease_until IS NULL OR seen.lease_until <= :now)
-  AND CASE WHEN :only::text IS NOT NULL THEN endpoint.id = :only
-      ELSE (endpoint.description <> '' OR job.description <> '')
-       AND (schedule.last_run_at >= :since OR seen.endpoint_id IS NOT NULL)
+SELECT described.id, schedule.tenant_id, :now::timestamptz, schedule.failure_count, :lease_until::timestamptz, :worker::text
+FROM described JOIN schedule ON schedule.id = described.id JOIN job ON job.id = described.job_id
+LEFT JOIN analysis AS seen ON seen.endpoint_id = described.id
+WHERE job.status = 'active' AND (seen.lease_until IS NULL OR seen.lease_until <= :now)
+  AND (:only::text IS NOT NULL OR
+       (schedule.last_run_at >= :since OR seen.endpoint_id IS NOT NULL)
        AND (seen.endpoint_id IS NULL OR seen.next_analysis_at <= :now OR schedule.failure_count > seen.failure_count
             OR (seen.failure_count > 0 AND schedule.failure_count = 0))
        AND (SELECT COUNT(*) FROM planner_session AS held
-            WHERE held.endpoint_id = endpoint.id AND held.id >= :hour) < :per_hour END
-ORDER BY seen.next_analysis_at NULLS FIRST, endpoint.id LIMIT :limit
+            WHERE held.endpoint_id = described.id AND held.id >= :hour) < :per_hour)
+ORDER BY seen.next_analysis_at NULLS FIRST, described.id LIMIT :limit
 ON CONFLICT (endpoint_id) DO UPDATE SET lease_until = excluded.lease_until, worker = excluded.worker
 WHERE (analysis.lease_until IS NULL OR analysis.lease_until <= :now)
   AND (:only::text IS NOT NULL OR analysis.next_analysis_at <= :now OR excluded.failure_count > analysis.failure_count

@@ -23,15 +23,20 @@ class SqliteSessions:
     async def claim_analyses(
         self, worker: str, lease_ms: int, lookback_ms: int, limit: int, per_hour: int, endpoint_id: str | None = None
     ) -> list[str]:
-        def work(db: Connection) -> list[str]:
-            now = self._db.clock.now()
-            until = now + timedelta(milliseconds=lease_ms)
-            since = now - timedelta(milliseconds=lookback_ms)
-            hour = id_floor("ses", now - HOUR)
-            rows = db.rows("lease_analyses", now, until, worker, endpoint_id, since, hour, per_hour, limit)
-            return [str(row[0]) for row in rows]
+        now = self._db.clock.now()
+        since, hour = now - timedelta(milliseconds=lookback_ms), id_floor("ses", now - HOUR)
+        rows = await self._db.read(lambda db: db.rows("analyses_due", endpoint_id, now, since, hour, per_hour, limit))
+        if not rows:
+            return []
+        due = encoded([row[0] for row in rows])
 
-        return await self._db.write(work)
+        def lease(db: Connection) -> list[str]:
+            at = self._db.clock.now()
+            until = at + timedelta(milliseconds=lease_ms)
+            leased = db.rows("lease_analyses", at, until, worker, due, endpoint_id is not None)
+            return [str(row[0]) for row in leased]
+
+        return await self._db.write(lease)
 
     async def record_session(self, session: Session, worker: str, event: Event) -> None:
         def work(db: Connection) -> None:

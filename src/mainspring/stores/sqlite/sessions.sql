@@ -1,22 +1,32 @@
--- name: lease_analyses
--- Lease endpoints that are due for a model's look. What another one has leased, or looked at meanwhile, is left out.
-INSERT INTO analysis (endpoint_id, tenant_id, next_analysis_at, failure_count, lease_until, worker)
-SELECT endpoint.id, endpoint.tenant_id, :now, schedule.failure_count, :lease_until, :worker
-FROM endpoint JOIN schedule ON schedule.id = endpoint.id JOIN job ON job.id = endpoint.job_id
-LEFT JOIN analysis AS seen ON seen.endpoint_id = endpoint.id
-WHERE endpoint.archived_at IS NULL AND job.status = 'active'
-  AND (seen.lease_until IS NULL OR seen.lease_until <= :now)
-  AND CASE WHEN :only IS NOT NULL THEN endpoint.id = :only
-      ELSE (endpoint.description <> '' OR job.description <> '')
-       AND (schedule.last_run_at >= :since OR seen.endpoint_id IS NOT NULL)
+-- name: analyses_due
+-- Endpoints that are due for a model's look, and that nobody has leased; or this one, due or not. A reader looks for
+-- them: who did so in the one write transaction that there is kept the scheduler from its own. CROSS JOIN: jobs first, few of them have a description.
+WITH described AS (
+    SELECT id, job_id FROM endpoint WHERE description <> '' AND archived_at IS NULL AND :only IS NULL
+    UNION ALL SELECT endpoint.id, endpoint.job_id FROM job CROSS JOIN endpoint ON endpoint.job_id = job.id
+    WHERE job.description <> '' AND endpoint.description = '' AND endpoint.archived_at IS NULL AND :only IS NULL
+    UNION ALL SELECT id, job_id FROM endpoint WHERE id = :only AND archived_at IS NULL)
+SELECT described.id
+FROM described JOIN schedule ON schedule.id = described.id JOIN job ON job.id = described.job_id
+LEFT JOIN analysis AS seen ON seen.endpoint_id = described.id
+WHERE job.status = 'active' AND (seen.lease_until IS NULL OR seen.lease_until <= :now)
+  AND (:only IS NOT NULL OR
+       (schedule.last_run_at >= :since OR seen.endpoint_id IS NOT NULL)
        AND (seen.endpoint_id IS NULL OR seen.next_analysis_at <= :now OR schedule.failure_count > seen.failure_count
             OR (seen.failure_count > 0 AND schedule.failure_count = 0))
        AND (SELECT COUNT(*) FROM planner_session AS held
-            WHERE held.endpoint_id = endpoint.id AND held.id >= :hour) < :per_hour END
-ORDER BY seen.next_analysis_at, endpoint.id LIMIT :limit
+            WHERE held.endpoint_id = described.id AND held.id >= :hour) < :per_hour)
+ORDER BY seen.next_analysis_at, described.id LIMIT :limit;
+
+-- name: lease_analyses
+-- Lease those of them that are still due. What another one has leased, or looked at meanwhile, is left out.
+INSERT INTO analysis (endpoint_id, tenant_id, next_analysis_at, failure_count, lease_until, worker)
+SELECT endpoint.id, endpoint.tenant_id, :now, schedule.failure_count, :lease_until, :worker
+FROM json_each(:due) AS due JOIN endpoint ON endpoint.id = due.value JOIN schedule ON schedule.id = endpoint.id
+WHERE endpoint.archived_at IS NULL
 ON CONFLICT (endpoint_id) DO UPDATE SET lease_until = excluded.lease_until, worker = excluded.worker
 WHERE (analysis.lease_until IS NULL OR analysis.lease_until <= :now)
-  AND (:only IS NOT NULL OR analysis.next_analysis_at <= :now OR excluded.failure_count > analysis.failure_count
+  AND (:wanted OR analysis.next_analysis_at <= :now OR excluded.failure_count > analysis.failure_count
        OR (analysis.failure_count > 0 AND excluded.failure_count = 0))
 RETURNING endpoint_id;
 
