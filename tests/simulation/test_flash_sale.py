@@ -1,6 +1,7 @@
 """The flash sale, phase by phase, for many seeds, on both databases; and that breaking a part makes it fail."""
 
 import asyncio
+import re
 from datetime import datetime
 
 import asyncpg
@@ -81,6 +82,16 @@ def test_hanging_planner_leaves_exactly_the_baseline(monkeypatch: pytest.MonkeyP
 
     assert play(SALE, 6).runs == alone.runs
     assert {run.source for run in alone.runs} == {"baseline-interval"}
+
+
+def test_phases_are_named_above_the_runs_they_hold() -> None:
+    page = report(play(SALE, 1), [])
+    timeline = page[page.index("<svg") : page.index("</svg>")]
+    names = [float(y) for y in re.findall(r'class="t" x="[\d.]+" y="([\d.]+)">(?:baseline|surge)', timeline)]
+    dots = [float(y) - float(r) for y, r in re.findall(r'cy="([\d.]+)" r="([\d.]+)"', timeline)]
+
+    assert len(names) == 2
+    assert max(names) + 3 < min(dots), "a name reaches three below its line"
 
 
 def test_report_tells_of_every_endpoint_and_acts_on_nothing() -> None:

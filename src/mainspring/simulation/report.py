@@ -14,6 +14,7 @@ from mainspring.simulation.checks import Verdict, pauses_of
 from mainspring.simulation.trace import Decision, PlayedRun, Trace
 
 WIDTH, LEFT, ROW = 1_000, 190, 26
+NAMES = 12  # above the first row, for the names of phases
 CHART = 120
 ROWS_MAX = 60  # endpoints drawn one by one; a herd is told in words
 DECISIONS_MAX = 2_000
@@ -36,13 +37,14 @@ p{margin:4px 0 12px;max-width:70ch}
 .verdict{font-size:17px;font-weight:600}
 .good{color:var(--ok)}
 .bad{color:var(--bad)}
-svg{width:100%;height:auto;display:block}
+svg{width:100%;min-width:720px;height:auto;display:block}
 .card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 16px;margin:10px 0;
 overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:13.5px}
 td,th{text-align:left;padding:5px 10px 5px 0;vertical-align:top;
 border-bottom:1px solid var(--line)}
 th{color:var(--dim);font-weight:500}
+td.why{min-width:28ch}
 td.n{white-space:nowrap;font-variant-numeric:tabular-nums}
 text{fill:var(--ink);font:11px system-ui,sans-serif}
 .t{fill:var(--dim)}
@@ -97,11 +99,11 @@ def report(trace: Trace, verdicts: Sequence[Verdict]) -> str:
 
 
 def _timeline(trace: Trace, names: Sequence[str]) -> str:
-    height = ROW * len(names) + 30
+    height = NAMES + ROW * len(names) + 30
     parts = [_bands(trace, height - 22), _axis(trace, height)]
     rows = {name: place for place, name in enumerate(names)}
     for name, place in rows.items():
-        y = place * ROW + ROW / 2
+        y = NAMES + place * ROW + ROW / 2
         parts.append(f'<text x="0" y="{y + 4:.1f}">{escape(_cut(name))}</text>')
         for begin, end in pauses_of(trace, name):
             x, to = _x(trace, trace.minute(begin)), _x(trace, min(trace.minute(end), trace.scenario.minutes))
@@ -111,7 +113,7 @@ def _timeline(trace: Trace, names: Sequence[str]) -> str:
                 )
     for run in trace.runs:
         if run.endpoint in rows and trace.minute(run.started_at) <= trace.scenario.minutes:
-            y = rows[run.endpoint] * ROW + ROW / 2
+            y = NAMES + rows[run.endpoint] * ROW + ROW / 2
             x = _x(trace, trace.minute(run.started_at))
             about = escape(
                 f"{run.endpoint}, minute {trace.minute(run.started_at):.2f}: {run.status}, {run.source}. {run.why}"
@@ -188,7 +190,7 @@ def _decisions(trace: Trace) -> str:
     told = [each for each in trace.decisions if each.type not in QUIET]
     rows = "".join(
         f'<tr><td class="n">{trace.minute(each.at):.2f}</td><td>{escape(each.endpoint)}</td>'
-        f"<td>{escape(each.type)}</td><td>{escape(each.actor)}</td><td>{escape(_why(each))}</td></tr>"
+        f'<td>{escape(each.type)}</td><td>{escape(each.actor)}</td><td class="why">{escape(_why(each))}</td></tr>'
         for each in told[:DECISIONS_MAX]
     )
     head = "<tr><th>minute</th><th>endpoint</th><th>what</th><th>by</th><th>why</th></tr>"
