@@ -31,7 +31,7 @@ from msgspec import Struct
 from mainspring.domain.toolbox import ToolSpec
 from mainspring.ports.planner import Budget, Conversation
 
-OPEN_S = 40.0  # until it is ready, the pause before it and a busy machine included
+OPEN_S = 90.0  # until it is ready, the pause before it included: two seconds, and far more on a machine at its limit
 PAUSE_S_MAX = 8.0
 LINE_BYTES_MAX = 8_000_000  # a prompt and whatever a tool answers are far below
 

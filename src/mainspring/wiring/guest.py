@@ -30,13 +30,14 @@ async def serve(output: BinaryIO) -> None:
         output.write(line)
         output.flush()
 
-    await Host(open_model(hello.model, hello.url, hello.key), write).serve(lines)
+    model = open_model(hello.model, hello.url, hello.key)
+    os.nice(NICE)  # not before: what it imports is a second of work, and sessions wait for it
+    await Host(model, write).serve(lines)
 
 
 def main() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    os.nice(NICE)
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints belongs into the log
     asyncio.run(serve(output))

@@ -64,7 +64,7 @@ from mainspring.workers.pace import Pace
 
 TICK_S = 5.0
 AT_ONCE = 4
-LEASE_MARGIN_MS = 60_000  # a model may have to be started first, and takes a moment to end
+LEASE_MARGIN_MS = 110_000  # a model may have to be started first, and takes a moment to end
 LOOKBACK_MS = 300_000
 SIBLINGS_MAX = 200
 HISTORY_MAX = 1_000
