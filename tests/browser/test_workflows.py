@@ -132,6 +132,8 @@ def test_workflow_is_tried_with_events_of_ones_own_and_nothing_of_it_is_kept(pag
     page.get_by_role("button", name="Try it").click()
     expect(ending).not_to_contain_text("silent")
     expect(ending).to_contain_text("completed")
+    expect(page.get_by_text("received 'reply'")).to_be_visible()
+    expect(page.get_by_text("1d after the start").first).to_be_visible()  # it has no day in the calendar
     faults = settle(page)
     page.get_by_role("textbox", name="Events").fill("[")
     expect(page.get_by_text("This is not a JSON list")).to_be_visible()

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from httpx2 import ASGITransport, AsyncClient
 
 from mainspring.api import frontend
+from mainspring.api.routes import entrance
 
 FIRST_LOAD_MAX = 300_000
 
@@ -81,3 +82,13 @@ def test_first_load_is_small() -> None:
 
     assert needed
     assert sum(len(gzip.compress((built / name).read_bytes())) for name in needed) <= FIRST_LOAD_MAX
+
+
+async def test_link_for_a_password_has_a_bare_form_for_where_the_ui_is_not_built() -> None:
+    app = FastAPI()
+    app.include_router(entrance.router)
+    client = AsyncClient(transport=ASGITransport(app=app), base_url="http://site")
+
+    page, script = await client.get("/setup"), await client.get("/setup.js")
+    assert "set a password" in page.text
+    assert "/api/v1/auth/setup" in script.text

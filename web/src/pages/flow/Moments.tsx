@@ -2,16 +2,18 @@
 import { Group, Stack, Text } from "@mantine/core";
 import type { Moment } from "../../api/flows";
 import { useTimeMode, When } from "../../time/When";
+import { span } from "../../words/duration";
 import type { StepState } from "./FlowGraph";
 
-/** `shown` is the tick up to which it has happened by now. */
-export function Moments({ moments, shown = Infinity }: { moments: Moment[]; shown?: number }) {
+/** `shown` is the tick up to which it has happened by now. What `isPlayed` has no day in the calendar: it is told from its start. */
+export function Moments({ moments, shown = Infinity, isPlayed = false }: { moments: Moment[]; shown?: number; isPlayed?: boolean }) {
+  const start = isPlayed ? Date.parse(moments[0]?.at ?? "") : null;
   return (
     <Stack gap={6}>
       {moments.map((each) => (
         <Group key={each.number} justify="space-between" wrap="nowrap" align="flex-start" gap="xs">
-          <Text size="sm" className="breaks" c={each.tick <= shown ? undefined : "dimmed"} fs={each.tick <= shown ? undefined : "italic"}>{each.step && <b>{each.step}: </b>}<Told moment={each} /></Text>
-          <Text size="xs" c="dimmed" component="span"><When at={each.at} /></Text>
+          <Text size="sm" className="breaks" c={each.tick <= shown ? undefined : "dimmed"} fs={each.tick <= shown ? undefined : "italic"}>{each.step && <b>{each.step}: </b>}<Told moment={each} start={start} /></Text>
+          <Text size="xs" c="dimmed" component="span">{start === null ? <When at={each.at} /> : after(each.at, start)}</Text>
         </Group>
       ))}
     </Stack>
@@ -19,12 +21,15 @@ export function Moments({ moments, shown = Infinity }: { moments: Moment[]; show
 }
 
 /** The instant that its text ends with, as the reader chose to see instants. */
-function Told({ moment }: { moment: Moment }) {
+function Told({ moment, start }: { moment: Moment; start: number | null }) {
   const { mode } = useTimeMode();
   const found = moment.until_at ? /^(.* (?:until|again at) )/s.exec(moment.text) : null;
   if (!found) return moment.text;
+  if (start !== null && moment.until_at) return <>{found[1]}{after(moment.until_at, start)}</>;
   return <>{found[1]}<When at={moment.until_at} mode={mode === "utc" ? "utc" : "local"} /></>; // 'until in 3m' is no English
 }
+
+const after = (at: string, start: number): string => (Date.parse(at) - start < 1000 ? "at the start" : `${span(Date.parse(at) - start)} after the start`);
 
 type Where = { visits: Record<string, number>; step: string; status: string };
 

@@ -46,10 +46,10 @@ function Played({ name, version, played }: { name: string; version: number; play
     <Stack>
       <Card role="status" aria-label="How it ends">
         <Group gap="sm"><Title order={2}>How it ends</Title><ExecutionStatus status={played.status} /></Group>
-        <Text size="sm" mt={4} className="breaks">{standing(played)}</Text>
+        {standing(played) !== played.status && <Text size="sm" mt={4} className="breaks">{standing(played)}</Text>}
       </Card>
       {played.cut && <Alert color="orange" variant="light" title="It went on and on">It was not followed beyond 2,000 turns.</Alert>}
-      <Card><Title order={2} mb="sm">What would happen</Title><Moments moments={played.timeline} /></Card>
+      <Card><Title order={2} mb="sm">What would happen</Title><Moments moments={played.timeline} isPlayed /></Card>
       {graph.data && <Card><FlowGraph graph={graph.data} states={statesOf(played)} /></Card>}
       <Card><Title order={2} mb="sm">What would be sent</Title>{played.effects.length ? <JsonTree value={played.effects} /> : <Text size="sm" c="dimmed">Nothing.</Text>}</Card>
     </Stack>
