@@ -5,7 +5,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser.site import EMAIL, PASSWORD, Site
 from tests.browser.tab import GO, PAGES, settle
 
-SILENT = {"new endpoint", "settings", "demo"}  # they read nothing but who is signed in
+SILENT = {"new endpoint", "settings", "configuration", "demo"}  # they read nothing but who is signed in
 HURRY = "() => { const later = window.setTimeout; window.setTimeout = (act, ms) => later(act, (ms ?? 0) / 20); }"
 FAILED = {"type": "/problems/internal", "title": "Broken", "status": 500, "detail": "a wheel came off"}
 REFUSED = {"type": "/problems/unauthenticated", "title": "Sign in", "status": 401, "detail": "your session has ended"}
