@@ -29,7 +29,7 @@ class Resealed(Struct, frozen=True):
 
 async def remember_retired(stores: Stores, recall: Callable[[str], None]) -> None:
     """Know what outlived the keys before: with it the audit trail and the checkpoints made under them are verified."""
-    recall(await stores.upkeep.installation(RETIRED_KEYS, ""))
+    recall(await stores.upkeep.installation(RETIRED_KEYS))
 
 
 async def count_sealed(stores: Stores) -> Counter[str]:

@@ -65,8 +65,8 @@ class UpkeepStore(Protocol):
 
     async def workers(self, seen_within_ms: int) -> list[WorkerRow]: ...
 
-    async def installation(self, key: str, value_if_new: str) -> str:
-        """The installation's value under `key`, set to `value_if_new` if there was none."""
+    async def installation(self, key: str, value_if_new: str = "") -> str:
+        """The installation's value under `key`; where there is none, `value_if_new`, which it has from then on."""
 
     async def put_installation(self, key: str, value: str) -> None: ...
 

@@ -54,10 +54,11 @@ class PostgresUpkeep:
         async with self._db.statement() as session:
             return [WorkerRow(*row) for row in await session.rows("workers", since)]  # type: ignore[arg-type]  # columns
 
-    async def installation(self, key: str, value_if_new: str) -> str:
+    async def installation(self, key: str, value_if_new: str = "") -> str:
         async with self._db.statement() as session:
-            await session.run("set_installation", key, value_if_new)
-            return str(await session.value("installation", key))
+            if value_if_new:
+                await session.run("set_installation", key, value_if_new)
+            return str(await session.value("installation", key) or "")
 
     async def put_installation(self, key: str, value: str) -> None:
         async with self._db.statement() as session:

@@ -53,12 +53,13 @@ class SqliteUpkeep:
         rows = await self._db.read(lambda db: db.rows("workers", since))
         return [WorkerRow(*row[:3], instant(row[3]), instant(row[4])) for row in rows]  # type: ignore[arg-type, call-arg]  # columns
 
-    async def installation(self, key: str, value_if_new: str) -> str:
+    async def installation(self, key: str, value_if_new: str = "") -> str:
         def work(db: Connection) -> str:
-            db.run("set_installation", key, value_if_new)
-            return str(db.value("installation", key))
+            if value_if_new:
+                db.run("set_installation", key, value_if_new)
+            return str(db.value("installation", key) or "")
 
-        return await self._db.write(work)
+        return await (self._db.write(work) if value_if_new else self._db.read(work))
 
     async def put_installation(self, key: str, value: str) -> None:
         await self._db.write(lambda db: db.run("put_installation", key, value))
