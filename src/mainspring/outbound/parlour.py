@@ -33,6 +33,7 @@ from mainspring.ports.planner import Budget, Conversation
 
 OPEN_S = 90.0  # until it is ready, the pause before it included: two seconds, and far more on a machine at its limit
 PAUSE_S_MAX = 8.0
+CLOSED_S = 2.0  # from the end of its output to its own
 LINE_BYTES_MAX = 8_000_000  # a prompt and whatever a tool answers are far below
 
 ToolCaller = Callable[[str, dict[str, object]], Coroutine[Any, Any, str]]
@@ -278,9 +279,13 @@ class Guest:
         """How it ended, once it has; it is made to where it closed its output alone."""
         self.is_gone = True
         self.is_lost = not self._is_dismissed
-        self._dismiss()
         if self._idle is not None:
             self._idle.cancel()
-        code = await self._process.wait()
+        try:
+            async with asyncio.timeout(CLOSED_S):  # a signal to who has just died would lose how it died
+                code = await self._process.wait()
+        except TimeoutError:
+            self._dismiss()
+            code = await self._process.wait()
         self._input.close()
         return f"signal {-code}" if code < 0 else f"exit {code}"
