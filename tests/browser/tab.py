@@ -9,8 +9,10 @@ from tests.browser.site import Json, Site
 from tests.web.tools import AXE
 
 PATIENCE_MS = 60_000  # beside a whole suite on two cores; what comes is not waited for
-GO = "path => __TSR_ROUTER__.navigate({ href: path })"  # as a link of the page does, without loading it again
-THERE = "() => __TSR_ROUTER__.state.resolvedLocation?.href === __TSR_ROUTER__.state.location.href"
+# As a link of the page does, without loading it again. What it promises is not waited for: where somebody else moved on
+# meanwhile, the router forgets it.
+GO = "path => { void __TSR_ROUTER__.navigate({ href: path }); }"
+THERE = "() => __TSR_ROUTER__.state.resolvedLocation?.href === __TSR_ROUTER__.latestLocation.href"
 
 PAGES = {
     "overview": "/",
