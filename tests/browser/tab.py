@@ -9,9 +9,9 @@ from tests.browser.site import Json, Site
 from tests.web.tools import AXE
 
 PATIENCE_MS = 60_000  # beside a whole suite on two cores; what comes is not waited for
-# As a link of the page does, without loading it again. What it promises is not waited for: where somebody else moved on
-# meanwhile, the router forgets it.
-GO = "path => { void __TSR_ROUTER__.navigate({ href: path }); }"
+GO = "path => __TSR_ROUTER__.navigate({ href: path })"  # as a link of the page does, without loading it again
+# The same from a page that may still be on its way itself: what the router promises then, it forgets.
+LEAVE = "path => { void __TSR_ROUTER__.navigate({ href: path }); }"
 THERE = "() => __TSR_ROUTER__.state.resolvedLocation?.href === __TSR_ROUTER__.latestLocation.href"
 
 PAGES = {
@@ -94,7 +94,7 @@ def settle(page: Page) -> None:
 def go(page: Page, path: str) -> None:
     """Follow a link within the open page, or load it where none is open."""
     if page.url.startswith("http"):
-        page.evaluate(GO, path)
+        page.evaluate(LEAVE, path)
         page.wait_for_function(THERE)
     else:
         page.goto(path)
