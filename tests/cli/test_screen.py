@@ -1,12 +1,15 @@
 """What people see: times in words, tables that fit, and nothing that acts on a terminal."""
 
 import json
+import sys
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 
 from mainspring.cli.configuration import masked
-from mainspring.cli.screen import as_json
+from mainspring.cli.screen import as_json, note, say
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.domain.instant import FOREVER
 from mainspring.words import clock, relative, span_in_words, took, when
@@ -149,3 +152,16 @@ def test_settings_are_all_listed_with_secrets_masked(shell: Shell) -> None:
     }
     assert all(row["meaning"].endswith(".") for row in rows.values())
     assert "hunter2" not in shell.ok("settings")
+
+
+@pytest.mark.parametrize("tell", [say, note])
+def test_line_is_written_with_its_end_at_once(tell: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that share a log would otherwise write into each other's lines."""
+    writes: list[str] = []
+    stream = SimpleNamespace(write=writes.append, flush=lambda: None)
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setattr(sys, "stderr", stream)
+
+    tell("ready")
+
+    assert [each for each in writes if each] in (["ready\n"], ["note: ready\n"])

@@ -38,13 +38,13 @@ class Output(StrEnum):
 
 
 def say(text: str) -> None:
-    """One line for a person."""
-    print(spelled_out(text))
+    """One line for a person, written at once: processes that share a log must not write into each other's lines."""
+    print(f"{spelled_out(text)}\n", end="")
 
 
 def note(text: str) -> None:
     """One line beside the answer: advice, or what a person might want to know."""
-    print(f"note: {spelled_out(text)}", file=sys.stderr)
+    print(f"note: {spelled_out(text)}\n", end="", file=sys.stderr)
 
 
 def show_json(value: object) -> None:
