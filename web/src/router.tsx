@@ -3,7 +3,7 @@ import type { QueryClient } from "@tanstack/react-query";
 import {
   type AnyRoute, createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent as lazily, Outlet, redirect,
 } from "@tanstack/react-router";
-import { Problem, unreachable } from "./api/client";
+import { onSignedOut, Problem, unreachable } from "./api/client";
 import { executionQuery, executionsQuery, workflowQuery, workflowsQuery } from "./api/flows";
 import { plannerQuery } from "./api/planner";
 import { activityQuery, decisionQuery, endpointQuery, endpointsQuery, eventsQuery, healthQuery, jobsQuery, previewQuery, runQuery, runsQuery, statsQuery, upcomingQuery, workersQuery } from "./api/queries";
@@ -55,6 +55,8 @@ const setup = createRoute({
   getParentRoute: () => root, path: "/setup", component: lazyRouteComponent(() => import("./pages/Setup"), "Setup"),
 });
 
+const loginFrom = (href: string) => ({ to: "/login", search: href === "/" ? {} : { from: href } }) as const;
+
 const inside = createRoute({
   getParentRoute: () => root, id: "inside", component: Shell,
   beforeLoad: async ({ context, location, cause }) => {
@@ -63,7 +65,7 @@ const inside = createRoute({
       await context.client.ensureQueryData(sessionQuery);
     } catch (fault) {
       if (fault instanceof Problem && fault.status === 401) {
-        throw redirect({ to: "/login", search: location.href === "/" ? {} : { from: location.href } });
+        throw redirect(loginFrom(location.href));
       }
       throw fault;
     }
@@ -137,7 +139,7 @@ const tree = root.addChildren([
 ]);
 
 export function makeRouter(client: QueryClient) {
-  return createRouter({
+  const router = createRouter({
     routeTree: tree,
     context: { client },
     defaultPreload: "intent",
@@ -148,6 +150,15 @@ export function makeRouter(client: QueryClient) {
     defaultNotFoundComponent: Missing,
     scrollRestoration: true,
   });
+  // A session that ended elsewhere: to the login, and from there back to where one was. The first answer that says so
+  // may be to what a page reads before it is drawn, so it is the router that listens.
+  onSignedOut(() => {
+    const { pathname, href } = router.latestLocation;
+    if (pathname === login.fullPath) return;
+    client.clear();
+    void router.navigate(loginFrom(href));
+  });
+  return router;
 }
 
 /** Ask for the session, the page's code and what it reads at once: one after the other is three times the wait. */

@@ -29,10 +29,10 @@ export const UNREACHABLE = 0;
 export const unreachable = () =>
   new Problem(UNREACHABLE, "Server not reached", "The server does not answer. Is it running, and is this machine online?");
 
-const signedOutListeners = new Set<() => void>();
-export function onSignedOut(listener: () => void): () => void {
-  signedOutListeners.add(listener);
-  return () => signedOutListeners.delete(listener);
+let tellSignedOut = () => {};
+/** Whoever leads to the login when an answer says that the session is over. */
+export function onSignedOut(listener: () => void): void {
+  tellSignedOut = listener;
 }
 
 async function send(request: Request): Promise<Response> {
@@ -54,7 +54,7 @@ api.use({
   },
   onResponse({ response, schemaPath }) {
     learnServerTime(response.headers.get("Date"));
-    if (response.status === 401 && !schemaPath.startsWith("/api/v1/auth")) for (const tell of signedOutListeners) tell();
+    if (response.status === 401 && !schemaPath.startsWith("/api/v1/auth")) tellSignedOut();
   },
 });
 

@@ -5,7 +5,7 @@ import { IconKeyboard, IconLogout, IconMoon, IconPlus, IconSearch, IconSun, Icon
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import { memo, startTransition, useEffect, useMemo } from "react";
-import { api, onSignedOut } from "../api/client";
+import { api } from "../api/client";
 import { LiveProvider } from "../api/live";
 import { useMay, useSession } from "../api/session";
 import { chooseTenant } from "../api/tenant";
@@ -25,7 +25,6 @@ export function Shell() {
   const [keysOpen, keys] = useDisclosure();
   useShortcuts(keys.open);
   useLinks();
-  useReturnToLogin();
   return (
     <LiveProvider>
       <a className="skip-link" href="#main">Skip to the content</a>
@@ -177,20 +176,4 @@ function useShortcuts(showKeys: () => void): void {
     [navigate, next, showKeys],
   );
   useKeys(actions);
-}
-
-/** A session that ended elsewhere: back to the login, and from there to where one was. */
-function useReturnToLogin(): void {
-  const navigate = useNavigate();
-  const client = useQueryClient();
-  useEffect(
-    () =>
-      onSignedOut(() => {
-        const from = location.pathname + location.search;
-        if (location.pathname === "/login") return;
-        client.clear();
-        void navigate({ to: "/login", search: { from } });
-      }),
-    [navigate, client],
-  );
 }
