@@ -1,4 +1,7 @@
-"""How often PostgreSQL is asked: a finish once, a claim four times; again only where somebody was in the way."""
+"""How often PostgreSQL is asked: a finish once, a claim twice; again only where somebody was in the way."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import asyncpg
 import pytest
@@ -6,10 +9,11 @@ from tests.harness.postgres import as_superuser
 from tests.stores.world import FixedClock, add, an_endpoint, change, claim, finished, hinted
 
 from mainspring.ports.stores import Stores
-from mainspring.stores.postgres.database import QUERIES
+from mainspring.stores.postgres.database import CLAIM_LOCK, QUERIES
+from mainspring.stores.postgres.schedule import PostgresSchedule
 
 pytestmark = pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
-BEGIN_CLAIM, COMMIT, ROLLBACK = "begin_claim", "COMMIT", "ROLLBACK"
+BEGIN_CLAIM, COMMIT = "begin_claim", "COMMIT"
 
 
 @pytest.fixture
@@ -32,7 +36,19 @@ def journeys(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return sent
 
 
-async def test_claim_of_what_is_known_takes_four(stores: Stores, clock: FixedClock, journeys: list[str]) -> None:
+@asynccontextmanager
+async def holding_the_turn(store_url: str) -> AsyncIterator[None]:
+    """As a worker that stands still in the middle of its claim."""
+    connection = await asyncpg.connect(as_superuser(store_url))
+    try:
+        async with connection.transaction():
+            assert await connection.fetchval("SELECT pg_try_advisory_xact_lock($1)", CLAIM_LOCK)
+            yield
+    finally:
+        await connection.close()
+
+
+async def test_claim_of_what_is_known_takes_two(stores: Stores, clock: FixedClock, journeys: list[str]) -> None:
     await add(stores, an_endpoint(), an_endpoint())
     await stores.schedule.finish([finished(each) for each in (await claim(stores)).claims])
     clock.tick(seconds=60)
@@ -41,7 +57,63 @@ async def test_claim_of_what_is_known_takes_four(stores: Stores, clock: FixedClo
     batch = await claim(stores)
 
     assert len(batch.claims) == 2
-    assert journeys == [BEGIN_CLAIM, "due_and_read_clock", "write_claims", COMMIT]
+    assert journeys == ["due_and_read_clock", "write_claims"]
+
+
+async def test_look_that_finds_nothing_due_takes_one(stores: Stores, journeys: list[str]) -> None:
+    await add(stores, an_endpoint())
+    await claim(stores)
+    journeys.clear()
+
+    assert (await claim(stores)).claims == ()
+    assert journeys == ["due_and_read_clock"]
+
+
+async def test_claim_that_takes_over_a_slot_is_made_in_turn_with_locks(
+    stores: Stores, clock: FixedClock, journeys: list[str]
+) -> None:
+    await add(stores, an_endpoint())
+    await claim(stores)
+    clock.tick(minutes=10)  # its lease is over
+    journeys.clear()
+
+    (taken_over,) = (await claim(stores)).claims
+
+    assert taken_over.attempt == 2
+    assert journeys[:3] == ["due_and_read_clock", BEGIN_CLAIM, "due_and_read_clock"]
+    assert journeys[-1] == COMMIT
+
+
+async def test_claim_that_sums_up_missed_slots_is_made_in_turn_with_locks(
+    stores: Stores, clock: FixedClock, journeys: list[str]
+) -> None:
+    await add(stores, an_endpoint())
+    clock.tick(minutes=10)
+    journeys.clear()
+
+    assert len((await claim(stores)).claims) == 1
+    assert {BEGIN_CLAIM, "lock_due", "add_runs"} <= set(journeys)
+
+
+async def test_after_somebody_was_faster_claims_stand_in_line_for_a_while(
+    stores: Stores, clock: FixedClock, store_url: str, journeys: list[str]
+) -> None:
+    await add(stores, an_endpoint())
+    await stores.schedule.finish([finished(each) for each in (await claim(stores)).claims])
+    clock.tick(seconds=60)
+    async with holding_the_turn(store_url):
+        journeys.clear()
+        assert len((await claim(stores)).claims) == 1  # whoever stands still in his turn stops nobody
+    assert journeys[:3] == ["due_and_read_clock", "write_claims", BEGIN_CLAIM]
+    clock.tick(minutes=10)
+    journeys.clear()
+    await claim(stores)
+    assert journeys[0] == BEGIN_CLAIM
+    assert isinstance(stores.schedule, PostgresSchedule)
+    stores.schedule._crowded_until_s = 0.0  # as after that while
+    journeys.clear()
+    await claim(stores)
+    assert journeys == ["due_and_read_clock"]
 
 
 async def test_finish_of_what_nobody_changed_takes_one(stores: Stores, journeys: list[str]) -> None:
@@ -87,5 +159,4 @@ async def test_claim_leaves_out_what_another_transaction_holds(
 
     assert [each.endpoint.id for each in batch.claims] == [free.id]
     assert journeys.count("write_claims") == 2
-    assert ROLLBACK in journeys
     assert [each.endpoint.id for each in (await claim(stores)).claims] == [held.id]

@@ -51,6 +51,11 @@ class Batch:
     events: list[Event] = field(default_factory=list)
     endpoints: list[Endpoint] = field(default_factory=list)  # as they are after the write
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but leases is written of what is claimed."""
+        return not (self.states or self.runs or self.closed)
+
     def leave_out(self, told: Collection[str]) -> None:
         """Superseded results that were recorded before, by a write whose answer was lost, are not told again."""
         self.events = [event for event in self.events if event.run_id not in told]

@@ -64,6 +64,16 @@ class SchedulerOptions(Struct, frozen=True):
     tick_s: float = 5.0  # a lost notification costs no more than this
 
 
+class _StoreClock(Struct, frozen=True):
+    """The store's clock: what it said with a claim, carried on by ours."""
+
+    told: datetime
+    told_ns: int
+
+    def at(self, monotonic_ns: int) -> datetime:
+        return self.told + timedelta(microseconds=(monotonic_ns - self.told_ns) // 1000)
+
+
 class Scheduler:
     def __init__(
         self,
@@ -105,8 +115,8 @@ class Scheduler:
 
     async def run_once(self) -> int:
         """One round, to its end: claim what is due, call it, record it. Returns how many slots were claimed."""
-        batch = await self._claim()
-        await self._start(batch)
+        batch, clock = await self._claim()
+        await self._start(batch.claims, clock)
         if self._calls:
             await asyncio.wait(self._calls.values())
         while self._results:
@@ -156,7 +166,7 @@ class Scheduler:
             await self._wake.wait()
             return
         try:
-            batch = await self._claim()
+            batch, clock = await self._claim()
         except StoreUnavailable as fault:
             await self._while_away(fault)
             return
@@ -165,17 +175,17 @@ class Scheduler:
             await asyncio.sleep(RETRY_S_MIN)
             return
         self._back()
-        starting = asyncio.create_task(self._start(batch), name="start")
+        starting = asyncio.create_task(self._start(batch.claims, clock), name="start")
         self._starting.add(starting)
         starting.add_done_callback(self._starting.discard)
-        if batch.more and not self._stopping:
-            return
-        await self._sleep(batch)
+        if not batch.more and not self._stopping:
+            await self._sleep(batch)
 
-    async def _claim(self) -> ClaimBatch:
+    async def _claim(self) -> tuple[ClaimBatch, _StoreClock]:
         options = self._options
         free = min(options.places - self.in_flight, CLAIM_BATCH_MAX)
         batch = await self._store.claim_due(options.worker, free, options.lease_margin_ms, self._caps)
+        clock = _StoreClock(batch.handed_at, self._monotonic_ns())
         failpoint("after_claim")
         for claim in batch.claims:
             self._claims[claim.run_id] = claim
@@ -185,8 +195,8 @@ class Scheduler:
         is_over = batch.next_due_at is not None and batch.next_due_at <= batch.now
         if is_over or (batch.more and self._monotonic_ns() / 1e9 - self._hints_swept_s > SWEEP_HINTS_S):
             await self._expire_hints()
-            return replace(batch, more=True)
-        return batch
+            batch = replace(batch, more=True)
+        return batch, clock
 
     async def _expire_hints(self) -> None:
         """Whatever goes wrong with it, the slots just claimed are called."""
@@ -202,8 +212,10 @@ class Scheduler:
         """Until the next slot, a freed place, or a change; at most one tick."""
         seconds = self._options.tick_s
         if batch.next_due_at is not None:
-            seconds = min(seconds, (batch.next_due_at - batch.handed_at).total_seconds() + EARLY_S)
-        change = asyncio.ensure_future(self._store.wait_for_change(seconds))
+            seconds = min(seconds, (batch.next_due_at - batch.handed_at).total_seconds())
+        if seconds <= 0:
+            return
+        change = asyncio.ensure_future(self._store.wait_for_change(seconds + EARLY_S))
         woken = asyncio.ensure_future(self._wake.wait())
         try:
             await asyncio.wait((change, woken), return_when=asyncio.FIRST_COMPLETED)
@@ -214,17 +226,14 @@ class Scheduler:
                 if isinstance(outcome, StoreUnavailable):
                     await self._while_away(outcome)
 
-    async def _start(self, batch: ClaimBatch) -> None:
+    async def _start(self, claims: Sequence[Claim], clock: _StoreClock) -> None:
         """Call them, a few at a time: whoever else waits for the loop, the next claim above all, comes in between."""
-        at_ns = self._monotonic_ns()
-        for first in range(0, len(batch.claims), STARTS_AT_ONCE):
-            for claim in batch.claims[first : first + STARTS_AT_ONCE]:
-                task = asyncio.create_task(self._call(claim, batch.handed_at, at_ns))
-                self._calls[claim.run_id] = task
+        for first in range(0, len(claims), STARTS_AT_ONCE):
+            for claim in claims[first : first + STARTS_AT_ONCE]:
+                self._calls[claim.run_id] = asyncio.create_task(self._call(claim, clock))
             await asyncio.sleep(0)
 
-    async def _call(self, claim: Claim, now: datetime, at_ns: int) -> None:
-        """One call, timed on the store's clock: what it said with the claim, and how long that is ago by ours."""
+    async def _call(self, claim: Claim, clock: _StoreClock) -> None:
         endpoint = claim.endpoint
         request = Request(
             endpoint.tenant_id,
@@ -249,14 +258,13 @@ class Scheduler:
             )
         failpoint("after_call")
         end_ns = self._monotonic_ns()
-        started_at = now + timedelta(microseconds=(start_ns - at_ns) // 1000)
-        finished_at = now + timedelta(microseconds=(end_ns - at_ns) // 1000)
+        started_at, finished_at = clock.at(start_ns), clock.at(end_ns)
         if claim.trigger is Trigger.SCHEDULE:
             self._metrics.lateness.count((to_us(started_at) - to_us(claim.slot_at)) / 1_000_000)
         self._metrics.duration.count((end_ns - start_ns) / 1_000_000_000)
         self._calls.pop(claim.run_id, None)
         if endpoint.lease_until is not None:
-            self._lease_over_ns[claim.run_id] = at_ns + (to_us(endpoint.lease_until) - to_us(now)) * 1000
+            self._lease_over_ns[claim.run_id] = clock.told_ns + (to_us(endpoint.lease_until) - to_us(clock.told)) * 1000
         self._results.append(Finished(claim, outcome, started_at, finished_at))
         self._result_ready.set()
 

@@ -55,6 +55,7 @@ SERVER_SETTINGS = {
     "statement_timeout": "5s",
     "lock_timeout": "2s",
     "idle_in_transaction_session_timeout": "10s",
+    "default_transaction_isolation": "read committed",  # a row that was locked, or counted, is seen as it is by then
     "tcp_user_timeout": "10s",
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",
@@ -272,7 +273,7 @@ class Database:
         self.clock = clock
         self.audit_keys = audit_keys
         self._size = pool_size
-        self._behind_bouncer = behind_bouncer
+        self.behind_bouncer = behind_bouncer
         self._pool: Any = None  # asyncpg ships no types
         self._away_until = 0.0
         self._listener: asyncio.Task[None] | None = None
@@ -322,7 +323,7 @@ class Database:
                 session = Session(connection, self.audit_keys, found)
                 if tenant_id is not None:
                     await session.only(tenant_id)
-                elif self._behind_bouncer:
+                elif self.behind_bouncer:
                     await connection.fetchval(QUERIES["work_for_all"])
                 yield session
                 await connection.execute("COMMIT")
@@ -334,7 +335,7 @@ class Database:
     @asynccontextmanager
     async def statement(self, tenant_id: str | None = None) -> AsyncIterator[Session]:
         """Single statements, each a transaction of its own; for a tenant, or behind a bouncer, all in one."""
-        if tenant_id is not None or self._behind_bouncer:  # what holds for a transaction only needs one
+        if tenant_id is not None or self.behind_bouncer:  # what holds for a transaction only needs one
             async with self.transaction(tenant_id) as session:
                 yield session
         else:
@@ -407,11 +408,11 @@ class Database:
                 max_size=self._size,
                 timeout=CONNECT_TIMEOUT_S,
                 command_timeout=COMMAND_TIMEOUT_S,
-                statement_cache_size=0 if self._behind_bouncer else 200,
+                statement_cache_size=0 if self.behind_bouncer else 200,
                 max_inactive_connection_lifetime=300,
-                init=None if self._behind_bouncer else _bound_transactions,
+                init=None if self.behind_bouncer else _bound_transactions,
                 reset=_nothing_to_reset,
-                server_settings=None if self._behind_bouncer else SERVER_SETTINGS,
+                server_settings=None if self.behind_bouncer else SERVER_SETTINGS,
             )
         elif self._away_until and self._pool.get_idle_size() == 0:
             now = time.monotonic()

@@ -91,12 +91,16 @@ FROM unnest(:tenant_ids::text[], :ids::text[], :statuses::text[], :errors::text[
 WHERE run.tenant_id = lost.tenant_id AND run.id = lost.id AND run.status = 'running';
 
 -- name: write_claims
--- Everything an ordinary claim changes, in one statement: leases, the runs they start, usage, events. How many leases: those
--- whose endpoint somebody holds, or has changed since it was looked at, are left out, and then none of it may be kept.
-WITH leased AS (
+-- Everything an ordinary claim changes, in one statement: leases, the runs they start, usage, events. How many leases: all,
+-- or none where it is not our turn or somebody was given the places meanwhile. Where somebody holds one of the endpoints,
+-- or has changed it since it was looked at, it divides by zero, as `write_results` does. The turn may be ours already.
+WITH turn AS MATERIALIZED (
+    SELECT CASE WHEN :is_ours::boolean THEN true ELSE
+        claims_fit({{claim_lock}}, :now::timestamptz, :tenants::text[], :hosts::text[], :per_tenant, :per_host) END AS is_ours
+), leased AS (
     UPDATE schedule SET revision = schedule.revision + 1, claim_epoch = claim_epoch + 1, claimed_by = :worker,
         {{lease_assignments}}
-    FROM {{lease_rows}} {{unchanged}} WHERE schedule.id = unchanged.id
+    FROM {{lease_rows}} {{unchanged}} WHERE (SELECT is_ours FROM turn) AND schedule.id = unchanged.id
     RETURNING schedule.*
 ), opened AS (
     INSERT INTO run (id, tenant_id, endpoint_id, slot_at, attempt, trigger, source, status, started_at, claim_epoch,
@@ -106,11 +110,12 @@ WITH leased AS (
 ), used AS (
     INSERT INTO usage (tenant_id, month, worker, runs)
     SELECT tenant_id, :month, :worker, runs FROM unnest(:used_tenants::text[], :used_runs::bigint[]) AS new (tenant_id, runs)
+    WHERE (SELECT is_ours FROM turn)
     ON CONFLICT (tenant_id, month, worker) DO UPDATE SET runs = usage.runs + excluded.runs
 ), told AS (
-    INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}}
+    INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}} WHERE (SELECT is_ours FROM turn)
 )
-SELECT COUNT(*) FROM leased;
+SELECT CASE WHEN (SELECT is_ours FROM turn) THEN COUNT(*) / (COUNT(*) = :expected::bigint)::int ELSE 0 END FROM leased;
 
 -- name: add_runs
 -- Runs that an ordinary claim does not make: missed slots, slots taken over.

@@ -22,24 +22,23 @@ from mainspring.ports.schedule import Caps, ClaimBatch, FinishReport
 from mainspring.stores.batches import Batch, Row, admit_all, expire_all, month_of, release_all, settle_all
 from mainspring.stores.cache import EndpointCache
 from mainspring.stores.postgres.database import CHANNEL, Database, Session, as_json, columns
-from mainspring.stores.rows import as_it_is, endpoint_from
+from mainspring.stores.rows import endpoint_from
 
 CLAIM_LOCK_TRIES = 20
 CLAIM_LOCK_PAUSE_S = 0.002
+CROWDED_S = 1.0  # how long we stand in line after somebody was faster; taking what others take as well is in vain
 NOTICE = timedelta(seconds=5)  # what is due sooner than a sleeping worker's next look is worth a notification
 
 
-class _Taken(Exception):
-    """Somebody holds, or has changed, what was about to be leased."""
-
-
 class _Sight(NamedTuple):
-    """What a claim sees: the time, when to look again, the tenants of what is due, who gets a place at which revision,
-    and whether somebody due was left out."""
+    """What a claim sees: under which caps, the time, when to look again, the tenants of what is due, who gets a place,
+    at which revisions they are, and whether somebody due was left out."""
 
+    caps: Caps
     now: datetime
     upcoming: datetime | None
     tenants: dict[str, Tenant]
+    picked: list[Candidate]
     revisions: dict[str, int]
     more: bool
 
@@ -53,20 +52,18 @@ class PostgresSchedule:
         self._changed = asyncio.Event()
         self._asleep_until_us = 0
         self._moved_to_us = sys.maxsize  # the earliest instant heard of since the last claim began
+        self._crowded_until_s = 0.0  # by our monotonic clock
         self._offset_us = 0  # the database's clock minus our monotonic one
 
     async def now(self) -> datetime:
         return await self._db.now()
 
     async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
-        """One transaction: look, admit, lease what is still as it was seen. See `ScheduleStore.claim_due`.
-
-        Where somebody was in the way it is done again, and what is due is locked first.
+        """Look, admit, lease; see `ScheduleStore.claim_due`. By what was seen, in two statements; else in turn, in one
+        transaction with the rows locked.
         """
-        try:
-            return await self._claim(worker, limit, lease_margin_ms, caps)
-        except _Taken:
-            return await self._claim(worker, limit, lease_margin_ms, caps, lock_first=True)
+        by = worker, limit, lease_margin_ms, caps
+        return await self._claim_as_seen(*by) or await self._claim_in_turn(*by)
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
         """By what is known of the endpoints, in one statement; else with their rows locked and read."""
@@ -122,36 +119,62 @@ class PostgresSchedule:
         if self._moved_to_us < self._asleep_until_us:
             self._changed.set()
 
-    async def _claim(
-        self, worker: str, limit: int, lease_margin_ms: int, caps: Caps, lock_first: bool = False
-    ) -> ClaimBatch:
-        self._moved_to_us = sys.maxsize
-        rows, claims = Batch(as_it_is), list[Claim]()
+    async def _claim_as_seen(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch | None:
+        """None, and nothing written, where somebody was faster or is in the way, or more than leases follows."""
+        if self._db.behind_bouncer or time.monotonic() < self._crowded_until_s:
+            return None
+        async with self._db.statement() as session:
+            sight = await self._look(session, limit, caps)
+            claims, rows, started = await self._admit(session, sight, worker, lease_margin_ms)
+            if not rows.is_plain:
+                return None
+            try:
+                is_ours = not claims or await _lease(session, rows, sight, started, worker)
+            except asyncpg.DivisionByZeroError:
+                is_ours = False
+        if not is_ours:
+            self._crowded_until_s = time.monotonic() + CROWDED_S
+            return None
+        return self._handed(sight, rows, claims)
+
+    async def _claim_in_turn(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
         async with self._db.transaction(begin="begin_claim") as session:
             await _take_turn(session)
-            asked_us = time.monotonic_ns() // 1000
-            now, upcoming, tenants, revisions, more = await self._look(session, limit, caps)
-            self._offset_us = to_us(now) - asked_us
-            if lock_first:
-                revisions = await _lock_due(session, revisions, now)
-            if revisions:
-                by = tenants, now, worker, lease_margin_ms, self._ids, self._cron
-                claims, rows, started = admit_all(await self._endpoints(session, revisions), *by)
-                if rows.states and not lock_first:  # whole states are written without a look at revisions
-                    revisions = await _lock_due(session, revisions, now)
-                    claims, rows, started = admit_all(await self._endpoints(session, revisions), *by)
-                await _write_claims(session, rows, revisions, started, worker, now)
-            if rows.states and not more:
-                upcoming = await session.value("upcoming", now)  # type: ignore[assignment]  # timestamptz
-        self._cache.keep(revisions, rows.endpoints, written=1)
+            sight = await self._look(session, limit, caps)
+            if sight.revisions:
+                sight = sight._replace(revisions=await _lock_due(session, sight.revisions, sight.now))
+            claims, rows, started = await self._admit(session, sight, worker, lease_margin_ms)
+            if rows.endpoints:
+                await _close(session, rows, sight.now)
+                await _write_states(session, rows)
+                if rows.runs:
+                    await session.run("add_runs", as_json(rows.runs))
+                await _lease(session, rows, sight, started, worker, is_ours=True)
+            if rows.states and not sight.more:
+                sight = sight._replace(upcoming=await session.value("upcoming", sight.now))  # type: ignore[arg-type]  # timestamptz
+        return self._handed(sight, rows, claims)
+
+    async def _admit(
+        self, session: Session, sight: _Sight, worker: str, lease_margin_ms: int
+    ) -> tuple[list[Claim], Batch, Counter[str]]:
+        endpoints = await self._endpoints(session, sight.revisions)
+        return admit_all(endpoints, sight.tenants, sight.now, worker, lease_margin_ms, self._ids, self._cron)
+
+    def _handed(self, sight: _Sight, rows: Batch, claims: list[Claim]) -> ClaimBatch:
+        """What was claimed, once it is committed."""
+        self._cache.keep(sight.revisions, rows.endpoints, written=1)
         # What comes next was looked up before these leases were written, which will be over some day.
         ends = [endpoint.lease_until for endpoint in rows.endpoints]
-        next_due_at = None if more else min((at for at in (upcoming, *ends) if at is not None), default=None)
-        return ClaimBatch(now, self._now(), tuple(claims), next_due_at, more)
+        soonest = min((at for at in (sight.upcoming, *ends) if at is not None), default=None)
+        return ClaimBatch(sight.now, self._now(), tuple(claims), None if sight.more else soonest, sight.more)
 
     async def _look(self, session: Session, limit: int, caps: Caps) -> _Sight:
+        self._moved_to_us = sys.maxsize
         told = self._db.clock.now() if self._db.clock is not None else None
+        asked_us = time.monotonic_ns() // 1000
         clock, upcoming, *rows = await session.rows("due_and_read_clock", told, caps.per_host, max(limit, 0))
+        now: datetime = clock[3]  # type: ignore[assignment]  # timestamptz
+        self._offset_us = to_us(now) - asked_us
         due = {row[0]: row for row in rows if row[0] is not None}
         busy = {(row[1], row[2]): row[4] for row in rows if row[0] is None and row[2] is not None}
         tenants = {row[1]: _tenant(row) for row in rows if row[6] is not None}
@@ -159,7 +182,8 @@ class PostgresSchedule:
         picked = pick(candidates, busy, caps.per_tenant, caps.per_host, limit)  # type: ignore[arg-type]  # columns
         more = bool(picked) and (len(picked) == limit or len(picked) < len(due))
         revisions = {each: due[each][4] for each in picked}
-        return _Sight(clock[3], upcoming[3], tenants, revisions, more)  # type: ignore[arg-type]  # columns
+        places = [each for each in candidates if each.id in revisions]
+        return _Sight(caps, now, upcoming[3], tenants, places, revisions, more)  # type: ignore[arg-type]  # columns
 
     async def _finish_as_known(self, batch: Sequence[Finished]) -> FinishReport | None:
         """None, and nothing written, where an endpoint is unknown, held or changed, or more than a plan follows."""
@@ -255,25 +279,27 @@ async def _lock_due(session: Session, revisions: Iterable[str], now: datetime) -
     return _revisions(await session.rows("lock_due", list(revisions), now))
 
 
-async def _write_claims(
-    session: Session, rows: Batch, revisions: dict[str, int], started: Counter[str], worker: str, now: datetime
-) -> None:
-    await _close(session, rows, now)
-    await _write_states(session, rows)
-    if rows.runs:
-        await session.run("add_runs", as_json(rows.runs))
+async def _lease(
+    session: Session, rows: Batch, sight: _Sight, started: Counter[str], worker: str, is_ours: bool = False
+) -> bool:
+    """In a turn that is ours already, or by taking it: whether they are leased; if not, none is."""
     leased = await session.value(
         "write_claims",
+        is_ours,
+        sight.now,
+        [each.tenant_id for each in sight.picked],
+        [each.host for each in sight.picked],
+        sight.caps.per_tenant,
+        sight.caps.per_host,
         worker,
-        as_json(_at(revisions, rows.leases)),
-        now,
-        month_of(now),
+        as_json(_at(sight.revisions, rows.leases)),
+        month_of(sight.now),
         list(started),
         list(started.values()),
         as_json(rows.event_rows()),
+        len(rows.leases),
     )
-    if leased != len(rows.leases):
-        raise _Taken
+    return leased == len(rows.leases)
 
 
 def _at(revisions: dict[str, int], rows: Sequence[Row]) -> list[Row]:

@@ -1,0 +1,1 @@
+-- Nothing: claims take turns because SQLite has one writer.
