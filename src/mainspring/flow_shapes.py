@@ -300,6 +300,7 @@ def compared_shape(found: "Compared") -> Shape:
     made = found.replay
     return {
         "execution": found.execution_id,
+        "correlation": found.correlation,
         "version": found.version,
         "identical": made is not None and made.identical,
         "differences": 0 if made is None else len(made.differences),

@@ -210,6 +210,7 @@ async def test_past_is_stepped_through_proven_and_played_with_another_version(
     assert (same["identical"], same["diffs"]) == (True, [])
     assert [(each["field"], each["step"]) for each in other["diffs"]] == [("output", "b")]
     assert (every["compared"], every["identical"], every["items"][0]["differences"]) == (1, 0, 1)
+    assert (every["items"][0]["execution"], every["items"][0]["correlation"]) == (execution["id"], "order-7")
     log = (await api.get(f"{place}/log?limit=2")).json()
     rest = (await api.get(f"{place}/log", params={"cursor": log["next_cursor"]})).json()
     assert [each["number"] for each in log["items"] + rest["items"]] == list(range(1, last["entries"] + 1))

@@ -113,7 +113,7 @@ const executions = createRoute({
   component: lazyRouteComponent(() => import("./pages/Executions"), "Executions"),
 });
 const execution = createRoute({
-  ...page("/executions/$execution"), ...reading(({ execution = "" }) => [executionQuery(execution)]), validateSearch: only("tab"),
+  ...page("/executions/$execution"), ...reading(({ execution = "" }) => [executionQuery(execution)]), validateSearch: only("tab", "version"),
   component: lazyRouteComponent(() => import("./pages/ExecutionDetail"), "ExecutionDetail"),
 });
 const planner = createRoute({

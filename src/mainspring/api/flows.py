@@ -367,6 +367,7 @@ class ReplayManyWish(ReplayWish):
 
 class Compared(Answer):
     execution: str
+    correlation: str
     version: int
     identical: bool
     differences: int

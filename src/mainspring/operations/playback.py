@@ -51,6 +51,7 @@ class Compared(Struct, frozen=True):
     """What a version would have made of one old execution. `trouble`: why that cannot be said."""
 
     execution_id: str
+    correlation: str
     version: int
     replay: Replay | None
     trouble: str = ""
@@ -76,12 +77,12 @@ async def compare_executions(
     wanted = ExecutionFilter(workflow=name, limit=min(limit, COMPARED_MAX))
     compared = []
     for execution in await desk.stores.flows.workflows.executions(desk.tenant_id, wanted):
+        made, why_not = None, ""
         try:
             made = await _replayed(desk, execution, workflow)
         except InvalidInput as trouble:
-            compared.append(Compared(execution.id, execution.state.version, None, str(trouble)))
-        else:
-            compared.append(Compared(execution.id, execution.state.version, made))
+            why_not = str(trouble)
+        compared.append(Compared(execution.id, execution.correlation, execution.state.version, made, why_not))
     return compared
 
 

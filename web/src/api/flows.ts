@@ -11,6 +11,7 @@ export type StateAt = Schemas["StateAt"];
 export type Graph = Schemas["Graph"];
 export type Moment = Schemas["Moment"];
 export type Simulated = Schemas["Simulated"];
+export type ReplayedMany = Schemas["ReplayedMany"];
 export type WorkflowRehearsed = Schemas["WorkflowRehearsed"];
 export type ExecutionFilters = { workflow?: string; status?: string; correlation?: string; step?: string };
 
@@ -95,4 +96,6 @@ export const flowActs = {
   verify: (execution: string) => data(api.GET("/api/v1/executions/{execution}/verify", at(execution))),
   replay: (execution: string, version: number | null) =>
     data(api.POST("/api/v1/executions/{execution}/replay", { ...at(execution), body: version === null ? {} : { version } })),
+  replayMany: (workflow: string, body: { version?: number; document?: string; limit: number }) =>
+    data(api.POST("/api/v1/workflows/{workflow}/replay", { ...of(workflow), body })) as Promise<ReplayedMany>,
 };

@@ -30,7 +30,7 @@ const VERBS: Record<Verb, { label: string; about: string; color?: string; needsR
 
 export function ExecutionDetail() {
   const { execution: id } = useParams({ from: "/inside/executions/$execution" });
-  const { tab } = useSearch({ from: "/inside/executions/$execution" });
+  const { tab, version } = useSearch({ from: "/inside/executions/$execution" });
   const navigate = useNavigate();
   const found = useQuery(executionQuery(id));
   const mayRun = useMay("run");
@@ -66,7 +66,7 @@ export function ExecutionDetail() {
         <Tabs.List mb="md"><Tabs.Tab value="timeline">Timeline</Tabs.Tab><Tabs.Tab value="log">Log and proof</Tabs.Tab><Tabs.Tab value="replay">Replay</Tabs.Tab></Tabs.List>
         <Tabs.Panel value="timeline"><Scrubbed execution={execution} /></Tabs.Panel>
         <Tabs.Panel value="log"><Log execution={execution} /></Tabs.Panel>
-        <Tabs.Panel value="replay"><Replay execution={execution} /></Tabs.Panel>
+        <Tabs.Panel value="replay"><Replay execution={execution} first={Number(version?.slice(1)) || execution.version} /></Tabs.Panel>
       </Tabs>
       {verb && <OrderForm execution={execution} verb={verb} close={() => setVerb(null)} />}
       <Confirm opened={erasing} onClose={() => setErasing(false)} title="Erase its values?" verb="Erase for good" danger busy={erase.isPending} onConfirm={() => erase.mutate(undefined)}>
@@ -157,9 +157,10 @@ function Log({ execution }: { execution: ExecutionInFull }) {
   );
 }
 
-function Replay({ execution }: { execution: ExecutionInFull }) {
+/** `first`: the version to begin with, as an address names it (`?version=v2`). */
+function Replay({ execution, first }: { execution: ExecutionInFull; first: number }) {
   const versions = useQuery(versionsQuery(execution.workflow));
-  const [version, setVersion] = useState(execution.version);
+  const [version, setVersion] = useState(first);
   const replay = useMutation({ mutationFn: () => flowActs.replay(execution.id, version === execution.version ? null : version) });
   const result = replay.data;
   return (

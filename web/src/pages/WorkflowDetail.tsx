@@ -16,6 +16,7 @@ import { actorWords } from "../words/actor";
 import { ExecutionTable } from "./flow/ExecutionTable";
 import { FlowGraph } from "./flow/FlowGraph";
 import { PublishForm } from "./flow/PublishForm";
+import { ReplayMany } from "./flow/ReplayMany";
 import { StartForm } from "./flow/StartForm";
 import { TryIt } from "./flow/TryIt";
 
@@ -149,6 +150,7 @@ function Versions({ name, newest }: { name: string; newest: number }) {
           {old !== latest && diff.data && (diff.data.differences.length ? <List size="sm">{diff.data.differences.map((each) => <List.Item key={each}>{each}</List.Item>)}</List> : <Text size="sm">Both do the same.</Text>)}
         </Card>
       </Grid.Col>
+      <Grid.Col span={12}>{versions.data && <ReplayMany key={newest} name={name} newest={newest} versions={versions.data.items.map((each) => each.version)} />}</Grid.Col>
     </Grid>
   );
 }

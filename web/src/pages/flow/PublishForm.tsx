@@ -8,6 +8,7 @@ import { flowActs } from "../../api/flows";
 import { useAct } from "../../parts/useAct";
 import { Dialog } from "../../parts/Dialog";
 import { Faults } from "../../parts/Faults";
+import { ReplayDocument } from "./ReplayMany";
 
 const FIRST = `name: order-follow-up
 description: Confirm an order, wait, and ask for an opinion.
@@ -45,6 +46,7 @@ export function PublishForm({ document = FIRST, close }: { document?: string; cl
             {said.new && !said.differences.length && <Text size="sm">{said.after.step_count} steps, beginning with {said.after.start}.</Text>}
           </Alert>
         )}
+        {said?.new && said.before && !check.error && settled === text && <ReplayDocument key={text} workflow={said.after.name} document={text} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>Cancel</Button>
           <Button loading={publish.isPending} disabled={!said?.new || !!check.error || settled !== text} onClick={() => publish.mutate(undefined)}>Publish</Button>
