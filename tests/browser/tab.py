@@ -47,6 +47,7 @@ PAGES = {
     "keys": "/settings?tab=keys",
     "signing keys": "/settings?tab=signing",
     "members": "/settings?tab=members",
+    "installation": "/settings?tab=installation",
     "audit trail": "/settings?tab=audit",
 }
 

@@ -8,6 +8,11 @@ export function chooseTenant(tenant: string): void {
   location.assign("/");
 }
 
+/** Where nothing was chosen the server takes the first by name, and a new tenant may come before the one that is open. */
+export function stayIn(tenant: string | null): void {
+  if (tenant && !chosenTenant()) localStorage.setItem(KEPT_AS, tenant);
+}
+
 export function forgetTenant(): void {
   localStorage.removeItem(KEPT_AS);
 }

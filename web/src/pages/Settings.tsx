@@ -1,21 +1,22 @@
-/** Who is told, usage, configuration as a document, keys, members, the audit trail, and how things look. */
+/** Who is told, usage, configuration as a document, keys, members, users and tenants of the installation, the audit trail, and how things look. */
 import { Tabs } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ComponentType } from "react";
-import { useMay } from "../api/session";
+import { useMay, useSession } from "../api/session";
 import { Page } from "../parts/Page";
 import { TabRow } from "../parts/TabRow";
 import { Account } from "./settings/Account";
 import { Alerts } from "./settings/Alerts";
 import { Audit } from "./settings/Audit";
 import { Configuration } from "./settings/Configuration";
+import { Installation } from "./settings/Installation";
 import { Keys } from "./settings/Keys";
 import { Members } from "./settings/Members";
 import { SigningKeys } from "./settings/SigningKeys";
 import { Usage } from "./settings/Usage";
 import { Webhooks } from "./settings/Webhooks";
 
-type Part = { name: string; label: string; part: ComponentType; admin?: true };
+type Part = { name: string; label: string; part: ComponentType; admin?: true; operator?: true };
 const PARTS: Part[] = [
   { name: "account", label: "You", part: Account },
   { name: "alerts", label: "Alerts", part: Alerts },
@@ -25,6 +26,7 @@ const PARTS: Part[] = [
   { name: "keys", label: "API keys", part: Keys, admin: true },
   { name: "signing", label: "Signing keys", part: SigningKeys, admin: true },
   { name: "members", label: "Members", part: Members },
+  { name: "installation", label: "Installation", part: Installation, operator: true },
   { name: "audit", label: "Audit trail", part: Audit, admin: true },
 ];
 
@@ -32,7 +34,8 @@ export function Settings() {
   const { tab } = useSearch({ from: "/inside/settings" });
   const navigate = useNavigate();
   const mayAdmin = useMay("admin");
-  const parts = PARTS.filter((part) => mayAdmin || !part.admin);
+  const { operator } = useSession();
+  const parts = PARTS.filter((part) => (mayAdmin || !part.admin) && (operator || !part.operator));
   const shown = parts.find((part) => part.name === tab) ?? parts[0];
   return (
     <Page title="Settings">

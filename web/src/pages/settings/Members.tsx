@@ -10,9 +10,8 @@ import { Failed, Pending } from "../../parts/Outcomes";
 import { ShownOnce } from "../../parts/ShownOnce";
 import { useAct } from "../../parts/useAct";
 import { When } from "../../time/When";
+import { type Role, ROLES } from "./roles";
 
-type Role = "viewer" | "operator" | "owner";
-const ROLES = [{ value: "viewer", label: "viewer: looks" }, { value: "operator", label: "operator: runs and changes" }, { value: "owner", label: "owner: everything" }];
 
 export function Members() {
   const members = useQuery({ queryKey: ["settings", "members"], queryFn: () => data(api.GET("/api/v1/members")) });
