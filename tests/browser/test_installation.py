@@ -110,3 +110,13 @@ def test_owner_who_is_no_operator_does_not_see_the_installation(browser: Browser
         expect(page.get_by_role("tab", name="Members")).to_be_visible()
         expect(page.get_by_role("tab", name="Installation")).to_have_count(0)
         expect(page.get_by_role("region", name="Users")).to_have_count(0)
+
+
+def test_whoever_no_longer_belongs_to_the_chosen_tenant_is_led_to_where_they_do(browser: Browser, site: Site) -> None:
+    with signed_in(browser, site, "moved@example.com", "viewer") as page:
+        page.goto("/settings?tab=members")
+        settle(page)
+        page.evaluate("localStorage.setItem('mainspring-tenant', 'gone')")
+        page.reload()
+
+        expect(page.get_by_text("Who belongs to default.")).to_be_visible()

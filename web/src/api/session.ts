@@ -1,7 +1,8 @@
 /** Who is signed in, and what that allows. */
 import { queryOptions, useSuspenseQuery } from "@tanstack/react-query";
-import { api, data } from "./client";
+import { api, data, Problem } from "./client";
 import type { components } from "./schema";
+import { chosenTenant, forgetTenant } from "./tenant";
 
 export type Session = components["schemas"]["Whoami"];
 export type ScopeName = Session["scopes"][number];
@@ -13,7 +14,12 @@ export const wasHere = (): boolean => localStorage.getItem(KEPT_AS) !== null;
 
 async function readSession() {
   localStorage.removeItem(KEPT_AS);
-  const session = await data(api.GET("/api/v1/auth/session"));
+  const ask = () => data(api.GET("/api/v1/auth/session"));
+  const session = await ask().catch((fault: unknown) => {
+    if (!(fault instanceof Problem && fault.status === 404 && chosenTenant())) throw fault;
+    forgetTenant(); // they no longer belong there; without this they could go nowhere else either
+    return ask();
+  });
   localStorage.setItem(KEPT_AS, "");
   return session;
 }
