@@ -67,6 +67,25 @@ def test_endpoint_is_made_with_its_runs_foreseen_then_run_paused_and_resumed(pag
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
 
+def test_smallest_phone_shows_when_long_names_run_next_and_both_kinds_of_schedules(page: Page, site: Site) -> None:
+    site.add("a name so long that it alone would fill more than one line of any phone", interval_ms="30s")
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto("/")
+    instant = page.locator(".lines .instant").first
+    expect(instant).to_be_visible()
+    expect(page.get_by_title("a name so long")).to_be_visible()
+    next_run = instant.bounding_box()
+    page.goto("/endpoints/new")
+    kind = page.get_by_text("At certain times (cron)").bounding_box()
+    frame = page.get_by_role("radiogroup", name="Kind of schedule").bounding_box()
+
+    assert next_run is not None
+    assert next_run["x"] + next_run["width"] < 360
+    assert kind is not None
+    assert frame is not None
+    assert kind["x"] + kind["width"] <= frame["x"] + frame["width"]
+
+
 def test_mistake_in_the_form_is_said_where_it_is(page: Page, site: Site) -> None:
     page.goto("/endpoints/new")
     page.get_by_label("Name").fill("mistaken")

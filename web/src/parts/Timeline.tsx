@@ -32,7 +32,7 @@ export function Timeline({ items }: { items: Upcoming[] }) {
       <ol className="lines">
         {items.slice(0, LISTED).map((item) => (
           <li key={item.endpoint_id}>
-            <Go to={endpointPath(item.endpoint_id)} className="clip">{item.endpoint}</Go>
+            <Go to={endpointPath(item.endpoint_id)} className="clip" title={item.endpoint}>{item.endpoint}</Go>
             <span className="small wide-only nowrap">{sourceWords(item.source)}</span>
             <span className="instant"><When at={item.at} /></span>
           </li>

@@ -10,6 +10,7 @@ import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { ShownOnce } from "../../parts/ShownOnce";
 import { useAct } from "../../parts/useAct";
 import { When } from "../../time/When";
+import { actorWords } from "../../words/actor";
 
 const MEANING: Record<ScopeName, string> = {
   read: "look at everything but secrets", run: "run, pause, resume, hint", write: "create, change, archive, delete", admin: "keys, members, audit",
@@ -34,7 +35,7 @@ export function Keys() {
             <Table.Thead><Table.Tr><Table.Th>Name</Table.Th><Table.Th>State</Table.Th><Table.Th>May</Table.Th><Table.Th>Last used</Table.Th><Table.Th>Ends</Table.Th><Table.Th>Actions</Table.Th></Table.Tr></Table.Thead>
             <Table.Tbody>{keys.data.items.map((key) => (
               <Table.Tr key={key.id}>
-                <Table.Td className="stack-title"><div><Text size="sm" fw={600} className="breaks">{key.name}</Text><Text size="xs" c="dimmed" className="mono">{key.id} by {key.created_by}</Text></div></Table.Td>
+                <Table.Td className="stack-title"><div><Text size="sm" fw={600} className="breaks">{key.name}</Text><Text size="xs" c="dimmed" className="mono">{key.id} by {actorWords(key.created_by)}</Text></div></Table.Td>
                 <Table.Td data-label="State"><Badge color={key.status === "live" ? "green" : "gray"} tt="none">{key.status}</Badge></Table.Td>
                 <Table.Td data-label="May">{key.scopes.join(", ")}</Table.Td>
                 <Table.Td data-label="Last used"><When at={key.last_used_at} none="never" /></Table.Td>
