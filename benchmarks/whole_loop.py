@@ -1,6 +1,6 @@
 """The whole loop: claim, HTTP call, record with a 200-byte body, plan, persist, in one process, beside the bare client.
 
-    python -m benchmarks.whole_loop [--stores sqlite postgres] [--endpoints 10000] [--seconds 10] [--places 500]
+    python -m benchmarks.whole_loop [--stores sqlite postgres] [--endpoints 10000] [--seconds 10] [--places 1000]
 
 More endpoints are due every second than can run, so the loop is never idle. The bare client makes the same calls with
 nothing around them, in the same run and with as many in flight; the ratio is what counts on a noisy machine.
@@ -83,7 +83,7 @@ def main() -> None:
     parser.add_argument("--stores", nargs="+", default=["sqlite", "postgres"])
     parser.add_argument("--endpoints", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--places", type=int, default=500)
+    parser.add_argument("--places", type=int, default=1_000)
     parser.add_argument("--profile", action="store_true")
     options = parser.parse_args()
     tune_interpreter()
