@@ -14,6 +14,7 @@ from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import EventType
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import (
+    RECEIVERS_MAX,
     erase_execution,
     find_execution,
     order_execution,
@@ -111,6 +112,53 @@ async def test_rehearsed_start_answers_as_the_start_would(desk: Desk, clock: Fix
     assert (reentry.execution.id, reentry.is_new, reentry.is_refused) == (first.id, False, True)
     assert (after.is_new, after.is_refused) == (True, False)
     assert await desk.stores.flows.workflows.count("default", ExecutionFilter()) == 1
+
+
+async def multiply(url: str, execution_id: str, count: int) -> None:
+    """Copies of an execution, newer ones, under its correlation key."""
+    await query(
+        url,
+        f"WITH RECURSIVE series (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < {count}) "
+        "INSERT INTO execution SELECT id || n, tenant_id, workflow, version, partition, correlation, NULL, salt, "
+        "status, step, NULL, number, head, outcome, error, actor, created_us, moved_us, state, ended_us "
+        f"FROM execution, series WHERE id = '{execution_id}'",
+    )
+
+
+async def test_one_that_runs_is_found_behind_any_number_of_newer_ones_that_ended(
+    desk: Desk, store_url: str, clock: FixedClock
+) -> None:
+    await publish_workflow(desk, WAITS)
+    runs = await start_execution(desk, "waits", {}, correlation="order-7")
+    await publish_workflow(desk, WAITS.replace("refuse", "allow"))
+    ended = await start_execution(desk, "waits", {}, correlation="order-7")
+    ticker = a_ticker(desk.stores)
+    await tick(ticker, clock)
+    await send_event(desk, ended.id, "go", {})
+    await tick(ticker, clock)
+    await multiply(store_url, ended.id, RECEIVERS_MAX)
+    await publish_workflow(desk, WAITS)
+
+    rehearsed = await rehearse_start(desk, "waits", Wish(correlation="order-7"))
+    with pytest.raises(Conflict, match=f"already runs for 'order-7' as {runs.id}"):
+        await start_execution(desk, "waits", {}, correlation="order-7")
+    receivers, new = await send_event(desk, "order-7", "go", {})
+
+    assert (rehearsed.execution.id, rehearsed.is_refused) == (runs.id, True)
+    assert (receivers, new) == ([runs.id], 1)
+
+
+async def test_event_for_more_than_it_may_reach_at_once_is_refused_and_sent_to_nobody(
+    desk: Desk, store_url: str, clock: FixedClock
+) -> None:
+    await publish_workflow(desk, WAITS)
+    first = await start_execution(desk, "waits", {}, correlation="order-7")
+    await tick(a_ticker(desk.stores), clock)
+    await multiply(store_url, first.id, RECEIVERS_MAX)
+
+    with pytest.raises(InvalidInput, match="more than 1000 executions run under 'order-7'"):
+        await send_event(desk, "order-7", "go", {})
+    assert await query(store_url, "SELECT COUNT(*) FROM execution_arrival") == [(0,)]
 
 
 async def test_start_of_none_and_of_too_many_is_refused(desk: Desk) -> None:

@@ -126,6 +126,26 @@ async def test_tick_finds_its_work_by_index_among_many_that_wait(
     assert [name for name, plan in plans.items() if walks_a_table(plan)] == []
 
 
+async def test_those_that_run_under_a_key_are_found_without_those_that_ended_under_it(
+    stores: Stores, store_url: str
+) -> None:
+    workflow = await publish(stores, a_workflow({"wait": "30d"}))
+    await start(stores, workflow, "x1", correlation="order-7")
+    await query(
+        store_url,
+        f"WITH RECURSIVE series (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < {WAITING}) "
+        "INSERT INTO execution SELECT 'w' || n, tenant_id, workflow, version, partition, correlation, idempotency_key, "
+        "salt, 'completed', step, NULL, number, head, outcome, error, actor, created_us, moved_us, state, n "
+        "FROM execution, series WHERE id = 'x1'",
+    )
+    await query(store_url, "ANALYZE")
+
+    plan = " ".join(await plan_of(store_url, "running_under", ("default", "order-7", None, 1)))
+
+    assert "execution_by_correlation" in plan
+    assert ("ended_us=?" if is_sqlite(store_url) else "(ended_us IS NULL)") in plan
+
+
 async def plan_of(url: str, name: str, values: tuple[object, ...]) -> list[str]:
     if is_sqlite(url):
         file = apsw.Connection(str(file_of(url)))

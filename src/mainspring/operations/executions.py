@@ -165,6 +165,12 @@ async def erase_execution(desk: Desk, execution_id: str, reason: str) -> int:
 
 
 async def _running_under(desk: Desk, correlation: str) -> list[Execution]:
-    wanted = ExecutionFilter(correlation=correlation, limit=RECEIVERS_MAX)
-    found = await desk.stores.flows.workflows.executions(desk.tenant_id, wanted) if correlation else []
-    return [each for each in found if not each.state.is_over]
+    wanted = ExecutionFilter(running_under=correlation, limit=RECEIVERS_MAX + 1)
+    found = await desk.stores.flows.workflows.executions(desk.tenant_id, wanted)
+    if len(found) > RECEIVERS_MAX:
+        raise InvalidInput(
+            f"more than {RECEIVERS_MAX} executions run under '{shown(correlation)}', and an event goes to at most that "
+            "many at once; send it to each by its id",
+            field="to",
+        )
+    return found

@@ -153,10 +153,11 @@ async def rehearse_start(desk: Desk, name: str, wish: Wish, *, version: int | No
         if there:
             return _started(new, there[0])
     if start.alone:
-        wanted = ExecutionFilter(workflow=name, correlation=wish.correlation, limit=100)
-        for other in await store.executions(desk.tenant_id, wanted):
-            if not other.state.is_over:
-                return _started(new, other)
+        there = await store.executions(
+            desk.tenant_id, ExecutionFilter(workflow=name, running_under=wish.correlation, limit=1)
+        )
+        if there:
+            return _started(new, there[0])
     return Started(new, is_new=True)
 
 

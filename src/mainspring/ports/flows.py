@@ -129,7 +129,11 @@ class Execution(Struct, frozen=True):
 
 
 class ExecutionFilter(Struct, frozen=True):
-    """What is None is any. `in_need` are those that wait for a person: failed or paused."""
+    """What is None is any. `in_need` are those that wait for a person: failed or paused.
+
+    `running_under` a correlation key are those that have not ended, however many did; beside it only `workflow` and
+    `limit` count.
+    """
 
     workflow: str | None = None
     status: Status | None = None
@@ -140,6 +144,7 @@ class ExecutionFilter(Struct, frozen=True):
     step: str | None = None
     key: str | None = None
     in_need: bool = False
+    running_under: str | None = None
 
 
 class Start(Struct, frozen=True):

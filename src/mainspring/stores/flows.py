@@ -53,8 +53,12 @@ def execution_from(row: Row) -> Execution:
     )  # fmt: skip
 
 
-def filter_values(tenant_id: str, wanted: ExecutionFilter) -> tuple[object, ...]:
+def executions_query(tenant_id: str, wanted: ExecutionFilter) -> tuple[str, *tuple[object, ...]]:
+    """The query that finds them by an index of its own where there is one, and its values."""
+    if wanted.running_under is not None:
+        return "running_under", tenant_id, wanted.running_under, wanted.workflow, wanted.limit
     return (
+        "executions_in_need" if wanted.in_need else "executions",
         tenant_id, wanted.workflow, wanted.status, wanted.correlation, wanted.before_id, wanted.version, wanted.step,
         wanted.key, wanted.limit,
     )  # fmt: skip

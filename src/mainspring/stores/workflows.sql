@@ -166,11 +166,11 @@ WHERE tenant_id = :tenant_id AND (CAST(:workflow AS TEXT) IS NULL OR workflow = 
   AND (CAST(:key AS TEXT) IS NULL OR idempotency_key = :key)
   AND (CAST(:in_need AS BIGINT) = 0 OR status IN ('failed', 'paused'));
 
--- name: running_alone
--- The execution of a workflow that runs under a correlation key.
+-- name: running_under
+-- Executions that run under a correlation key, of one workflow or of any, newest first.
 SELECT state, tenant_id, partition, correlation, idempotency_key, actor, created_us, moved_us FROM execution
-WHERE tenant_id = :tenant_id AND correlation = :correlation AND correlation <> '' AND workflow = :workflow
-  AND status NOT IN ('completed', 'cancelled') ORDER BY id LIMIT 1;
+WHERE tenant_id = :tenant_id AND correlation = :correlation AND correlation <> '' AND ended_us IS NULL
+  AND (CAST(:workflow AS TEXT) IS NULL OR workflow = :workflow) ORDER BY id DESC LIMIT :limit;
 
 -- name: add_arrival
 -- Something for an execution, once.

@@ -17,7 +17,7 @@ from mainspring.stores.flows import (
     erased,
     execution_from,
     execution_values,
-    filter_values,
+    executions_query,
     published_from,
     text_of,
     tick_from,
@@ -86,10 +86,9 @@ class PostgresWorkflows:
         return execution_from(rows[0]) if rows else None
 
     async def executions(self, tenant_id: str, wanted: ExecutionFilter) -> list[Execution]:
-        name = "executions_in_need" if wanted.in_need else "executions"
-        values = filter_values(tenant_id, wanted)
         async with self._db.statement(tenant_id) as session:
-            return [execution_from(row) for row in await session.rows(name, *values)]
+            rows = await session.rows(*executions_query(tenant_id, wanted))
+        return [execution_from(row) for row in rows]
 
     async def count(self, tenant_id: str, wanted: ExecutionFilter) -> int:
         async with self._db.statement(tenant_id) as session:
@@ -118,7 +117,7 @@ async def _add(session: Session, start: Start) -> Execution:
     key = (new.tenant_id, new.state.workflow, new.idempotency_key)
     there = await session.rows("execution_by_key", *key)
     if start.alone and not there:
-        there = await session.rows("running_alone", new.tenant_id, new.correlation, new.state.workflow)
+        there = await session.rows("running_under", new.tenant_id, new.correlation, new.state.workflow, 1)
     if not there and await session.run("add_execution", *execution_values(new)):
         await add_events(session, [start.event])
         return new

@@ -17,7 +17,7 @@ from mainspring.stores.flows import (
     erased,
     execution_from,
     execution_values,
-    filter_values,
+    executions_query,
     published_from,
     text_of,
     tick_from,
@@ -79,7 +79,7 @@ class SqliteWorkflows:
             new = start.execution
             there = db.rows("execution_by_key", new.tenant_id, new.state.workflow, new.idempotency_key)
             if start.alone and not there:
-                there = db.rows("running_alone", new.tenant_id, new.correlation, new.state.workflow)
+                there = db.rows("running_under", new.tenant_id, new.correlation, new.state.workflow, 1)
             if there:
                 return execution_from(there[0])
             db.run("add_execution", *execution_values(new))
@@ -93,9 +93,8 @@ class SqliteWorkflows:
         return execution_from(rows[0]) if rows else None
 
     async def executions(self, tenant_id: str, wanted: ExecutionFilter) -> list[Execution]:
-        name = "executions_in_need" if wanted.in_need else "executions"
-        values = filter_values(tenant_id, wanted)
-        return [execution_from(row) for row in await self._db.read(lambda db: db.rows(name, *values))]
+        query = executions_query(tenant_id, wanted)
+        return [execution_from(row) for row in await self._db.read(lambda db: db.rows(*query))]
 
     async def count(self, tenant_id: str, wanted: ExecutionFilter) -> int:
         values = count_values(tenant_id, wanted)
