@@ -1,5 +1,8 @@
 """Which ticks are handed out with an execution: those that prove it, and no others."""
 
+from datetime import timedelta
+
+import pytest
 from msgspec.structs import replace
 from tests.stores.databases import query
 from tests.stores.flow_world import tick
@@ -21,7 +24,9 @@ WAITS = "name: waits\nsteps:\n  - {id: a, wait_for: {event: go, timeout: 200d}}\
 async def two_in_turn(desk: Desk, clock: FixedClock) -> tuple[Desk, Ticker, str, str]:
     """Two executions, the second of which moved after the first; every tick is signed."""
     desk = replace(desk, signer=CheckpointSigner(KeyRing(bytes(32))))
-    ticker = Ticker(desk.stores.flows, TickerOptions("ticker-1", checkpoint_s=0), Metrics(), desk.signer)
+    ticker = Ticker(
+        desk.stores.flows, TickerOptions("ticker-1", checkpoint_s=0, keep=timedelta(days=30)), Metrics(), desk.signer
+    )
     await publish_workflow(desk, WAITS)
     ids = []
     for _ in range(2):
@@ -102,13 +107,37 @@ async def test_chain_that_is_too_long_between_first_and_last_turn_is_left_out(
     assert (bundle.ticks, bundle.checkpoint, bundle.note) == ((), None, LONG)
 
 
-async def test_execution_whose_ticks_somebody_removed_is_vouched_for_by_nobody(
-    desk: Desk, clock: FixedClock, store_url: str
+async def test_execution_whose_ticks_are_kept_no_longer_is_proven_by_the_tick_that_repeats_them(
+    desk: Desk, clock: FixedClock
+) -> None:
+    desk, ticker, first, _ = await two_in_turn(desk, clock)
+    clock.tick(days=60)
+    await ticker.forget_once(clock.now())
+
+    unsigned = await export_execution(desk, first)
+    await tick(ticker, clock)
+    bundle = await export_execution(desk, first)
+
+    assert ([head.sequence for head in unsigned.ticks], unsigned.note) == ([3], UNSIGNED)
+    assert ([head.sequence for head in bundle.ticks], bundle.note) == ([3], "")
+    assert check_bundle(bundle, is_signed).valid
+
+
+@pytest.mark.parametrize(
+    ("removed", "gone"),
+    [(2, ""), (1, "; those up to tick 0, signed at 2025-01-01T00:00:01Z, are gone")],
+    ids=["all of them", "those up to a checkpoint"],
+)
+async def test_execution_whose_ticks_somebody_removed_is_vouched_for_by_nobody_and_the_note_says_so(
+    desk: Desk, clock: FixedClock, store_url: str, removed: int, gone: str
 ) -> None:
     desk, _, first, _ = await two_in_turn(desk, clock)
-    await query(store_url, "DELETE FROM workflow_tick")
+    await query(store_url, f"DELETE FROM workflow_tick WHERE sequence <= {removed}")
+    await query(store_url, f"DELETE FROM workflow_checkpoint WHERE sequence > {removed} OR {removed} = 2")
 
     bundle = await export_execution(desk, first)
 
-    assert (bundle.ticks, bundle.checkpoint, bundle.note) == ((), None, UNSIGNED)
+    assert (bundle.ticks, bundle.checkpoint) == ((), None)
+    assert bundle.note.startswith(f"no tick that is there holds its last turn{gone}: document and log prove themselves")
+    assert f"`mainspring execution verify {first}` says what is missing" in bundle.note
     assert check_bundle(bundle, is_signed).signed_by == ""

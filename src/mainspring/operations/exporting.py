@@ -1,5 +1,6 @@
 """Hand an execution to somebody outside, with all that proves it."""
 
+from mainspring.domain.instant import rfc3339
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import PAGE, clock_of, find_execution, read_log
 from mainspring.operations.workflows import find_workflow
@@ -12,8 +13,14 @@ SHARED = (
     "the chain of ticks is left out: it names executions of other tenants; export it with a key of an operator of the "
     "installation, or where the database is"
 )
-LONG = f"the chain of ticks is left out: it is longer than {TICKS_MAX} ticks"
-UNSIGNED = "no checkpoint was signed after its last turn; export it again in a minute"
+LONG = (
+    f"the chain of ticks is left out: it is longer than {TICKS_MAX} ticks; `mainspring execution verify` walks it "
+    "where the database is"
+)
+UNSIGNED = (
+    "no checkpoint was signed after its last turn; a running ticker signs one a minute after it at the latest: export "
+    "it again then"
+)
 
 
 async def export_execution(desk: Desk, execution_id: str, *, as_operator: bool = False) -> Bundle:
@@ -55,6 +62,8 @@ async def _chain(desk: Desk, execution: Execution, as_operator: bool) -> tuple[l
             return [], None, LONG
         if last and until <= after:  # what comes later proves nothing about it, and may be most of the chain
             break
+    if not last:
+        return [], None, await _unheld(desk, execution)
     if checkpoint is None:
         return [head for head in found if head.sequence <= last], None, UNSIGNED
     signed = Signed(
@@ -62,3 +71,13 @@ async def _chain(desk: Desk, execution: Execution, as_operator: bool) -> tuple[l
         checkpoint.public_key, checkpoint.signature,
     )  # fmt: skip
     return [head for head in found if head.sequence <= checkpoint.sequence], signed, ""
+
+
+async def _unheld(desk: Desk, execution: Execution) -> str:
+    """Why no tick holds its end. Retention leaves one that does, so somebody else was at the chain."""
+    start = await desk.stores.flows.logs.chain_start(execution.partition)
+    gone = f"; those up to tick {start.tick}, signed at {rfc3339(start.signed_at)}, are gone" if start else ""
+    return (
+        f"no tick that is there holds its last turn{gone}: document and log prove themselves, and nothing vouches for "
+        f"them; `mainspring execution verify {execution.id}` says what is missing, which a backup from before has"
+    )
