@@ -14,6 +14,44 @@ CASES = {
         (*ADD, "--interval", "5s"),
         "there is no option '--interval', did you mean '--every'?",
     ),
+    "an option by the field of the API": (
+        (*ADD, "--min-interval", "5s"),
+        "there is no option '--min-interval', did you mean '--min'?",
+    ),
+    "an option by a longer name": (
+        (*ADD, "--cron-expression", "@daily"),
+        "there is no option '--cron-expression', did you mean '--cron'?",
+    ),
+    "an option by one of its words": (
+        (*ADD, "--lateness", "5s"),
+        "there is no option '--lateness', did you mean '--max-lateness'?",
+    ),
+    "an option by what documents call it": (
+        (*ADD, "--timezone", "UTC"),
+        "there is no option '--timezone', did you mean '--tz'?",
+    ),
+    "an option by what others call it": (
+        ("runs", "--count", "5"),
+        "there is no option '--count', did you mean '--limit'?",
+    ),
+    "an argument as an option": (
+        ("hint", "interval", "x", "--duration", "5s"),
+        "there is no option '--duration': DURATION stands without one, as in 'mainspring hint interval ENDPOINT "
+        "DURATION'",
+    ),
+    "a name as an option": (
+        ("why", "--name", "x"),
+        "there is no option '--name': ENDPOINT stands without one, as in 'mainspring why ENDPOINT'",
+    ),
+    "an option of all commands behind one": (
+        ("endpoint", "list", "--server", "http://127.0.0.1"),
+        "there is no option '--server' here: it stands before the command, as in 'mainspring --server ... "
+        "endpoint list'",
+    ),
+    "an option of a command before it": (
+        ("endpoint", "-o", "json", "list"),
+        "there is no option '-o' here: it stands behind the command, as in 'mainspring endpoint add -o ...'",
+    ),
     "an option like none": ((*ADD, "--frobnicate"), "there is no option '--frobnicate'; --help lists those there are"),
     "an option of all commands with a typo": (
         ("--sever", "http://127.0.0.1", "job", "list"),

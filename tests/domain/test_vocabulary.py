@@ -102,6 +102,8 @@ def test_what_is_not_found_suggests_the_nearest_name() -> None:
     assert (missing.kind, missing.name) == ("endpoint", "biling")
     assert str(NotFound("endpoint", "xyz", ("billing",))) == "no endpoint 'xyz'"
     assert did_you_mean("anything", ()) == ""
+    assert did_you_mean("lateness", ("the lateness of every shop", "how it bears its lateness")) == ""
+    assert did_you_mean("--", ("billing",)) == ""
 
 
 @pytest.mark.parametrize(
@@ -111,6 +113,10 @@ def test_what_is_not_found_suggests_the_nearest_name() -> None:
         ("every", ("interval", "cron"), "interval"),
         ("interval", ("every", "min_interval"), "every"),
         ("tz", ("timezone", "cron"), "timezone"),
+        ("timezone", ("timeout", "tz"), "tz"),
+        ("min-interval", ("min", "max"), "min"),
+        ("Cron-Expression", ("every", "cron"), "cron"),
+        ("lateness", ("max-lateness", "jitter"), "max-lateness"),
     ],
 )
 def test_name_that_another_door_uses_is_understood(name: str, known: tuple[str, ...], meant: str) -> None:

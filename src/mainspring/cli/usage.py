@@ -1,6 +1,7 @@
 """What is wrong with a command line, in our words: the parser's own speak of inputs, and show no way out."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from typer._click.exceptions import (  # Typer shows them and gives them no public name
@@ -36,10 +37,42 @@ def unknown_command(fault: UsageError, name: str, known: tuple[str, ...]) -> Usa
 
 
 def _unknown(fault: NoSuchOption) -> str:
-    options = [name for param in fault.ctx.command.params for name in param.opts] if fault.ctx else []
-    known = tuple(name.removeprefix("--") for name in options if name.startswith("--"))
-    near = did_you_mean(fault.option_name.lstrip("-"), known).replace("mean '", "mean '--")
-    return f"there is no option '{shown(fault.option_name)}'{near or '; --help lists those there are'}"
+    """Where it stands elsewhere, that its value stands alone, or which other one was meant."""
+    wanted, ctx = fault.option_name, fault.ctx
+    said = f"there is no option '{shown(wanted)}'"
+    if ctx is None:
+        return said
+    path, _, rest = ctx.command_path.partition(" ")
+    if ctx.parent is not None and wanted in _options(ctx.find_root().command):
+        return f"{said} here: it stands before the command, as in '{path} {wanted} ... {rest}'"
+    for names, command in _below(ctx.command):
+        if wanted in _options(command):
+            return f"{said} here: it stands behind the command, as in '{ctx.command_path} {names} {wanted} ...'"
+    arguments = [param for param in ctx.command.params if param.param_type_name == "argument"]
+    for argument in arguments:
+        if _is_about(argument, wanted.lstrip("-")):
+            usage = " ".join(map(_metavar, arguments))
+            return f"{said}: {_metavar(argument)} stands without one, as in '{ctx.command_path} {usage}'"
+    known = tuple(name.removeprefix("--") for name in _options(ctx.command) if name.startswith("--"))
+    near = did_you_mean(wanted.lstrip("-"), known).replace("mean '", "mean '--")
+    return said + (near or "; --help lists those there are")
+
+
+def _options(command: Any) -> list[str]:  # Typer gives its commands no public class
+    return [name for param in command.params if param.param_type_name == "option" for name in param.opts]
+
+
+def _below(group: Any) -> Iterator[tuple[str, Any]]:
+    """Every command of a group and of the groups in it, with the names that lead to it."""
+    for name, command in getattr(group, "commands", {}).items():
+        yield name, command
+        yield from ((f"{name} {names}", each) for names, each in _below(command))
+
+
+def _is_about(argument: Any, wanted: str) -> bool:
+    """Whether an argument is what an option of that name would be: called so, or explained as a name or an id."""
+    is_named = wanted == _metavar(argument).lower()
+    return is_named or (wanted in ("name", "id") and wanted in re.findall("[a-z]+", (argument.help or "").lower()))
 
 
 def _missing(fault: MissingParameter) -> str:
@@ -65,4 +98,8 @@ def _name(fault: BadParameter) -> str:
         return "a value"
     if fault.param.param_type_name == "option":
         return max(fault.param.opts, key=len)
-    return (fault.param.metavar or fault.param.name or "").rstrip(".").upper()
+    return _metavar(fault.param)
+
+
+def _metavar(argument: Any) -> str:
+    return str(argument.metavar or argument.name or "").strip(".[]").upper()

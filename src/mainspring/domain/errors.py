@@ -15,10 +15,7 @@
 A message has three parts: what happened, with the value; the rule; the way out.
 """
 
-from difflib import get_close_matches
-
-# One thing by the names it has at other doors: options are short, and fields of the API say their unit.
-ELSEWHERE = {"every": ("interval_ms", "interval"), "interval": ("interval_ms", "every"), "tz": ("timezone",)}
+from mainspring.domain.likeness import nearest
 
 
 class MainspringError(Exception):
@@ -108,7 +105,6 @@ class Misconfigured(MainspringError):
 
 
 def did_you_mean(name: str, known: tuple[str, ...]) -> str:
-    """The tail of a message about an unknown name: what another door calls it, or the nearest known one, if any."""
-    near = [same for same in ELSEWHERE.get(name, ()) if same in known]
-    near = near or get_close_matches(name, known, n=1, cutoff=0.6)
-    return f", did you mean {str(near[0])!r}?" if near else ""
+    """The tail of a message about an unknown name: the known one that was meant, where one comes near."""
+    near = nearest(name, known)
+    return "" if near is None else f", did you mean {str(near)!r}?"

@@ -1,0 +1,47 @@
+"""Which known name somebody meant who wrote another one. Pure, and a guess: whoever asks only suggests it."""
+
+import re
+from difflib import get_close_matches
+
+# One thing by the names it has here, first, and at other doors and in other programs. Options are short, and fields of
+# the API say their unit.
+SAME = (
+    ("interval_ms", "interval", "every", "period", "frequency"),
+    ("cron", "schedule", "crontab"),
+    ("timezone", "tz", "zone", "time_zone"),
+    ("min_interval_ms", "min_interval", "min", "minimum"),
+    ("max_interval_ms", "max_interval", "max", "maximum"),
+    ("timeout_ms", "timeout", "deadline"),
+    ("limit", "count", "number", "lines", "tail"),
+    ("ttl", "for", "expires", "expiry", "duration"),
+    ("url", "address", "uri", "target"),
+    ("body", "data", "payload"),
+    ("input", "data", "payload", "args"),
+    ("condition", "when", "expect"),
+    ("accept", "codes", "expect", "status"),
+    ("output", "format", "json"),
+    ("reason", "message", "comment", "note"),
+    ("dry_run", "preview", "plan", "simulate"),
+    ("yes", "force", "confirm"),
+    ("follow", "watch", "tail"),
+)
+_WORD = re.compile(r"[^\W_]+")
+
+
+def nearest(name: str, known: tuple[str, ...]) -> str | None:
+    """The known name for the same thing, else the one that is written most alike, else one with the same words.
+
+    `min-interval` has the words of `min`, and `lateness` is one of those of `max-lateness`, if of no other.
+    """
+    plain = {each.lower().replace("-", "_"): each for each in known}
+    wanted = name.lower().replace("-", "_")
+    for names in SAME:
+        if wanted in names and (here := [each for each in names if each in plain]):
+            return plain[here[0]]
+    if near := get_close_matches(name, known, n=1, cutoff=0.6):
+        return near[0]
+    words = set(_WORD.findall(name.lower()))
+    of_known = {each: set(_WORD.findall(each.lower())) for each in known}
+    inside = [each for each, its in of_known.items() if its and its <= words]
+    around = [each for each, its in of_known.items() if words and words <= its]
+    return max(inside, key=len, default=around[0] if len(around) == 1 else None)
