@@ -168,7 +168,10 @@ def _more(sight: Sight) -> list[str]:
     sentences = [f"In force: {kind}, {words}." for kind, words in hints_in_words(endpoint, sight.now)]
     if endpoint.failure_count:
         many = "run" if endpoint.failure_count == 1 else f"{endpoint.failure_count} runs"
-        sentences.append(f"The last {many} failed; a success ends the backoff, and so does mainspring endpoint reset.")
+        sentences.append(
+            f"The last {many} failed; a success ends the backoff, and so do a run by hand and mainspring endpoint "
+            "reset, after which failures count anew."
+        )
     return sentences
 
 

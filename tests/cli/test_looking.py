@@ -96,9 +96,9 @@ def test_next_supposes_failures(any_shell: Shell) -> None:
     whys = [each["trail"][0]["why"] for each in any_shell.json("next", "health", "-n", "3", "--if", "failures=3")]
 
     assert [re.sub(r"^every 1m, ", "", why) for why in whys] == [
-        "times 8 after 3 failures in a row",
-        "times 16 after 4 failures in a row",
-        "times 32 after 5 failures in a row",
+        "times 8 after the last 3 runs failed",
+        "times 16 after the last 4 runs failed",
+        "times 32 after the last 5 runs failed",
     ]
 
 

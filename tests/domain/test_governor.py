@@ -252,7 +252,7 @@ def test_the_trail_of_a_plain_decision_is_the_baseline() -> None:
     assert decide(DAY, failure_count=1) == Decision(
         at("00:02:00"),
         "baseline-interval",
-        (Step("baseline-interval", at("00:02:00"), "won", "every 1m, times 2 after 1 failure in a row"),),
+        (Step("baseline-interval", at("00:02:00"), "won", "every 1m, times 2 after the last run failed"),),
     )
 
 
@@ -343,10 +343,10 @@ def test_the_trail_of_a_pause_shows_what_would_have_been() -> None:
 def test_the_trail_of_the_monitor_policy_says_so() -> None:
     policy = BackoffPolicy.MONITOR
 
-    assert decide(DAY, backoff=policy).trail[0].why == "1m with monitor backoff and jitter"
+    assert decide(DAY, backoff=policy).trail[0].why == "1m with jitter and monitor backoff"
     assert (
         decide(DAY, backoff=policy, failure_count=2).trail[0].why
-        == "1m with monitor backoff after 2 failures in a row and jitter"
+        == "1m with jitter and monitor backoff after the last 2 runs failed"
     )
 
 

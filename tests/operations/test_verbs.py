@@ -30,6 +30,7 @@ from mainspring.operations.endpoints import (
     run_endpoint,
 )
 from mainspring.operations.jobs import add_job, edit_job, find_job, set_job_status
+from mainspring.words import Sight, why_sentences
 
 HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
 SECOND = timedelta(seconds=1)
@@ -293,3 +294,22 @@ async def test_unknown_job_suggests_the_nearest(desk: Desk) -> None:
 
     with pytest.raises(NotFound, match=r"no job 'biling', did you mean 'billing'\?"):
         await set_job_status(desk, "biling", JobStatus.PAUSED)
+
+
+async def test_words_about_failures_are_true_where_runs_by_hand_failed(desk: Desk, clock: FixedClock) -> None:
+    """Two of them in a row, of which the second ended the backoff of the first."""
+    endpoint = await add_endpoint(desk, HEALTH)
+    for _ in range(2):
+        await run_endpoint(desk, "health")
+        (only,) = (await claim(desk.stores)).claims
+        await desk.stores.schedule.finish([finished(only, an_outcome(RunStatus.FAILURE))])
+        clock.tick(seconds=1)
+    failing = await get(desk.stores, endpoint)
+
+    sentences = why_sentences(Sight(failing, "default", clock.now()), None)
+    assert failing.failure_count == 1
+    assert not [each for each in sentences if "in a row" in each]
+    assert sentences[-1] == (
+        "The last run failed; a success ends the backoff, and so do a run by hand and mainspring endpoint reset, "
+        "after which failures count anew."
+    )

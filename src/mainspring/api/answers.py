@@ -107,7 +107,7 @@ class Endpoint(Answer):
     parked_reason: str
     archived_at: At | None
     deferred_until: At | None
-    failure_count: int = Field(description="Failures in a row.")
+    failure_count: int = Field(description="How many of the last runs failed; a run by hand and a reset count anew.")
     not_before: At | None
     interval_hint: IntervalHint | None
     one_shot_hint: OneShotHint | None

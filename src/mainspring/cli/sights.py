@@ -123,7 +123,9 @@ def _plan(endpoint: "Endpoint", now: datetime) -> list[tuple[str, str]]:
     if endpoint.last_run_at is not None:
         fields.append(("last run", f"{endpoint.last_status}, {when(now, endpoint.last_run_at)}"))
     if endpoint.failure_count:
-        fields.append(("failures in a row", str(endpoint.failure_count)))
+        fields.append(
+            ("failed", "the last run" if endpoint.failure_count == 1 else f"the last {endpoint.failure_count} runs")
+        )
     if endpoint.not_before is not None and endpoint.not_before > now:
         fields.append(("not before", f"{when(now, endpoint.not_before)}, as the target asked"))
     fields.extend(hints_in_words(endpoint, now))

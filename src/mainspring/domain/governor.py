@@ -74,7 +74,7 @@ def intended_interval_ms(endpoint: Endpoint, now: datetime) -> tuple[int, str]:
         target = min(endpoint.interval_ms << min(failures, 64), cap)
         reach = max(1, (target + 5) // 10)  # 10 %, rounded half up, in whole numbers
         delay = max(MONITOR_DELAY_MS_MIN, target + _jitter_ms(endpoint.id, now, "monitor", reach))
-        return delay, f"{format_duration(endpoint.interval_ms)} with monitor backoff{_after(failures)} and jitter"
+        return delay, f"{format_duration(endpoint.interval_ms)} with jitter and monitor backoff{_after(failures)}"
     factor = 1 << min(failures, BACKOFF_DOUBLINGS_MAX)
     delay = endpoint.interval_ms * factor
     if endpoint.jitter_ms:
@@ -178,7 +178,7 @@ def _jitter_ms(endpoint_id: str, slot: datetime, salt: str, reach_ms: int) -> in
 def _after(failures: int) -> str:
     if failures == 0:
         return ""
-    return f" after {failures} failure{'' if failures == 1 else 's'} in a row"
+    return f" after the last {'run' if failures == 1 else f'{failures} runs'} failed"
 
 
 class _Authored(Protocol):

@@ -69,7 +69,7 @@ def write_prompt(
         f"State: {state_in_words(endpoint, now)}.",
         "Performance: "
         + "; ".join(_span(name, each) for name, each in zip(("1 h", "4 h", "24 h"), health, strict=True)),
-        f"Failures in a row: {endpoint.failure_count}.",
+        f"Failures in a row, since the last success, run by hand or reset: {endpoint.failure_count}.",
         f"Hints: {hints_in_words(endpoint, now, redactor)}.",
         f"Job {job.name!r}: {redactor.data(job.description or 'no description', DESCRIPTION_CHARS_MAX)}",
         "Siblings: " + (", ".join(repr(each.name) for each in siblings[:100]) or "none"),

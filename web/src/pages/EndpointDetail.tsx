@@ -228,7 +228,7 @@ function HealthCard({ endpoint }: { endpoint: Endpoint }) {
           ))}</Table.Tbody>
         </Table>
       )}
-      {endpoint.failure_count > 0 && <Text size="sm" c="red" mt="xs">{endpoint.failure_count === 1 ? "1 failure" : `${endpoint.failure_count} failures`} in a row</Text>}
+      {endpoint.failure_count > 0 && <Text size="sm" c="red" mt="xs">{endpoint.failure_count === 1 ? "The last run failed" : `The last ${endpoint.failure_count} runs failed`}</Text>}
     </Card>
   );
 }

@@ -13,7 +13,7 @@ export function decisionWords({ type, data }: Told): string {
   if (type === "hint.written") return Number(data.interval_ms) ? `every ${duration(Number(data.interval_ms))}` : "one extra run";
   if (type === "endpoint.paused") return "put to sleep";
   if (type === "endpoint.resumed") return "woken";
-  if (type === "backoff.applied") return `backs off after ${said("failure_count") || "some"} failures`;
+  if (type === "backoff.applied") return `backs off, for the last ${Number(data.failures) > 1 ? `${said("failures")} runs` : "run"} failed`;
   return type.replace(/[._]/g, " ");
 }
 

@@ -42,7 +42,7 @@ export function eventWords(event: EventShown): string {
       return `hint: ${every ? `every ${duration(every)}` : "one extra run"}${said("reason") ? `, because ${said("reason")}` : ""}`;
     }
     case "backoff.applied":
-      return `backs off${said("failure_count") ? ` after ${said("failure_count")} failures` : ""}`;
+      return `backs off${said("failures") ? `, for the last ${said("failures") === "1" ? "run" : `${said("failures")} runs`} failed` : ""}`;
     case "workflow.published":
       return `workflow ${said("workflow")} published`;
     case "workflow.archived":
