@@ -1,9 +1,11 @@
 """Promise S4: everything that is sealed can be sealed again under another key, without anybody noticing."""
 
 from collections import Counter
+from functools import partial
 
 import pytest
 from msgspec.structs import replace
+from tests.operations.rival import interrupted
 from tests.stores.databases import is_sqlite, query
 from tests.stores.world import FixedClock, an_outcome, change, claim, edited, finished, told
 
@@ -131,6 +133,19 @@ async def test_edit_that_came_between_reading_and_writing_stays(desk: Desk) -> N
     assert (await seal_again(with_keys(desk, NEW, OLD))).values == 1
     (header,) = (await find_endpoint(desk, "health")).action.headers
     assert Vault(KeyRing(NEW)).open(header.value, header_place("default", meant.id, "X-Mine")) == "another"
+
+
+async def test_value_that_an_edit_was_faster_to_write_counts_as_left_and_not_as_sealed_again(desk: Desk) -> None:
+    """The edit has the old key still, and the other endpoint is nobody's: its two values are written."""
+    await add_endpoint(desk, HEALTH)
+    two = (SECRET, replace(SECRET, name="X-Other"))
+    await add_endpoint(desk, replace(HEALTH, name="other", headers=two))
+    edit = partial(edit_endpoint, desk, "health", lambda old: replace(old, headers=(replace(SECRET, value="another"),)))
+    both = with_keys(desk, NEW, OLD)
+
+    assert await seal_again(interrupted(both, "reseal", edit, "sealed")) == Resealed(values=2, left=1)
+    assert await seal_again(both) == Resealed(values=1)
+    assert await seal_again(both) == Resealed()
 
 
 async def test_edit_by_who_read_the_old_seal_leaves_it_to_the_next_look(desk: Desk) -> None:

@@ -57,8 +57,9 @@ async def seal_again(desk: Desk) -> Resealed:
                 elif fresh:
                     work.append((row, fresh))
             if work:
-                await desk.stores.sealed.reseal(work)
-                values += sum(len(fresh) for _, fresh in work)
+                written = await desk.stores.sealed.reseal(work)
+                values += written
+                left += sum(len(fresh) for _, fresh in work) - written
                 await asyncio.sleep(PAUSE_S)
     return Resealed(values, left, unreadable)
 

@@ -31,7 +31,7 @@ class SealedStore(Protocol):
         """Rows of this kind in the order of their places, from just after one; () is the beginning."""
 
     async def reseal(self, rows: Sequence[tuple[SealedRow, Mapping[str, str]]]) -> int:
-        """Put other sealed texts in the place of those that rows of one kind hold; how many rows that changed.
+        """Put other sealed texts in the place of those that rows of one kind hold; how many texts were put.
 
         A row that is no longer as it was read stays as it is. Nobody is told, and no version grows: what is sealed is
         the same. Whoever knows an endpoint from before reads it again.

@@ -114,7 +114,7 @@ async def _seal_all_again(desk: Desk, settle_s: float, tell: Tell) -> Resealed:
         if found.values:
             tell(f"values sealed again: {moved.values:,}")
         elif found.left:
-            tell(f"waiting for requests that are at work with the old key; values left: {found.left:,}")
+            tell(f"waiting for requests that are at work with values under the old key; values left: {found.left:,}")
             await asyncio.sleep(BUSY_PAUSE_S)
         elif (rest := settled_at - loop.time()) > 0:
             await asyncio.sleep(rest)

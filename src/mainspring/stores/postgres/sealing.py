@@ -40,12 +40,13 @@ class PostgresSealed:
             match kind:
                 case SealedKind.ENDPOINT:
                     await lock(self._db, session, [row.place[0] for row, _ in rows])  # as an edit does, before it reads
-                    changed = await session.run("reseal_endpoints", *values)
+                    changed = await session.rows("reseal_endpoints", *values)
                 case SealedKind.SIGNING_KEY:
-                    changed = await session.run("reseal_signing_keys", *values)
+                    changed = await session.rows("reseal_signing_keys", *values)
                 case SealedKind.SUBSCRIPTION:
-                    changed = await session.run("reseal_subscriptions", *values)
+                    changed = await session.rows("reseal_subscriptions", *values)
                 case SealedKind.ANSWER:
-                    changed = await session.run("reseal_answers", *values)
+                    changed = await session.rows("reseal_answers", *values)
         failpoint("after_reseal")
-        return changed
+        places = {tuple(place) for place in changed}
+        return sum(len(fresh) for row, fresh in rows if row.place in places)

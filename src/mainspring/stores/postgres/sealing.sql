@@ -7,19 +7,22 @@ WITH resealed AS (
     WHERE endpoint.id = new.id AND endpoint.action = new.read
     RETURNING endpoint.id
 )
-UPDATE schedule SET revision = revision + 1 FROM resealed WHERE schedule.id = resealed.id;
+UPDATE schedule SET revision = revision + 1 FROM resealed WHERE schedule.id = resealed.id
+RETURNING schedule.id;
 
 -- name: reseal_signing_keys
 -- The same signing keys under another key.
 UPDATE signing_key SET sealed = new.fresh
 FROM unnest(:ids::text[], :read::text[], :fresh::text[]) AS new (id, read, fresh)
-WHERE signing_key.id = new.id AND signing_key.sealed = new.read;
+WHERE signing_key.id = new.id AND signing_key.sealed = new.read
+RETURNING signing_key.id;
 
 -- name: reseal_subscriptions
 -- The same webhooks and alerts under another key, where nobody has edited them meanwhile.
 UPDATE subscription SET config = new.fresh
 FROM unnest(:ids::text[], :read::text[], :fresh::text[]) AS new (id, read, fresh)
-WHERE subscription.id = new.id AND subscription.config = new.read;
+WHERE subscription.id = new.id AND subscription.config = new.read
+RETURNING subscription.id;
 
 -- name: reseal_answers
 -- The same requests and answers under another key, where neither was written meanwhile.
@@ -28,4 +31,5 @@ FROM unnest(:tenant_ids::text[], :actors::text[], :keys::text[], :requests::text
             :fresh_requests::text[], :fresh_answers::text[])
     AS new (tenant_id, actor, key, request, answer, fresh_request, fresh_answer)
 WHERE answer.tenant_id = new.tenant_id AND answer.actor = new.actor AND answer.key = new.key
-  AND answer.request = new.request AND COALESCE(answer.answer, '') = new.answer;
+  AND answer.request = new.request AND COALESCE(answer.answer, '') = new.answer
+RETURNING answer.tenant_id, answer.actor, answer.key;

@@ -27,9 +27,11 @@ class SqliteSealed:
         return [sealed_row(kind, row) for row in rows]
 
     async def reseal(self, rows: Sequence[tuple[SealedRow, Mapping[str, str]]]) -> int:
-        changed = await self._db.write(lambda db: sum(_reseal(db, row, resealed(row, fresh)) for row, fresh in rows))
+        written = await self._db.write(
+            lambda db: sum(len(fresh) * _reseal(db, row, resealed(row, fresh)) for row, fresh in rows)
+        )
         failpoint("after_reseal")
-        return changed
+        return written
 
 
 def _reseal(db: Connection, row: SealedRow, text: str) -> int:
