@@ -302,3 +302,24 @@ async def test_started_run_is_told_while_it_runs(api: AsyncClient, stores: Store
     assert said["run_id"] == batch.claims[0].run_id
     assert set(said) == set(answers.RunInFlight.model_fields)
     assert START + timedelta(seconds=1) == clock.now()
+
+
+async def test_name_with_a_slash_is_answered_with_the_list_that_has_its_id(api: AsyncClient) -> None:
+    made = await make(api, name="billing/hints")
+    hinted = await make(api, name="billing")
+    await api.put("/api/v1/endpoints/billing/hints/interval", json={"interval_ms": "30s"})
+
+    answers = [
+        await api.get("/api/v1/endpoints/billing%2Fhints"),
+        await api.delete("/api/v1/endpoints/billing%2fhints"),
+        await api.get("/api/v1/endpoints/billing%2Fhints/decision"),
+    ]
+
+    details = [(answer.status_code, answer.json()["detail"]) for answer in answers]
+    rule = (
+        "'billing/hints' has a '/', which no path can hold; use its id, which /api/v1/endpoints has, and "
+        "`mainspring endpoint list -o json`"
+    )
+    assert details == [(404, rule)] * 3
+    assert (await api.get(f"/api/v1/endpoints/{made['id']}")).json()["name"] == "billing/hints"
+    assert (await api.get(f"/api/v1/endpoints/{hinted['id']}")).json()["interval_hint"] is not None

@@ -78,7 +78,15 @@ EndpointRef = Annotated[
         examples=["billing"],
     ),
 ]
-JobRef = Annotated[str, Path(alias="job", description="Id or name of a job.", max_length=1_000, examples=["default"])]
+JobRef = Annotated[
+    str,
+    Path(
+        alias="job",
+        description="Id or name of a job; the id where the name has a slash.",
+        max_length=1_000,
+        examples=["default"],
+    ),
+]
 RunRef = Annotated[str, Path(alias="run", description="Id of a run.", max_length=200, examples=["run_0197..."])]
 DryRun = Annotated[bool, Query(description="Answer with what would change, and change nothing.")]
 Limit = Annotated[int, Query(ge=1, le=200, description="At most this many on a page.")]

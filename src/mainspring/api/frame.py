@@ -13,7 +13,9 @@ import re
 import time
 from collections.abc import Iterable
 from ipaddress import ip_address
+from itertools import pairwise
 from secrets import token_hex
+from urllib.parse import unquote
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
@@ -21,12 +23,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mainspring.api.problems import ApiError, problem, unforeseen_detail
 from mainspring.api.strict_json import check_json
+from mainspring.domain.name import shown
 from mainspring.domain.text import spelled_out
 
 BODY_MAX = 1_000_000
 BODY_TIMEOUT_S = 30
 ONCE = (b"authorization", b"host", b"content-type", b"content-length", b"content-encoding", b"idempotency-key")
 QUIET = ("/healthz", "/readyz", "/metrics")  # asked all day long, by name or by address
+API = "/api/v1/"
+NAMED = ("endpoints", "jobs", "webhooks", "alerts")  # whose names may have a slash
 TEXT_TYPES = ("application/yaml", "application/x-yaml", "text/yaml", "text/plain")  # for the routes that take them
 CONTENT_SECURITY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -91,6 +96,7 @@ class Frame:
                 raise ApiError("malformed-request", f"the header {name.decode()} was sent more than once; send it once")
         if "\x00" in scope["path"] or b"%00" in scope.get("query_string", b""):
             raise ApiError("malformed-request", "the path or a parameter contains a NUL; that is no text: leave it out")
+        _refuse_slash(scope)
         if scope["path"] not in QUIET and not self._is_ours(headers.get("host", "")):
             raise ApiError(
                 "wrong-host",
@@ -111,6 +117,21 @@ class Frame:
         except ValueError:
             return "." not in name
         return True
+
+
+def _refuse_slash(scope: Scope) -> None:
+    """Routes see the path decoded: `/endpoints/a%2Fhints` would be the hints of `a`, not what is named a/hints."""
+    parts = scope.get("raw_path", b"").split(b"/")
+    for before, part in pairwise(parts):
+        if b"%2f" in part.lower() and scope["path"].startswith(API):
+            name, among = unquote(part.decode("latin-1")), unquote(before.decode("latin-1"))
+            listed = "the list of its kind has"
+            if among in NAMED:
+                listed = f"{API}{among} has, and `mainspring {among[:-1]} list -o json`"
+            raise ApiError(
+                "not-found",
+                f"'{shown(name)}' has a '/', which no path can hold; use its id, which {listed}",
+            )
 
 
 class Answer:
