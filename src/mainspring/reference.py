@@ -124,7 +124,7 @@ def _by_api(command: str) -> Iterator[str]:
 def _usage(command: Command) -> Iterator[str]:
     for parameter in command.params:
         if parameter.param_type_name == "argument":
-            name = parameter.metavar or parameter.name.upper()
+            name = (parameter.metavar or parameter.name.upper()) + ("..." if parameter.nargs == -1 else "")
             yield name if parameter.required else f"[{name}]"
     required = [each for each in command.params if each.param_type_name == "option" and each.required]
     yield from (f"{parameter.opts[0]} {_value_name(parameter)}" for parameter in required)

@@ -87,3 +87,16 @@ def test_name_that_is_like_none_is_answered_with_what_lists_them(shell: Shell) -
     assert shell.refused("why", "nothing", code=3) == (
         "no endpoint 'nothing'; `mainspring endpoint list` lists those there are"
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "usage"),
+    [
+        ("simulate", "[SCENARIO]"),
+        ("execution export", "{EXECUTION} [FILE]"),
+        ("rules remove", "[ENDPOINT] [RULE]..."),
+        ("apply", "{FILE}..."),
+    ],
+)
+def test_usage_puts_an_argument_into_one_pair_of_brackets(shell: Shell, command: str, usage: str) -> None:
+    assert shell.ok(*command.split(), "--help").splitlines()[0] == f"Usage: mainspring {command} [OPTIONS] {usage}"

@@ -22,7 +22,7 @@ MARKS = {"create": "+", "change": "~", "archive": "-", "delete": "-"}
 WOULD_CHANGE = 2
 
 Files = Annotated[
-    list[str], typer.Argument(metavar="FILE...", help="YAML documents; a folder is all of its documents, - is stdin.")
+    list[str], typer.Argument(metavar="FILE", help="YAML documents; a folder is all of its documents, - is stdin.")
 ]
 Prune = Annotated[
     bool, typer.Option("--prune", help="Archive what these documents' sources manage and they no longer describe.")

@@ -160,7 +160,7 @@ def verify(
 @app.command("export")
 def export(
     execution_id: Id,
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to; standard output without it.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to; standard output without it.")] = None,
 ) -> None:
     """Write an execution with all that proves it: document, log, ticks, a signed checkpoint."""
     import msgspec

@@ -72,10 +72,10 @@ def look(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
 @app.command("mode")
 def mode(
     scope: Annotated[
-        str | None, typer.Argument(metavar="[SCOPE]", help="An endpoint, `tenant`, or `all`; without it, what is set.")
+        str | None, typer.Argument(metavar="SCOPE", help="An endpoint, `tenant`, or `all`; without it, what is set.")
     ] = None,
     wanted: Annotated[
-        str | None, typer.Argument(metavar="[MODE]", help="live, shadow (record, change nothing) or off.")
+        str | None, typer.Argument(metavar="MODE", help="live, shadow (record, change nothing) or off.")
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:

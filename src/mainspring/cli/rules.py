@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 app = Door("Rules: what happens when responses say something.")
 
 MaybeEndpoint = Annotated[
-    str | None, typer.Argument(metavar="[ENDPOINT]", help="Name or id of the endpoint they belong to.")
+    str | None, typer.Argument(metavar="ENDPOINT", help="Name or id of the endpoint they belong to.")
 ]
 OfJob = Annotated[str | None, typer.Option("--job", help="They belong to this whole job, not to one endpoint.")]
 File = Annotated[
@@ -163,7 +163,7 @@ def list_rules(endpoint: MaybeEndpoint = None, job: OfJob = None, output: Output
 @app.command("remove")
 def remove(
     endpoint: MaybeEndpoint = None,
-    names: Annotated[list[str] | None, typer.Argument(metavar="[RULE]...", help="Names or ids of rules.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="RULE", help="Names or ids of rules.")] = None,
     job: OfJob = None,
     everything: Annotated[bool, typer.Option("--all", help="Remove all rules of the endpoint or job.")] = False,
     output: OutputOption = Output.TABLE,

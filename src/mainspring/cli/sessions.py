@@ -27,7 +27,7 @@ app = Door("Sessions: what a language model saw, said and did.")
 
 @app.command("list")
 def list_sessions(
-    endpoint: Annotated[str | None, typer.Argument(metavar="[ENDPOINT]", help="Of this endpoint alone.")] = None,
+    endpoint: Annotated[str | None, typer.Argument(metavar="ENDPOINT", help="Of this endpoint alone.")] = None,
     count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1000, help="The newest so many.")] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:

@@ -13,7 +13,7 @@ from mainspring.cli.table import Column, show_table
 def simulate(
     scenario: Annotated[
         str | None,
-        typer.Argument(metavar="[SCENARIO]", help="One of ours by name, or a YAML file; else a list."),
+        typer.Argument(metavar="SCENARIO", help="One of ours by name, or a YAML file; else a list."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="What chance draws from; the same seed, the same trace.")] = 1,
     seeds: Annotated[int, typer.Option("--seeds", min=1, max=10_000, help="Play so many seeds, from --seed on.")] = 1,

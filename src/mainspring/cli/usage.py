@@ -102,4 +102,4 @@ def _name(fault: BadParameter) -> str:
 
 
 def _metavar(argument: Any) -> str:
-    return str(argument.metavar or argument.name or "").strip(".[]").upper()
+    return str(argument.metavar or argument.name).upper()

@@ -132,7 +132,7 @@ def password(email: Email, password_stdin: PasswordStdin = False, output: Output
 @app.command("link")
 def link(
     email: Annotated[
-        str | None, typer.Argument(metavar="[EMAIL]", help="Whose password to set; nobody: for the first owner.")
+        str | None, typer.Argument(metavar="EMAIL", help="Whose password to set; nobody: for the first owner.")
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:

@@ -187,7 +187,7 @@ def send_test(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
 
 @app.command("deliveries")
 def deliveries(
-    name: Annotated[str | None, typer.Argument(metavar="[WEBHOOK]", help="Of this webhook alone.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="WEBHOOK", help="Of this webhook alone.")] = None,
     count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1_000, help="The newest so many.")] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:
