@@ -79,6 +79,7 @@ def test_database_that_does_not_answer_is_5(tmp_path: Path) -> None:
     message = shell.refused("endpoint", "list", code=5)
 
     assert message.startswith("the database does not answer: ")
+    assert message.endswith("or set MAINSPRING_DATABASE_URL, which is postgresql://u:••••@127.0.0.1:1/x")
     assert "hunter2" not in message
     result = shell("endpoint", "list", "-o", "json")
     assert json.loads(result.stderr)["error"]["code"] == "store-unavailable"

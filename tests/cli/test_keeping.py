@@ -128,6 +128,19 @@ def test_postgres_is_dumped_and_restored_into_an_empty_database(
     new.ok("restore", str(tmp_path / "dump"), "--force")
 
 
+def test_backup_of_a_server_that_is_away_is_5(tmp_path: Path) -> None:
+    shell = a_shell(tmp_path, "postgresql://u:hunter2@127.0.0.1:1/x")
+
+    message = shell.refused("backup", str(tmp_path / "dump"), code=5)
+
+    assert message.startswith("pg_dump failed: ")
+    assert message.endswith(
+        "try again when it is back, or set MAINSPRING_DATABASE_URL, which is postgresql://u:••••@127.0.0.1:1/x"
+    )
+    assert "hunter2" not in message
+    assert not (tmp_path / "dump").exists()
+
+
 def test_on_another_server_old_events_are_there_and_new_ones_follow_them(
     tmp_path: Path, postgres_url: str, postgres_cluster: Cluster
 ) -> None:

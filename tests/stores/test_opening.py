@@ -11,8 +11,10 @@ import pytest
 from tests.stores.databases import file_of, is_sqlite, query
 from tests.stores.world import FixedClock
 
-from mainspring.domain.errors import Misconfigured
+from mainspring.domain.endpoint import Tenant
+from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.stores.queries import load_queries, migrations, numbered
+from mainspring.stores.sqlite.endpoints import SqliteEndpoints
 from mainspring.wiring.stores import open_stores
 
 OPENERS = 4
@@ -155,3 +157,20 @@ def test_both_databases_have_the_same_migrations() -> None:
 
     assert names[0] == names[1]
     assert len({name[:4] for name in names[0]}) == len(names[0])
+
+
+@pytest.mark.parametrize(
+    ("pragma", "way_out"),
+    [
+        ("query_only = ON", "readonly database; make the file and its folder writable for who runs this"),
+        ("max_page_count = 1", "database or disk is full; make room on its disk"),
+    ],
+    ids=["read-only", "full"],
+)
+async def test_file_that_cannot_be_written_is_told_with_what_helps(tmp_path: Path, pragma: str, way_out: str) -> None:
+    async with open_stores(f"sqlite://{tmp_path}/some.db", clock=FixedClock()) as stores:
+        assert isinstance(stores.endpoints, SqliteEndpoints)
+        stores.endpoints._db._writer.script(f"PRAGMA {pragma}")
+
+        with pytest.raises(StoreUnavailable, match=way_out):
+            await stores.endpoints.put_tenant(Tenant("large", "x" * 1_000_000))

@@ -120,7 +120,7 @@ class DoorCommand(TyperCommand):
             _refuse_server(ctx.command_path.partition(" ")[2])
             return super().invoke(ctx)
         except MainspringError as fault:
-            show_error(fault, output)
+            show_error(_named(fault), output)
             raise typer.Exit(EXIT_CODE_OF.get(type(fault), 1)) from None
         except BrokenPipeError:
             raise  # whoever read us has seen enough; Typer ends quietly
@@ -219,6 +219,18 @@ def fail_unless(good: bool) -> None:
     if not good:
         sys.stdout.flush()
         raise typer.Exit(1)
+
+
+def _named(fault: MainspringError) -> MainspringError:
+    """A database server that is away is named: it may be the wrong one. A file is named already."""
+    if not isinstance(fault, StoreUnavailable) or _server.get():
+        return fault
+    from mainspring.cli.configuration import masked
+
+    url = current_settings().url
+    if url.startswith("sqlite:"):
+        return fault
+    return StoreUnavailable(f"{fault}, or set MAINSPRING_DATABASE_URL, which is {masked(url)}")
 
 
 def _unusable(fault: OSError) -> MainspringError:

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from mainspring.domain.errors import Conflict, InvalidInput, Misconfigured
+from mainspring.domain.errors import Conflict, InvalidInput, Misconfigured, StoreUnavailable
 from mainspring.stores.postgres.database import EVERY_TENANT, Database
 
 FENCES = ("fence_schedules", "fence_partitions", "forget_all_workers")
@@ -82,5 +82,7 @@ def _run(program: str, *arguments: str, url: str = "") -> str:
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["it did not say why"])[0]
         way_out = "; put one that is at least as new as the server first into PATH" if "version mismatch" in why else ""
+        if "connection to server" in why and "FATAL" not in why:  # else it is there, and refused us
+            raise StoreUnavailable(f"{program} failed: {why}; try again when it is back")
         raise Misconfigured(f"{program} failed: {why}{way_out}", setting="MAINSPRING_DATABASE_URL")
     return done.stdout

@@ -54,6 +54,10 @@ PACKAGE = "mainspring.stores.sqlite"
 UNUSABLE = (apsw.CantOpenError, apsw.NotADBError, apsw.CorruptError, apsw.ReadOnlyError, apsw.PermissionsError)
 _MICROSECOND = timedelta(microseconds=1)
 AWAY = (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError, apsw.ReadOnlyError)
+WAYS_OUT: dict[type[Exception], str] = {  # of what does not pass by itself
+    apsw.ReadOnlyError: "make the file and its folder writable for who runs this",
+    apsw.FullError: "make room on its disk",
+}
 
 
 def _assignments(columns: Iterable[str]) -> str:
@@ -311,7 +315,8 @@ class Database:
         return result
 
     def _unavailable(self, fault: Exception) -> StoreUnavailable:
-        return StoreUnavailable(f"the database {self.path} cannot be used now: {fault}; try again when it can")
+        way_out = WAYS_OUT.get(type(fault), "try again when it can")
+        return StoreUnavailable(f"the database {self.path} cannot be used now: {fault}; {way_out}")
 
     def _migrate(self, connection: Connection) -> tuple[str, ...]:
         """Bring the schema up to date, and say what that took; the write lock keeps two migrators apart."""
