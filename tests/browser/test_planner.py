@@ -21,7 +21,7 @@ def test_rule_is_checked_while_it_is_written_tried_on_past_runs_and_kept(page: P
     expect(page.get_by_text("It would have fired once")).to_be_visible()
     expect(page.get_by_text("calls either way")).to_be_visible()  # one run is no stretch to play over
     page.get_by_label("Reason").fill("stock runs low")
-    page.get_by_role("dialog").get_by_label("Name").fill("low stock")
+    page.get_by_role("dialog").get_by_label("Name", exact=True).fill("low stock")
     page.get_by_role("button", name="Add the rule").click()
     expect(page.get_by_role("row").filter(has_text="low stock")).to_contain_text("every 30s for 10m")
 
