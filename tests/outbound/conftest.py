@@ -17,6 +17,9 @@ from tests.peers.hostile import HostilePeer
 NOW = datetime(2030, 1, 1, 12, 0, 0, tzinfo=UTC)
 SLOT_AT = datetime(2030, 1, 1, 11, 59, 59, 500_000, tzinfo=UTC)
 LOOPBACK = AddressGuard((ip_network("127.0.0.1/32"),))
+PATIENCE_MS = (
+    30_000  # an answer that ends otherwise is not waited for, and a machine may be ten times as busy as this one
+)
 
 
 def request_to(
@@ -25,7 +28,7 @@ def request_to(
     method: str = "GET",
     headers: tuple[Header, ...] = (),
     body: str | None = None,
-    timeout_ms: int = 5_000,
+    timeout_ms: int = PATIENCE_MS,
     body_cap: int = 100_000,
     redirects_max: int = 0,
     accept_codes: tuple[int, ...] = (),

@@ -121,7 +121,7 @@ async def test_the_deadline_ends_every_kind_of_slowness(path: str, peer: Hostile
 
 
 async def test_what_dripped_in_before_the_deadline_is_kept_and_flagged(peer: HostilePeer, caller: HttpCaller) -> None:
-    outcome = await caller.call(request_to(peer.url("/drip?every_ms=5"), timeout_ms=150))
+    outcome = await caller.call(request_to(peer.url("/drip?every_ms=5"), timeout_ms=1_500))
 
     assert outcome.status_code == 200
     assert outcome.body is not None
