@@ -10,10 +10,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import pairwise, takewhile
+
+from msgspec.structs import replace
 
 from mainspring.domain.endpoint import LOST_WORKERS_MAX, Endpoint
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.governor import intended_interval_ms
 from mainspring.domain.instant import to_us
 from mainspring.domain.planning import START_TOLERANCE
 from mainspring.domain.run import ENDED_BY_CALL, Run, RunStatus, slot_id
@@ -59,10 +62,17 @@ class Ledger:
             if event.type is EventType.RUN_FINISHED:
                 made[slot_of[event.run_id]].append(_instant(event.data["next_run_at"]))
             elif event.type is EventType.RUN_ABANDONED and event.data["status"] == RunStatus.UNKNOWN:
-                interval_ms = self.endpoints[event.endpoint_id].interval_ms
-                assert interval_ms is not None
-                made[slot_of[event.run_id]].append(event.at + timedelta(milliseconds=interval_ms))
+                made[slot_of[event.run_id]].append(self._planned_at(event, slot_of[event.run_id]))
         return made
+
+    def _planned_at(self, lost: Event, slot: Slot) -> datetime:
+        """Where a slot that was given up leads to: an interval on, which is longer after calls that failed."""
+        endpoint_id, slot_at = slot
+        ended = [run for run in self.runs if run.endpoint_id == endpoint_id and run.status in ENDED_BY_CALL]
+        before = sorted((run for run in ended if run.slot_at < slot_at), key=lambda each: each.slot_at, reverse=True)
+        failures = takewhile(lambda run: run.status is not RunStatus.SUCCESS, before)
+        failing = replace(self.endpoints[endpoint_id], failure_count=len(list(failures)))
+        return lost.at + timedelta(milliseconds=intended_interval_ms(failing, lost.at)[0])
 
     def parked(self) -> dict[Slot, list[datetime | None]]:
         """The slots at which endpoints were parked, each after LOST_WORKERS_MAX attempts without a result in time."""
