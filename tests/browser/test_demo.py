@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 from tests.browser.site import START_S, require
-from tests.browser.tab import serious
+from tests.browser.tab import PATIENCE_MS, serious
 from tests.harness.processes import Processes
 
 STORY_MS = 120_000
@@ -24,6 +24,7 @@ def demo_url(tmp_path: Path) -> Iterator[str]:
 
 def test_demo_shows_its_day_marked_as_demo_without_login(browser: Browser, demo_url: str) -> None:
     context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     faults: list[str] = []
 

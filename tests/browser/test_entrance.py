@@ -5,13 +5,14 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 from tests.browser.site import EMAIL, PASSWORD, open_site
-from tests.browser.tab import serious
+from tests.browser.tab import PATIENCE_MS, serious
 from tests.harness.processes import Processes
 
 
 def test_printed_link_opens_a_page_of_the_ui_that_leads_to_the_first_endpoint(browser: Browser, tmp_path: Path) -> None:
     with Processes() as processes, open_site(processes, tmp_path) as site:
         context = browser.new_context(base_url=site.url)
+        context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
         page.goto(site.link)
         expect(page.get_by_role("heading", name="Set your password")).to_be_visible()
