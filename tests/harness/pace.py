@@ -1,7 +1,7 @@
 """How much longer work takes here than on a machine of its own: promises about time are kept in the time we are given.
 
-A small process works for forty milliseconds of a processor, once a second, and notes how long it had to wait for
-them. Where others leave it no core, that is many times as long, and so is everything that a test waits for.
+A small process works for forty milliseconds of a processor, once a second, and notes how long after its time it was
+done. Where others leave it no core, that is many times as long, and so is everything that a test waits for.
 
     with Pace() as pace:
         ...
@@ -17,13 +17,14 @@ from tests.harness.undertaker import undertaker
 
 WORK = """
 import select, sys, time
-slowest = 1.0
-while not select.select([sys.stdin], [], [], 0.96)[0]:
-    began, used = time.monotonic(), time.thread_time()
+slowest, due = 1.0, time.monotonic() + 0.96
+while not select.select([sys.stdin], [], [], max(0, due - time.monotonic()))[0]:
+    used = time.thread_time()
     while time.thread_time() - used < 0.04:
         pass
-    slowest = max(slowest, (time.monotonic() - began) / 0.04)
+    slowest = max(slowest, (time.monotonic() - due) / 0.04)
     print(slowest, flush=True)
+    due = time.monotonic() + 0.96
 """
 
 
