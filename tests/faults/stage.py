@@ -23,6 +23,7 @@ from tests.peers.journal import Journal
 from tests.stores.world import START, an_endpoint
 
 JOB = "job_default"
+UNHURRIED_MS = 30_000  # for calls that must succeed: what is slow is the machine, and no fault of an endpoint
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,9 @@ def calling(url: str, due_at: datetime, interval_ms: int = 500, timeout_ms: int 
     return replace(planned, **fields)
 
 
-def steady_load(journal: Journal, from_at: datetime, delay_ms: int, *policies: LostWorkerPolicy) -> list[Endpoint]:
+def steady_load(
+    journal: Journal, from_at: datetime, delay_ms: int, *policies: LostWorkerPolicy, timeout_ms: int = 1_000
+) -> list[Endpoint]:
     """Forty endpoints at half a second, spread over it, that take turns in what happens when their worker is lost."""
     count, interval_ms = 40, 500
     return [
@@ -121,6 +124,7 @@ def steady_load(journal: Journal, from_at: datetime, delay_ms: int, *policies: L
             journal.url(f"/{number}?delay_ms={delay_ms}"),
             from_at + timedelta(milliseconds=interval_ms * number / count),
             interval_ms,
+            timeout_ms,
             on_lost_worker=policies[number % len(policies)] if policies else LostWorkerPolicy.RETRY,
         )
         for number in range(count)

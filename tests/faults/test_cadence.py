@@ -12,7 +12,7 @@ from mainspring.ports.stores import Stores
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
 from tests.faults.conftest import Figures
 from tests.faults.ledger import all_runs, read_ledger
-from tests.faults.stage import Stage, calling, fill
+from tests.faults.stage import UNHURRIED_MS, Stage, calling, fill
 from tests.faults.storm import Tail, drain, start_workers
 from tests.harness.waiting import until
 from tests.peers.journal import Journal
@@ -79,4 +79,5 @@ async def call_every_second(stage: Stage, journal: Journal) -> None:
     async with stage.stores() as stores:
         due_at = await stores.schedule.now() + timedelta(seconds=1)
         offsets = [timedelta(milliseconds=1_000 * n / ENDPOINTS) for n in range(ENDPOINTS)]
-        await fill(stores, [calling(journal.url(f"/{n}"), due_at + at, 1_000) for n, at in enumerate(offsets)])
+        calls = [calling(journal.url(f"/{n}"), due_at + at, 1_000, UNHURRIED_MS) for n, at in enumerate(offsets)]
+        await fill(stores, calls)

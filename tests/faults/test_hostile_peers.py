@@ -18,9 +18,10 @@ from mainspring.domain.run import Run, RunStatus
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, read_ledger
 from tests.faults.nursery import ROOT
-from tests.faults.stage import Stage, calling, fill
+from tests.faults.stage import UNHURRIED_MS, Stage, calling, fill
 from tests.faults.storm import Tail, drain, start_workers
 from tests.faults.vitals import Vitals
+from tests.harness.pace import Pace
 from tests.harness.processes import Processes
 from tests.harness.waiting import until
 from tests.peers.journal import Journal
@@ -53,7 +54,7 @@ def hostile_endpoints(peer: str, due_at: datetime) -> dict[str, Endpoint]:
 
 
 async def test_hostile_peers_hurt_nobody_else(
-    stage: Stage, journal: Journal, processes: Processes, long_run: bool, figures: Figures
+    stage: Stage, journal: Journal, processes: Processes, long_run: bool, figures: Figures, pace: Pace
 ) -> None:
     seconds = 120 if long_run else 6
     peer = start_peer(processes)
@@ -62,7 +63,8 @@ async def test_hostile_peers_hurt_nobody_else(
         async with stage.stores() as stores:
             due_at = await stores.schedule.now() + timedelta(seconds=2)
             offsets = [timedelta(milliseconds=1_000 * n / NEIGHBOURS) for n in range(NEIGHBOURS)]
-            await fill(stores, [calling(journal.url(f"/{n}"), due_at + at, 1_000) for n, at in enumerate(offsets)])
+            calls = [calling(journal.url(f"/{n}"), due_at + at, 1_000, UNHURRIED_MS) for n, at in enumerate(offsets)]
+            await fill(stores, calls)
             hostile = hostile_endpoints(peer, due_at)
             await fill(stores, hostile.values())
             tail = Tail(journal)
@@ -84,6 +86,7 @@ async def test_hostile_peers_hurt_nobody_else(
     others = neighbours(ledger, hostile)
     assert len({run.endpoint_id for run in others.runs}) == NEIGHBOURS
     assert {(run.status, run.attempt) for run in others.runs} == {(RunStatus.SUCCESS, 1)}
+    assert max(run.duration_ms or 0 for run in others.runs) <= pace.fair(1_000)
     assert others.drifts() == []
 
 

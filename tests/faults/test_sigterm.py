@@ -12,7 +12,7 @@ from mainspring.ports.stores import Stores
 from tests.faults.conftest import Figures
 from tests.faults.ledger import read_ledger, until_counted
 from tests.faults.nursery import Nursery
-from tests.faults.stage import Stage, calling, fill, proxied, steady_load
+from tests.faults.stage import UNHURRIED_MS, Stage, calling, fill, proxied, steady_load
 from tests.faults.storm import Tail, drain, start_workers
 from tests.harness.pace import Pace
 from tests.harness.processes import Processes
@@ -99,7 +99,8 @@ async def test_sigterms_under_load_deliver_every_slot_once(
     wanted = 200 if long_run else 12
     draw = random.Random(seed)
     async with postgres_stage.stores() as stores:
-        await fill(stores, steady_load(journal, await stores.schedule.now() + timedelta(seconds=1), 30))
+        from_at = await stores.schedule.now() + timedelta(seconds=1)
+        await fill(stores, steady_load(journal, from_at, 30, timeout_ms=UNHURRIED_MS))
         with postgres_stage.nursery(lease_margin="30s") as nursery:
             slowest_s = await terminate_in_turn(nursery, journal, wanted, draw)
             await drain(nursery, stores)
