@@ -217,7 +217,8 @@ async def test_process_goes_when_its_parent_is_killed(
     guest = int(await asyncio.to_thread(parent.wait_for, str.isdigit, 120))
     if stands_still:
         os.kill(guest, signal.SIGSTOP)
-    parent.kill()
+    parent.send(signal.SIGKILL)  # its output does not end before the guest does, so that is not waited for
+    await until(lambda: not parent.is_running, "the parent is dead")
 
     if outlives:
         assert is_there(guest)
