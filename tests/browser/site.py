@@ -89,10 +89,11 @@ class Shop(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_POST(self) -> None:
+        sent = self.rfile.read(int(self.headers["Content-Length"]))  # or the next request on the line would begin in it
         if not self.path.endswith("/chat/completions"):
             self.do_GET()
             return
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        asked = json.loads(sent)
         done = sum(message["role"] == "tool" for message in asked["messages"])
         is_draft = any(tool["function"]["name"] == "submit_rules" for tool in asked["tools"])
         name, arguments = DRAFT if is_draft else self.thoughts[min(done, len(self.thoughts) - 1)]
