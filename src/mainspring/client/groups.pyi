@@ -246,6 +246,7 @@ class Checked(TypedDict):
 
 class Compared(TypedDict):
     execution: str
+    correlation: str
     version: int
     identical: bool
     differences: int
