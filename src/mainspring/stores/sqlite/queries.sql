@@ -39,7 +39,7 @@ SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id) WHERE id IN (
 -- name: write_leases
 -- What ordinary claims change, all of them in one statement.
 UPDATE schedule SET revision = revision + 1, claim_epoch = claim_epoch + 1, claimed_by = :worker, {{lease_assignments}}
-FROM (SELECT {{lease_values}} FROM json_each(:rows)) AS new WHERE schedule.id = new.id;
+FROM (SELECT {{lease_values}} FROM jsonb_each(:rows)) AS new WHERE schedule.id = new.id;
 
 -- name: open_runs
 -- The runs that leased rows start.
@@ -52,7 +52,7 @@ FROM schedule WHERE id IN (SELECT value FROM json_each(:ids));
 -- name: write_outcomes
 -- What ordinary finishes change.
 UPDATE schedule SET revision = revision + 1, {{outcome_assignments}}
-FROM (SELECT {{outcome_values}} FROM json_each(:rows)) AS new WHERE schedule.id = new.id;
+FROM (SELECT {{outcome_values}} FROM jsonb_each(:rows)) AS new WHERE schedule.id = new.id;
 
 -- name: superseded_runs
 -- Which of these runs are known to have come too late.
@@ -127,7 +127,7 @@ WHERE tenant_id = :tenant_id AND id = :id AND status = 'running';
 -- How runs ended; written once, also where a run was given up for lost in the meantime. JSON has no bytes: bodies come in
 -- hexadecimal, long ones by `add_body`.
 UPDATE run SET {{result_assignments}}
-FROM (SELECT {{result_values}} FROM json_each(:rows)) AS new
+FROM (SELECT {{result_values}} FROM jsonb_each(:rows)) AS new
 WHERE run.tenant_id = new.tenant_id AND run.id = new.id
   AND (run.status IN ('running', 'abandoned', 'unknown') OR run.error_code = 'zombie');
 

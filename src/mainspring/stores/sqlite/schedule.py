@@ -72,13 +72,21 @@ class SqliteSchedule:
         return replace(batch, handed_at=self._db.clock.now(), next_due_at=next_due_at)
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
+        """Settled by what is known of the endpoints before the file is ours; again where it is not so any more."""
+        ids = [each.claim.endpoint.id for each in batch]
+        seen, known = self._cache.latest(ids)
+        settled = settle_all(batch, known, self._db.clock.now(), self._cron, microseconds)
+
         def work(db: Connection) -> tuple[FinishReport, dict[str, int], list[Endpoint]]:
-            revisions, locked = self._lock(db, [each.claim.endpoint.id for each in batch])
             now = self._db.clock.now()
-            rows, report = settle_all(batch, locked, now, self._cron, microseconds)
+            revisions = self._lock(db, ids)
+            rows, report = settled
+            if revisions != seen:
+                rows, report = settle_all(batch, self._endpoints(db, revisions), now, self._cron, microseconds)
             if report.superseded:
-                late = encoded([each.claim.endpoint.id for each in batch]), encoded(report.superseded)
-                rows.leave_out({str(row[0]) for row in db.rows("superseded_runs", *late)})
+                rows.leave_out(
+                    {str(row[0]) for row in db.rows("superseded_runs", encoded(ids), encoded(report.superseded))}
+                )
             _write(db, rows, now)
             return report, revisions, rows.endpoints
 
@@ -89,7 +97,7 @@ class SqliteSchedule:
     async def release(self, claims: Sequence[Claim]) -> None:
         def work(db: Connection) -> None:
             now = self._db.clock.now()
-            _, locked = self._lock(db, [claim.endpoint.id for claim in claims])
+            locked = self._endpoints(db, self._lock(db, [claim.endpoint.id for claim in claims]))
             _write(db, release_all(claims, locked, now, microseconds), now)
 
         await self._db.write(work)
@@ -98,7 +106,7 @@ class SqliteSchedule:
     async def expire_hints(self, limit: int) -> int:
         def work(db: Connection) -> int:
             now = self._db.clock.now()
-            _, locked = self._lock(db, [str(row[0]) for row in db.rows("expired_hints", now, limit)])
+            locked = self._endpoints(db, self._lock(db, [str(row[0]) for row in db.rows("expired_hints", now, limit)]))
             _write(db, expire_all(locked, now, self._cron, microseconds), now)
             return len(locked)
 
@@ -137,9 +145,9 @@ class SqliteSchedule:
         more = bool(picked) and (len(picked) == limit or len(picked) < len(due))
         return {each: revisions[each] for each in picked}, more  # type: ignore[misc]  # columns
 
-    def _lock(self, db: Connection, ids: Sequence[str]) -> tuple[dict[str, int], list[Endpoint]]:
-        revisions = {str(row[0]): int(str(row[1])) for row in db.rows("revisions", encoded(ids))}
-        return revisions, self._endpoints(db, revisions)
+    def _lock(self, db: Connection, ids: Sequence[str]) -> dict[str, int]:
+        """At which revisions these endpoints are, and stay as long as the file is ours."""
+        return dict(db.rows("revisions", encoded(ids)))  # type: ignore[arg-type]  # columns
 
     def _endpoints(self, db: Connection, revisions: dict[str, int]) -> list[Endpoint]:
         endpoints, unknown = self._cache.known(revisions)
