@@ -6,7 +6,6 @@ process and, on PostgreSQL, not of the server's.
 python -m benchmarks.ticks [sqlite | postgres]    none: both
 """
 
-import asyncio
 import statistics
 import sys
 import time
@@ -16,6 +15,7 @@ from msgspec import Struct
 from tests.stores.databases import is_sqlite, query
 
 from benchmarks.world import database_url
+from mainspring.cli.door import complete
 from mainspring.domain.event import Event, EventType
 from mainspring.observe import Metrics
 from mainspring.ports.flows import Execution, FlowStores, Start
@@ -100,7 +100,7 @@ def main() -> None:
     for kind in sys.argv[1:] or ("sqlite", "postgres"):
         for waiting in (0, WAITING):
             with database_url(kind) as url:
-                spent = asyncio.run(measure(url, waiting))
+                spent = complete(measure(url, waiting))
             print(f"{EXECUTIONS} executions a tick on {kind}, {waiting:,} others waiting: {_told(spent)}")
 
 

@@ -7,11 +7,13 @@ from ipaddress import ip_network
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import apsw
 import asyncpg
 from tests.harness.postgres import Cluster, as_superuser
 from tests.stores.world import add, an_endpoint
 
 from mainspring.domain.endpoint import Endpoint, Tenant
+from mainspring.domain.instant import from_us
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.vault import KeyRing, Vault
@@ -42,6 +44,20 @@ async def filled(
         await add(stores, sample)
         await _bulk(stores, _endpoints(endpoints, target, first_run_at, spread_s, interval_ms)[1:])
         yield stores
+
+
+async def recorded_runs(stores: Stores) -> list[tuple[str, datetime, datetime]]:
+    """Endpoint, slot and start of every run that succeeded, as the database has them."""
+    sql = "SELECT endpoint_id, slot_at, started_at FROM run WHERE status = 'success'"
+    database = stores.endpoints._db  # type: ignore[attr-defined]  # benchmarks reach inside to read it all
+    if hasattr(database, "path"):
+        rows = apsw.Connection(database.path).execute(sql)
+        return [(endpoint_id, from_us(slot_at), from_us(started_at)) for endpoint_id, slot_at, started_at in rows]
+    connection = await asyncpg.connect(as_superuser(database.url))
+    try:
+        return [tuple(row) for row in await connection.fetch(sql)]
+    finally:
+        await connection.close()
 
 
 def make_caller() -> HttpCaller:
