@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from benchmarks.target import running_target
-from benchmarks.world import database_url, filled, make_caller, recorded_runs
+from benchmarks.world import database_url, filled, make_caller, recorded_runs, steal_told
 from mainspring.cli.door import complete
 from mainspring.observe import Metrics, Spread
 from mainspring.wiring.clock import SystemClock
@@ -77,7 +77,7 @@ def main() -> None:
     tune_interpreter()
     with running_target() as target:
         for kind in options.stores:
-            with database_url(kind) as url:
+            with database_url(kind) as url, steal_told():
                 result = complete(measure(url, target, options.rate, options.seconds))
                 print(f"{options.rate:,}/s on {kind:10} {result}")
 

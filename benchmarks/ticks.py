@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 from tests.stores.databases import is_sqlite, query
 
-from benchmarks.world import database_url
+from benchmarks.world import database_url, steal_told
 from mainspring.cli.door import complete
 from mainspring.domain.event import Event, EventType
 from mainspring.observe import Metrics
@@ -99,9 +99,9 @@ async def _tick(ticker: Ticker, clock: MovedClock) -> Spent:
 def main() -> None:
     for kind in sys.argv[1:] or ("sqlite", "postgres"):
         for waiting in (0, WAITING):
-            with database_url(kind) as url:
+            with database_url(kind) as url, steal_told():
                 spent = complete(measure(url, waiting))
-            print(f"{EXECUTIONS} executions a tick on {kind}, {waiting:,} others waiting: {_told(spent)}")
+                print(f"{EXECUTIONS} executions a tick on {kind}, {waiting:,} others waiting: {_told(spent)}")
 
 
 def _told(spent: Spent) -> str:

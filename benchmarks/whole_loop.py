@@ -20,7 +20,7 @@ from datetime import timedelta
 from statistics import median
 
 from benchmarks.target import running_target
-from benchmarks.world import database_url, filled, make_caller
+from benchmarks.world import database_url, filled, make_caller, steal_told
 from mainspring.cli.door import complete
 from mainspring.domain.run import HttpAction, Request
 from mainspring.observe import Metrics
@@ -94,7 +94,7 @@ def main() -> None:
     options = parser.parse_args()
     tune_interpreter()
     shares: dict[str, list[float]] = {kind: [] for kind in options.stores}
-    with running_target() as target:
+    with running_target() as target, steal_told():
 
         def bare_rate() -> float:
             rate = complete(bare(target, options.places, options.seconds / 2))
