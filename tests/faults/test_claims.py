@@ -87,9 +87,11 @@ async def test_without_comparing_revisions_slots_are_claimed_twice(
 ) -> None:
     """The negative control: neither the revisions nor the lock around claims keep the schedulers apart."""
     comparison = " AND kept.revision = new.revision"
-    assert comparison in QUERIES["write_claims"]
+    assert comparison in QUERIES["write_claims_and_read_clock"]
     assert "pg_try_advisory_xact_lock" in QUERIES["begin_claim"]
-    monkeypatch.setitem(QUERIES, "write_claims", QUERIES["write_claims"].replace(comparison, ""))
+    monkeypatch.setitem(
+        QUERIES, "write_claims_and_read_clock", QUERIES["write_claims_and_read_clock"].replace(comparison, "")
+    )
     monkeypatch.setitem(QUERIES, "begin_claim", "BEGIN; SELECT 1")
 
     claimed, shares = await compete(postgres_stage, 8, 3, forgive_deadlocks=True)

@@ -57,7 +57,7 @@ async def test_claim_of_what_is_known_takes_two(stores: Stores, clock: FixedCloc
     batch = await claim(stores)
 
     assert len(batch.claims) == 2
-    assert journeys == ["due_and_read_clock", "write_claims"]
+    assert journeys == ["due_and_read_clock", "write_claims_and_read_clock"]
 
 
 async def test_look_that_finds_nothing_due_takes_one(stores: Stores, journeys: list[str]) -> None:
@@ -104,7 +104,7 @@ async def test_after_somebody_was_faster_claims_stand_in_line_for_a_while(
     async with holding_the_turn(store_url):
         journeys.clear()
         assert len((await claim(stores)).claims) == 1  # whoever stands still in his turn stops nobody
-    assert journeys[:3] == ["due_and_read_clock", "write_claims", BEGIN_CLAIM]
+    assert journeys[:3] == ["due_and_read_clock", "write_claims_and_read_clock", BEGIN_CLAIM]
     clock.tick(minutes=10)
     journeys.clear()
     await claim(stores)
@@ -158,5 +158,5 @@ async def test_claim_leaves_out_what_another_transaction_holds(
         await connection.close()
 
     assert [each.endpoint.id for each in batch.claims] == [free.id]
-    assert journeys.count("write_claims") == 2
+    assert journeys.count("write_claims_and_read_clock") == 2
     assert [each.endpoint.id for each in (await claim(stores)).claims] == [held.id]

@@ -37,7 +37,7 @@ async def test_claims_and_finishes_read_no_table_as_a_whole(
 
     assert isinstance(stores.schedule, PostgresSchedule)
     assert "Seq Scan on schedule" not in plans["due_and_read_clock"], plans["due_and_read_clock"]
-    for name, reads in {"write_claims": ["schedule"], "write_results": ["schedule", "run"]}.items():
+    for name, reads in {"write_claims_and_read_clock": ["schedule"], "write_results": ["schedule", "run"]}.items():
         assert "Seq Scan" not in plans[name], plans[name]
         for table in reads:
             assert re.search(rf"Index Scan using {table}_pkey on {table} .*\n *Index Cond: \(.*id = ", plans[name]), (

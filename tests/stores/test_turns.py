@@ -1,4 +1,4 @@
-"""Claims on PostgreSQL that are decided on without a lock: who is given a place in between does not exceed the caps."""
+"""Claims on PostgreSQL that are decided on without a lock: what happens between look and lease is not overlooked."""
 
 import re
 from datetime import timedelta
@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from tests.stores.world import FixedClock, add, an_endpoint, claim
 
+from mainspring.domain.endpoint import Tenant
 from mainspring.ports.schedule import Caps, ClaimBatch
 from mainspring.ports.stores import Stores
 from mainspring.stores.postgres.database import QUERIES
@@ -52,10 +53,10 @@ async def test_without_counting_again_the_place_is_given_twice(
     stores: Stores, store_url: str, clock: FixedClock, caps: Caps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control."""
-    lease = QUERIES["write_claims"]
-    unguarded = re.sub(r"ELSE\s+(claims_fit\(.*?\)) END", r"ELSE \1 OR true END", lease)
+    lease = QUERIES["write_claims_and_read_clock"]
+    unguarded = re.sub(r"ELSE\s+(claims_fit\(.*?\)) END", r"ELSE \1 OR true END", lease, flags=re.DOTALL)
     assert unguarded != lease
-    monkeypatch.setitem(QUERIES, "write_claims", unguarded)
+    monkeypatch.setitem(QUERIES, "write_claims_and_read_clock", unguarded)
 
     late, early = await claim_while_another_does(stores, store_url, clock, caps, monkeypatch)
 
@@ -70,3 +71,34 @@ async def test_lease_that_is_refused_leaves_neither_usage_nor_events(
     tenant = await stores.endpoints.tenant("default")
     assert tenant is not None
     assert tenant.runs_this_month == len(late.claims + early.claims) == 1
+
+
+async def test_quota_that_is_used_up_between_look_and_lease_is_not_exceeded(
+    stores: Stores, store_url: str, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await stores.endpoints.put_tenant(Tenant("default", "default", runs_per_month=1))
+
+    late, early = await claim_while_another_does(stores, store_url, clock, Caps(9, 9), monkeypatch)
+
+    assert (len(late.claims), len(early.claims)) == (0, 1)
+
+
+async def test_lease_of_a_worker_that_stood_still_after_its_look_counts_from_when_it_goes_on(
+    stores: Stores, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await add(stores, an_endpoint())
+    look = PostgresSchedule._look
+    looks: list[object] = []
+
+    async def look_and_stand_still(schedule: PostgresSchedule, *asked: object) -> object:
+        looks.append(await look(schedule, *asked))  # type: ignore[arg-type]  # passed on
+        if len(looks) == 1:
+            clock.tick(minutes=10)
+        return looks[-1]
+
+    monkeypatch.setattr(PostgresSchedule, "_look", look_and_stand_still)
+    (claimed,) = (await claim(stores)).claims
+
+    assert claimed.endpoint.lease_until is not None
+    assert claimed.endpoint.lease_until > clock.at
+    assert len(looks) == 2

@@ -90,13 +90,14 @@ UPDATE run SET status = lost.status, error_code = 'lost_worker', error = lost.er
 FROM unnest(:tenant_ids::text[], :ids::text[], :statuses::text[], :errors::text[]) AS lost (tenant_id, id, status, error)
 WHERE run.tenant_id = lost.tenant_id AND run.id = lost.id AND run.status = 'running';
 
--- name: write_claims
+-- name: write_claims_and_read_clock
 -- Everything an ordinary claim changes, in one statement: leases, the runs they start, usage, events. How many leases: all,
--- or none where it is not our turn or somebody was given the places meanwhile. Where somebody holds one of the endpoints,
+-- or none where it is not our turn, somebody was given the places meanwhile, or the look is old. Where somebody holds one of the endpoints,
 -- or has changed it since it was looked at, it divides by zero, as `write_results` does. The turn may be ours already.
 WITH turn AS MATERIALIZED (
     SELECT CASE WHEN :is_ours::boolean THEN true ELSE
-        claims_fit({{claim_lock}}, :now::timestamptz, :tenants::text[], :hosts::text[], :per_tenant, :per_host) END AS is_ours
+        claims_fit({{claim_lock}}, COALESCE(:told::timestamptz, clock_timestamp()), :now::timestamptz, :month::text,
+                   :tenants::text[], :hosts::text[], :per_tenant, :per_host) END AS is_ours
 ), leased AS (
     UPDATE schedule SET revision = schedule.revision + 1, claim_epoch = claim_epoch + 1, claimed_by = :worker,
         {{lease_assignments}}

@@ -129,7 +129,7 @@ class PostgresSchedule:
             if not rows.is_plain:
                 return None
             try:
-                is_ours = not claims or await _lease(session, rows, sight, started, worker)
+                is_ours = not claims or await _lease(session, rows, sight, started, worker, self._told())
             except asyncpg.DivisionByZeroError:
                 is_ours = False
         if not is_ours:
@@ -149,7 +149,7 @@ class PostgresSchedule:
                 await _write_states(session, rows)
                 if rows.runs:
                     await session.run("add_runs", as_json(rows.runs))
-                await _lease(session, rows, sight, started, worker, is_ours=True)
+                await _lease(session, rows, sight, started, worker, self._told(), is_ours=True)
             if rows.states and not sight.more:
                 sight = sight._replace(upcoming=await session.value("upcoming", sight.now))  # type: ignore[arg-type]  # timestamptz
         return self._handed(sight, rows, claims)
@@ -170,9 +170,8 @@ class PostgresSchedule:
 
     async def _look(self, session: Session, limit: int, caps: Caps) -> _Sight:
         self._moved_to_us = sys.maxsize
-        told = self._db.clock.now() if self._db.clock is not None else None
         asked_us = time.monotonic_ns() // 1000
-        clock, upcoming, *rows = await session.rows("due_and_read_clock", told, caps.per_host, max(limit, 0))
+        clock, upcoming, *rows = await session.rows("due_and_read_clock", self._told(), caps.per_host, max(limit, 0))
         now: datetime = clock[3]  # type: ignore[assignment]  # timestamptz
         self._offset_us = to_us(now) - asked_us
         due = {row[0]: row for row in rows if row[0] is not None}
@@ -234,6 +233,11 @@ class PostgresSchedule:
             CHANNEL,
         )
 
+    def _told(self) -> datetime | None:
+        """The time, where a clock of the caller's counts and not the database's."""
+        clock = self._db.clock
+        return None if clock is None else clock.now()
+
     def _now(self) -> datetime:
         """The database's clock, by what it said to the last claim."""
         return self._db.at(from_us(time.monotonic_ns() // 1000 + self._offset_us))
@@ -280,20 +284,27 @@ async def _lock_due(session: Session, revisions: Iterable[str], now: datetime) -
 
 
 async def _lease(
-    session: Session, rows: Batch, sight: _Sight, started: Counter[str], worker: str, is_ours: bool = False
+    session: Session,
+    rows: Batch,
+    sight: _Sight,
+    started: Counter[str],
+    worker: str,
+    told: datetime | None,
+    is_ours: bool = False,
 ) -> bool:
     """In a turn that is ours already, or by taking it: whether they are leased; if not, none is."""
     leased = await session.value(
-        "write_claims",
+        "write_claims_and_read_clock",
         is_ours,
+        told,
         sight.now,
+        month_of(sight.now),
         [each.tenant_id for each in sight.picked],
         [each.host for each in sight.picked],
         sight.caps.per_tenant,
         sight.caps.per_host,
         worker,
         as_json(_at(sight.revisions, rows.leases)),
-        month_of(sight.now),
         list(started),
         list(started.values()),
         as_json(rows.event_rows()),
