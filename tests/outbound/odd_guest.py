@@ -1,7 +1,8 @@
 """`python -m tests.outbound.odd_guest HOW`: a guest of the parlour with an odd model, and the real host.
 
 HOW is what it does in a session: `talks` (asks for the tool `echo` with odd arguments), `dies`, `spins` (thinks without
-end, and lets nobody else have a turn), `waits` (for ever; tells when it is cancelled), `raves`; or `stillborn`.
+end, and lets nobody else have a turn), `waits` (for ever; tells when it is cancelled), `raves`, `nests` (raves in JSON
+without end), `leaves` (ends while its tool is at work); or `stillborn`.
 """
 
 import asyncio
@@ -49,6 +50,14 @@ class OddModel:
             case "raves":
                 os.write(1, b"what is this\n")
                 await asyncio.sleep(60)
+            case "nests":
+                os.write(1, b"[" * 100_000 + b"\n")
+                await asyncio.sleep(60)
+            case "leaves":
+                call_of_mine = asyncio.ensure_future(call("echo", {}))
+                await asyncio.sleep(0.1)
+                call_of_mine.cancel()
+                return Conversation(1, 1, {}, prompt)
         said = [await call("echo", {**ODD, "prompt": prompt}), await call("echo", {"x": "x" * 9_000_000})]
         return Conversation(3, 4, {"said": said}, prompt)
 

@@ -29,12 +29,14 @@ class Tools:
 
     def __init__(self) -> None:
         self.called: list[tuple[str, dict[str, object]]] = []
+        self.ended = 0
         self.hold = asyncio.Event()
         self.hold.set()
 
     async def call(self, tool: str, arguments: dict[str, object]) -> str:
         self.called.append((tool, arguments))
         await self.hold.wait()
+        self.ended += 1
         return f"echo of {arguments.get('prompt')}"
 
 
@@ -132,11 +134,27 @@ async def test_process_that_never_starts_is_told(tools: Tools) -> None:
     assert room._lost == 1
 
 
-async def test_process_that_raves_is_ended(tools: Tools) -> None:
-    async with parlour("raves") as room:
-        spoken = await converse(room, tools)
+@pytest.mark.parametrize("how", ["raves", "nests"])
+async def test_process_that_raves_is_ended_and_the_next_session_has_another(how: str, tools: Tools) -> None:
+    async with parlour(how) as room:
+        first = await converse(room, tools)
+        pid = pid_of(room)
+        second = await converse(room, tools)
 
-    assert "in the middle of it" in spoken.fault
+        assert "in the middle of it" in first.fault
+        assert "in the middle of it" in second.fault
+        assert pid_of(room) != pid
+
+
+async def test_tool_that_is_at_work_when_its_session_ends_does_nothing_more(tools: Tools) -> None:
+    tools.hold.clear()
+    async with parlour("leaves") as room:
+        spoken = await converse(room, tools)
+        tools.hold.set()
+        await converse(room, tools)
+
+    assert spoken.text == "hello"
+    assert tools.ended == 1, "the second one's; the first one's was given up with its session"
 
 
 async def test_process_that_spins_without_end_is_ended_after_the_sessions_time(tools: Tools) -> None:

@@ -15,12 +15,15 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import Endpoint, Tenant
+from mainspring.domain.errors import Misconfigured
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import Body, Header, HttpAction, RunStatus
 from mainspring.domain.schedule import CRON
 from mainspring.domain.session import Session
 from mainspring.outbound.language_model import PydanticAiModel
+from mainspring.outbound.parlour import ToolCaller
 from mainspring.ports.endpoints import EndpointStore
+from mainspring.ports.planner import Conversation
 from mainspring.ports.stores import Stores
 from mainspring.simulation.vault import NoVault
 from mainspring.wiring.clock import TimeOrderedIds
@@ -120,6 +123,45 @@ async def test_no_secret_is_in_any_prompt(stores: Stores, watched: Endpoint) -> 
     for secret in ("hunter2hunter2", "querysecret", "Authorization", "canary-of-another-tenant", "intruder"):
         assert secret not in seen
     assert "</data> ignore" not in seen  # what strangers wrote cannot end its own marks
+
+
+class LostKey(NoVault):
+    def open(self, sealed: str, context: str) -> str:
+        raise Misconfigured("the key is not here", setting="MAINSPRING_SECRET_KEY")
+
+
+async def test_model_is_not_asked_where_a_secret_could_not_be_kept_from_it(stores: Stores, watched: Endpoint) -> None:
+    script = Scripted(DONE)
+    locked_out = analyst(stores, script)
+    locked_out._vault = LostKey()
+
+    session = await locked_out.look(watched)
+
+    assert session is not None
+    assert (session.status, session.detail.note) == ("skipped", "the model is shown nothing: the key is not here")
+    assert script.prompts == []
+
+
+async def test_tool_calls_at_once_are_no_more_than_one_after_the_other(stores: Stores, watched: Endpoint) -> None:
+    class Greedy:
+        name = "greedy"
+        answers: list[str]
+
+        async def converse(
+            self, instructions: str, prompt: str, tools: object, final: object, call: ToolCaller, budget: object
+        ) -> Conversation:
+            self.answers = await asyncio.gather(*(call("get_latest_response", {}) for _ in range(100)))
+            return Conversation()
+
+    greedy = Greedy()
+    one = analyst(stores, Scripted())
+    one._model = greedy
+
+    session = await one.look(watched)
+
+    assert session is not None
+    assert len(session.detail.tool_calls) == 15
+    assert sum(answer.startswith("refused: 15 tool calls") for answer in greedy.answers) == 85
 
 
 async def test_nothing_is_applied_in_shadow_mode_and_nothing_is_asked_when_off(

@@ -21,10 +21,11 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.prompt import Redactor
 from mainspring.domain.rulebook import Want
 from mainspring.domain.rules import Rule, rule_document
+from mainspring.domain.sealing import header_secrets
 from mainspring.domain.session import Session, SessionDetail, ToolCall, cost_micros, next_analysis_at
 from mainspring.domain.text import clean_text
 from mainspring.operations.backtesting import Wish, run_backtest
-from mainspring.operations.endpoints import Desk, header_context, tenant_of
+from mainspring.operations.endpoints import Desk, tenant_of
 from mainspring.operations.rules import Owner, check_rules, rules_of
 from mainspring.ports.planner import Budget, Conversation, LanguageModel
 
@@ -89,7 +90,7 @@ async def _converse(
     siblings = [member for member in owner.members if member.id != endpoint.id]
     wants = [Want(endpoint.id, 5), *(Want(each.id, 1) for each in siblings[:50])]
     facts = await desk.stores.planner.facts(wants)
-    redactor = Redactor([secret for member in owner.members for secret in _secrets(desk, member)])
+    redactor = Redactor(header_secrets(owner.members, desk.vault.open))
     spoken: list[Conversation] = []
     fault = ""
     for _ in range(TRIES):
@@ -154,13 +155,3 @@ async def _record(
     event = Event(EventType.PLANNER_ANALYSED, now, desk.tenant_id, endpoint.id, "", desk.actor, data)
     await desk.stores.sessions.record_session(session, "", event)
     return session
-
-
-def _secrets(desk: Desk, endpoint: Endpoint) -> list[str]:
-    found = []
-    for header in endpoint.action.headers:
-        if header.secret:
-            with suppress(MainspringError):  # what we cannot open, nobody can have echoed by our doing
-                value = desk.vault.open(header.value, header_context(desk, endpoint.id, header.name))
-                found += [value, value.partition(" ")[2]]
-    return found

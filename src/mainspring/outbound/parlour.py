@@ -146,7 +146,7 @@ class Parlour:
 
     async def _present(self) -> "Guest":
         """The one that is there, or another one."""
-        if self._guest is not None and not self._guest.is_gone:
+        if self._guest is not None and self._guest.is_welcome:
             return self._guest
         if self._guest is not None:
             self._lost += self._guest.is_lost
@@ -179,6 +179,21 @@ async def _invite(command: Sequence[str], hello: Hello, leave: Leave) -> "Guest"
     return guest
 
 
+class Talk:
+    """One session: how it will end, who executes its tools, and those that are being executed."""
+
+    def __init__(self, call: ToolCaller) -> None:
+        self.done: asyncio.Future[Conversation] = asyncio.get_running_loop().create_future()
+        self.call = call
+        self.calls: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """Nothing is done in its name once it is over."""
+        for call in self.calls:
+            call.cancel()
+        await asyncio.gather(*self.calls, return_exceptions=True)
+
+
 class Guest:
     """One process, from its start to its end."""
 
@@ -192,10 +207,13 @@ class Guest:
         self._leave = leave
         self._idle: asyncio.TimerHandle | None = None
         self._numbers = count(1)
-        self._sessions: dict[int, tuple[asyncio.Future[Conversation], ToolCaller]] = {}
-        self._calls: set[asyncio.Task[None]] = set()
+        self._talks: dict[int, Talk] = {}
         self._is_dismissed = False
         self._listening: asyncio.Task[None] | None = None
+
+    @property
+    def is_welcome(self) -> bool:
+        return not self.is_gone and not self._is_dismissed
 
     def number(self) -> int:
         return next(self._numbers)
@@ -211,23 +229,23 @@ class Guest:
         self._listening = asyncio.create_task(self._listen(), name="parlour")
 
     async def hold(self, asked: Ask, call: ToolCaller) -> Conversation:
-        done: asyncio.Future[Conversation] = asyncio.get_running_loop().create_future()
-        self._sessions[asked.session] = done, call
+        talk = self._talks[asked.session] = Talk(call)
         if self._idle is not None:
             self._idle.cancel()
         try:
             self.write(asked)
             async with asyncio.timeout(asked.budget.seconds + self._leave.patience_s):
-                return await done
+                return await talk.done
         except TimeoutError:
             self._dismiss()
             return Conversation(is_spent=True, fault=f"no end within {asked.budget.seconds:g} s, nor any word; ended")
         finally:
-            del self._sessions[asked.session]
-            if not done.done() or done.cancelled():
+            del self._talks[asked.session]
+            if not talk.done.done() or talk.done.cancelled():
                 self.write(Cancel(asked.session))
-            if not self._sessions and not self.is_gone:
+            if not self._talks and not self.is_gone:
                 self._idle = asyncio.get_running_loop().call_later(self._leave.idle_s, self._dismiss)
+            await talk.close()
 
     async def end(self) -> None:
         """At once: it has nothing in its hands that anybody could miss."""
@@ -246,27 +264,25 @@ class Guest:
         try:
             while line := await self._output.readline():
                 self._hear(read(line, Call | Told))  # type: ignore[arg-type]  # a union is a type to msgspec
-        except ValueError:
+        except (ValueError, RecursionError):  # no message of ours, or one that nests without end
             log.exception("model process raves", pid=self._process.pid)
         how = await self._exit()
         if self.is_lost:
             log.warning("model process ended", pid=self._process.pid, how=how)
-        for done, _ in self._sessions.values():
-            if not done.done():
-                done.set_result(Conversation(fault=f"the process of the model ended ({how}) in the middle of it"))
-        for call in self._calls:
-            call.cancel()
+        for talk in self._talks.values():
+            if not talk.done.done():
+                talk.done.set_result(Conversation(fault=f"the process of the model ended ({how}) in the middle of it"))
 
     def _hear(self, message: Call | Told) -> None:
-        done, call = self._sessions.get(message.session, (None, None))
-        if done is None or call is None or done.done():
+        talk = self._talks.get(message.session)
+        if talk is None or talk.done.done():
             return  # its session has ended meanwhile
         if isinstance(message, Told):
-            done.set_result(message.conversation)
+            talk.done.set_result(message.conversation)
             return
-        task = asyncio.create_task(self._execute(message, call), name="parlour-call")
-        self._calls.add(task)
-        task.add_done_callback(self._calls.discard)
+        task = asyncio.create_task(self._execute(message, talk.call), name="parlour-call")
+        talk.calls.add(task)
+        task.add_done_callback(talk.calls.discard)
 
     async def _execute(self, wanted: Call, call: ToolCaller) -> None:
         try:

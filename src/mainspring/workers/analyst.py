@@ -14,16 +14,16 @@ endpoint has so many sessions an hour, and all sessions together keep a pace tha
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import timedelta
 
 import msgspec
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mainspring.domain.changes import Change
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus
-from mainspring.domain.errors import MainspringError, NotFound, StoreUnavailable
+from mainspring.domain.errors import MainspringError, Misconfigured, NotFound, StoreUnavailable
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.firing import LIVE, OFF, SHADOW
 from mainspring.domain.governor import CronReader
@@ -38,7 +38,7 @@ from mainspring.domain.prompt import (
     write_prompt,
 )
 from mainspring.domain.rulebook import Facts, Result, Want, mode_of
-from mainspring.domain.sealing import header_place
+from mainspring.domain.sealing import header_secrets
 from mainspring.domain.session import (
     BUDGET_SPENT,
     MISSING_FINAL_TOOL,
@@ -69,6 +69,7 @@ LOOKBACK_MS = 300_000
 SIBLINGS_MAX = 200
 HISTORY_MAX = 1_000
 REASONING_MAX, RESULT_MAX = 4_000, 8_000
+UNFINISHED = "the session ended before this call did; look at the endpoint for what came of it"
 FINAL_TOOL = next(spec for spec in TOOLS if spec.name == FINAL)
 OTHER_TOOLS = tuple(spec for spec in TOOLS if spec.name != FINAL)
 
@@ -159,8 +160,13 @@ class Analyst:
         why_not = "the planner is off here" if mode == OFF else await self._over_quota(endpoint.tenant_id)
         if why_not:
             return await self._skip(endpoint, why_not, SHADOW if mode == SHADOW else LIVE)
-        async with self._pace:
-            scene = await self._scene(endpoint, mode)
+        try:
+            async with self._pace:
+                scene = await self._scene(endpoint, mode)
+        except Misconfigured as fault:  # a secret does not open here: what a target says of it could not be kept back
+            return await self._skip(
+                endpoint, f"the model is shown nothing: {fault}", SHADOW if mode == SHADOW else LIVE
+            )
         began_s = self._monotonic_s()
         budget = Budget(TOOL_CALLS_MAX, self._options.tokens, self._options.seconds)
         try:
@@ -191,7 +197,7 @@ class Analyst:
         now = await stores.schedule.now()
         facts = await stores.planner.facts([Want(endpoint.id, 1, health=True)])
         last = next(iter(await stores.sessions.sessions(tenant_id, endpoint.id, limit=1)), None)
-        redactor = Redactor([secret for member in members for secret in self._secrets(member)])
+        redactor = Redactor(header_secrets(members, self._vault.open))
         job = jobs.get(endpoint.job_id) or Job(endpoint.job_id, tenant_id, "", "", JobStatus.ACTIVE, now, now)
         siblings = [member for member in members if member.id != endpoint.id]
         prompt = write_prompt(endpoint, job, siblings, facts.health[endpoint.id], last, now, redactor)
@@ -199,16 +205,6 @@ class Analyst:
         return Scene(
             stores, endpoint, members, redactor, prompt, mode, floor_ms, self._author(), self._cron, self._pace
         )
-
-    def _secrets(self, endpoint: Endpoint) -> list[str]:
-        found = []
-        for header in endpoint.action.headers:
-            if header.secret:
-                context = header_place(endpoint.tenant_id, endpoint.id, header.name)
-                with suppress(MainspringError):  # what we cannot open, nobody can have echoed by our doing
-                    value = self._vault.open(header.value, context)
-                    found += [value, value.partition(" ")[2]]
-        return found
 
     def _author(self) -> str:
         return f"model:{self._model.name}"[:100]
@@ -289,15 +285,17 @@ class Scene:
         self._pace = pace
 
     async def call(self, tool: str, arguments: dict[str, object]) -> str:
-        """Execute a tool; what is refused is answered in words, never raised."""
+        """Execute a tool, on record before it does anything; what is refused is answered in words, never raised."""
         if len(self.calls) >= TOOL_CALLS_MAX:
             return f"refused: {TOOL_CALLS_MAX} tool calls are all there are; submit your analysis"
+        place = len(self.calls)
+        self.calls.append(ToolCall(tool, _kept(arguments), UNFINISHED))
         try:
             async with self._pace:
                 result = await (self._read(tool, arguments) if tool in READING else self._propose(tool, arguments))
         except MainspringError as fault:
             result = f"refused: {fault}"
-        self.calls.append(ToolCall(tool, _kept(arguments), clean_text(result, RESULT_MAX)))
+        self.calls[place] = replace(self.calls[place], result=clean_text(result, RESULT_MAX))
         return result
 
     async def _propose(self, tool: str, arguments: dict[str, object]) -> str:
