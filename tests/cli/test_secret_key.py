@@ -11,6 +11,8 @@ from mainspring.outbound.vault import key_id
 from mainspring.settings import load_settings
 from mainspring.wiring.stores import open_stores
 from tests.cli.shell import Shell
+from tests.harness.processes import Processes
+from tests.harness.waiting import until_true
 
 OLD, NEW = b"o" * 32, b"n" * 32
 KEY = {key: b64encode(key).decode() for key in (OLD, NEW)}
@@ -109,6 +111,18 @@ def test_change_is_refused_while_workers_elsewhere_may_not_see_the_file(database
     assert "workers on other machines are alive: elsewhere-7-abcdef" in refused
     assert file.read_text() == before
     assert "values sealed again: 1" in shell.ok("secret-key", "rotate", "--shared-file", "--settle", "1ms")
+
+
+@pytest.mark.parametrize("kind", ["scheduler", "planner", "notifier"])
+async def test_whoever_seals_or_opens_shows_life(kind: str, database: dict[str, str], processes: Processes) -> None:
+    """Else it could not be seen, on another machine, that it lacks the new key."""
+    processes.start(kind, env=database)
+    async with open_stores(load_settings(database).url) as stores:
+
+        async def is_seen() -> bool:
+            return kind in [row.kind for row in await stores.upkeep.workers(60_000)]
+
+        await until_true(is_seen, f"the {kind} is seen")
 
 
 async def show_life(database: dict[str, str], worker: str) -> None:

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from mainspring.settings import load_settings
+from mainspring.wiring.stores import open_stores
 from mcp import Client, StdioServerParameters
 from tests.cli.shell import Shell
 from tests.harness.processes import COMMAND, clean_environment
+from tests.harness.waiting import until_true
 from tests.mcp.conftest import Assistant
 from tests.peers.hostile import HostilePeer
 
@@ -52,6 +55,15 @@ async def test_first_endpoint_is_made_tried_and_explained(environment: dict[str,
     assert pages
     events = await asyncio.to_thread(Shell(environment).json, "events")
     assert {(event["endpoint"], event["actor"]) for event in events} == {(None, "mcp"), ("health", "mcp")}
+
+
+async def test_assistant_shows_life_while_it_is_there(environment: dict[str, str]) -> None:
+    async with started(environment), open_stores(load_settings(environment).url) as stores:
+
+        async def is_seen() -> bool:
+            return [row.kind for row in await stores.upkeep.workers(60_000)] == ["mcp"]
+
+        await until_true(is_seen, "it is seen")
 
 
 async def test_assistant_has_the_scopes_it_was_given(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from mainspring.domain.run import HttpAction, Run, RunStatus, Trigger, slot_id
 from mainspring.observe import Metrics
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
-from mainspring.workers import scheduler
+from mainspring.workers import heart
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
 from tests.harness.postgres import as_superuser
 from tests.harness.waiting import holds_for, until, until_true
@@ -318,7 +318,7 @@ async def test_a_claim_whose_acknowledgement_was_lost_is_called_when_its_lease_i
 
 
 async def test_a_heartbeat_that_raises_is_followed_by_another(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler, "HEARTBEAT_S", 0.01)
+    monkeypatch.setattr(heart, "HEARTBEAT_S", 0.01)
     bench = Bench(stores)
     bench.store.heartbeat_fault = ValueError("a row the database refuses")
     async with bench.running():

@@ -23,13 +23,16 @@ PARLOUR = (sys.executable, "-m", "mainspring.wiring.guest")
 async def run_planner(settings: Settings, on_ready: Callable[[], None]) -> None:
     """A planner alone, as a process of its own, until a signal comes."""
     from mainspring.observe import Metrics
+    from mainspring.workers.heart import beating
     from mainspring.workers.planner import Planner
     from mainspring.workers.supervisor import supervise
 
     async with open_desk(settings, actor="planner") as desk, open_models(settings) as models:
         on_ready()
         analysts = [open_analyst(settings, desk, model) for model in models]
-        await supervise([Planner(desk.stores.planner, Metrics(), worker_name()), *analysts])
+        worker = worker_name()
+        async with beating(desk.stores.schedule, worker, "planner"):
+            await supervise([Planner(desk.stores.planner, Metrics(), worker), *analysts])
 
 
 @asynccontextmanager

@@ -78,7 +78,7 @@ async def rotate_key(settings: Settings, settle_s: float, tell: Tell, *, is_shar
             await settle_key(desk, ring.primary_id, moved.values)
             if file is not None:
                 file.write(file.read()[:1])
-                moved = _sum(moved, await seal_again(desk))  # what came meanwhile; this process still has the old key
+                moved = _sum(moved, await _seal_all_again(desk, 0, tell))  # what came meanwhile, under the old key
         return Rotated(ring.primary_id, old, moved.values, moved.unreadable)
 
 

@@ -35,6 +35,7 @@ from mainspring.ports.stores import Stores
 from mainspring.workers.alerter import Alerter, pending
 from mainspring.workers.courier import Courier
 from mainspring.workers.ending import end_tasks
+from mainspring.workers.heart import beating
 
 BATCH = 500
 NAMES_MAX = 10_000
@@ -47,7 +48,6 @@ SWEEP_BATCH = 1_000
 LEASE_MS = 60_000  # > the timeout of an attempt; a notifier that is lost delays its messages by this
 AWAY_S = 1.0
 RECORD_TRIES = 10
-HEARTBEAT_S = 10.0
 GRACE_S = 2.0
 
 log = structlog.get_logger()
@@ -104,9 +104,9 @@ class Notifier:
         log.info("notifier started", worker=self._options.worker)
         taking = asyncio.create_task(self._keep_taking_in(), name="notifier-intake")
         sending = asyncio.create_task(self._keep_sending(), name="notifier-sending")
-        heart = asyncio.create_task(self._keep_beating(), name="notifier-heartbeat")
-        await self._stopping.wait()
-        await end_tasks(taking, sending, heart)
+        async with beating(self._stores.schedule, self._options.worker, "notifier", self._options.places):
+            await self._stopping.wait()
+        await end_tasks(taking, sending)
         if self._sending:
             await asyncio.wait(self._sending, timeout=GRACE_S)
             await end_tasks(*self._sending)
@@ -291,12 +291,6 @@ class Notifier:
             return TICK_S
         now = await self._stores.schedule.now()
         return min(TICK_S, max((due_at - now).total_seconds(), 0.05))
-
-    async def _keep_beating(self) -> None:
-        while True:
-            with suppress(StoreUnavailable):
-                await self._stores.schedule.heartbeat(self._options.worker, "notifier", self._options.places)
-            await asyncio.sleep(HEARTBEAT_S)
 
     async def _subscriptions(self) -> list[Subscription]:
         return [each for each in await self._stores.subscriptions.subscriptions(None, None) if each.enabled]

@@ -32,6 +32,7 @@ from mainspring.observe import Metrics
 from mainspring.ports.outside import Caller
 from mainspring.ports.schedule import Caps, ClaimBatch, FinishReport, ScheduleStore
 from mainspring.workers.ending import end_tasks
+from mainspring.workers.heart import beating
 
 EARLY_S = 0.0002  # timers may fire a little before their time; the claim would find nothing and sleep again
 # Small enough that some slots are claimed while others are called and others recorded; large enough that the cost of a
@@ -41,7 +42,6 @@ FINISH_BATCH_MAX = 250
 STARTS_AT_ONCE = 16  # a start takes tens of microseconds; an answer of the database waits for no more than these
 RETRY_S_MIN, RETRY_S_MAX = 0.5, 5.0
 HELD_PAUSE_S = 0.02  # an edit or a planner's page holds a row for milliseconds; whoever stands still in one, for longer
-HEARTBEAT_S = 10.0
 LAST_ROUND_S, LAST_WRITES_S = 1.0, 0.5  # at the end, a database that may be away is not waited for much longer
 HINTS_PER_ROUND = 500
 SWEEP_HINTS_S = 0.5
@@ -128,14 +128,14 @@ class Scheduler:
         log.info("scheduler started", worker=self._options.worker, places=self._options.places)
         rounds = asyncio.create_task(self._keep_claiming(), name="rounds")
         recorder = asyncio.create_task(self._keep_recording(), name="recorder")
-        heart = asyncio.create_task(self._keep_beating(), name="heartbeat")
-        try:
-            await self._until_stopped(rounds)
-        finally:
-            self.stop()
-            await self._drain()
-            await end_tasks(rounds, recorder, heart)
-            log.info("scheduler stopped", worker=self._options.worker)
+        async with beating(self._store, self._options.worker, "scheduler", self._options.places):
+            try:
+                await self._until_stopped(rounds)
+            finally:
+                self.stop()
+                await self._drain()
+                await end_tasks(rounds, recorder)
+                log.info("scheduler stopped", worker=self._options.worker)
 
     def stop(self) -> None:
         """Claim nothing from now on."""
@@ -375,16 +375,6 @@ class Scheduler:
             log.info("database back")
         self._away = False
         self._metrics.database_up = 1
-
-    async def _keep_beating(self) -> None:
-        while True:
-            try:
-                await self._store.heartbeat(self._options.worker, "scheduler", self._options.places)
-            except StoreUnavailable:
-                pass  # the rounds say so
-            except Exception:  # a worker that is alive must not look dead for ever
-                log.exception("worker failed", worker=self._options.worker)
-            await asyncio.sleep(HEARTBEAT_S)
 
     async def _drain(self) -> None:
         """Let what runs end within the grace; give the rest back, and record what ended to the last."""
