@@ -208,6 +208,16 @@ def test_an_overdue_run_is_not_put_down_to_a_one_shot_that_is_still_to_come() ->
     assert (due(next_time), next_time.source) == (at("12:30:00"), "ai-oneshot")
 
 
+@pytest.mark.parametrize("minimum", [None, 300_000])
+def test_an_overdue_run_that_a_one_shot_asks_for_now_is_put_down_to_the_one_shot(minimum: int | None) -> None:
+    hint = once(at("12:20:00"), at("13:00:00"))
+    asleep = an_endpoint(anchor_at=NOON, next_run_at=None, one_shot_hint=hint, min_interval_ms=minimum)
+
+    woken = replan(asleep, at("12:20:00"), CRON)
+
+    assert (due(woken), woken.source) == (at("12:20:00"), "ai-oneshot")
+
+
 def test_a_cron_that_is_planned_again_at_the_very_instant_of_its_time_runs_then() -> None:
     endpoint = an_endpoint(cron="0 * * * *", anchor_at=NOON, next_run_at=None)
 

@@ -52,13 +52,16 @@ def plan_after_run(
 def replan(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
     """Plan again from the anchor, in either direction. An overdue interval runs at once, a cron at its next time.
 
-    What is due and would be due at the same instant again keeps its slot: it waits for a worker, not for a plan.
+    What is due and would be due at the same instant again keeps its slot: it waits for a worker, not for a plan. Where a
+    one-shot hint asks for this moment too, the run is put down to the hint: somebody wants it now.
     """
     fresh = without_expired_hints(endpoint, now)[0]  # whoever was fresh at the anchor need not be so now
     decision = plan_next_run(endpoint.anchor_at, fresh, cron)
     if decision.next_run_at >= now or decision.next_run_at == endpoint.next_run_at:
         return _with(endpoint, endpoint.anchor_at, decision)
-    if endpoint.cron is not None and decision.source in (BASELINE_CRON, CLAMPED_MIN, PAUSED):
+    one_shot = fresh.one_shot_hint
+    is_asked_for = one_shot is not None and one_shot.next_run_at <= now
+    if is_asked_for or (endpoint.cron is not None and decision.source in (BASELINE_CRON, CLAMPED_MIN, PAUSED)):
         # Nothing ran at `now`, and what passed was min_interval away from the last run: it does not count from here.
         decision = plan_next_run(now, replace(fresh, min_interval_ms=None), cron)
         return _with(endpoint, endpoint.anchor_at, decision)
