@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from mainspring.domain.alerting import AlertState, States, Turn, judge
 from mainspring.domain.event import Event, EventType, StoredEvent
@@ -49,6 +50,23 @@ def test_webhook_that_its_owner_mended_can_be_told_of_again() -> None:
     again = _event(EventType.WEBHOOK_DISABLED, 3, endpoint_id="", webhook="wh")
     told = [turn.tells for turn in _judged(disabled, mended, again)]
     assert told == [AlertKind.WEBHOOK_DISABLED, None, AlertKind.WEBHOOK_DISABLED]
+
+
+@pytest.mark.parametrize("ending", [EventType.EXECUTION_ORDERED, EventType.EXECUTION_ENDED])
+def test_execution_that_stops_is_told_once_until_a_person_has_acted(ending: EventType) -> None:
+    stops = [_event(EventType.EXECUTION_FAILED, minutes, endpoint_id="", execution="x") for minutes in (1, 2, 4)]
+    acted = _event(ending, 3, endpoint_id="", execution="x")
+    told = [turn.tells for turn in _judged(*stops[:2], acted, stops[2])]
+    assert told == [AlertKind.STOPPED, None, AlertKind.STOPPED]
+
+
+@pytest.mark.parametrize(
+    "config", [Alert(tuple(AlertKind), (), endpoint_id="ep"), Alert(tuple(AlertKind), (), job_id="job")]
+)
+def test_alert_about_one_endpoint_or_job_does_not_tell_of_workflows(config: Alert) -> None:
+    about_one = replace(ALERT, config=config)
+    stored = StoredEvent("1", _event(EventType.EXECUTION_FAILED, endpoint_id="", execution="x"))
+    assert judge([stored], [about_one], {}, {}, NOON) == []
 
 
 def test_ending_older_than_the_trouble_changes_nothing() -> None:

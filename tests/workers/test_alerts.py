@@ -17,6 +17,7 @@ from mainspring.operations.alerts import AlertDraft, add_alert, edit_alert
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.stores import Stores
 from tests.peers.hostile import HostilePeer
+from tests.stores.flow_world import a_ticker, a_workflow, publish, start, tick
 from tests.stores.world import FixedClock, add, an_endpoint, an_outcome, run_slot, told
 from tests.workers.notices import Newsroom, open_newsroom
 
@@ -91,6 +92,24 @@ async def test_words_say_what_since_when_last_error_next_run_and_where(room: New
     assert lines[3] == "Last error: HTTP 500 Internal Server Error; expected 2xx"
     assert lines[4].startswith("Next run:   2025-01-01 ")
     assert lines[-1] == f"https://mainspring.example/endpoints/{made.id}"
+
+
+async def test_execution_that_stops_is_told_with_its_step_and_error(room: Newsroom) -> None:
+    await alert(room, "stopped")
+    workflow = await publish(room.stores, a_workflow({"set": {"n": "input.missing"}}))
+    await start(room.stores, workflow, "exe_1")
+    ticker = a_ticker(room.stores)
+    for _ in range(2):
+        await tick(ticker, room.clock)
+        await told(room.stores)
+        await room.round()
+
+    ((_, title, text),) = room.mailbox.received
+    lines = text.splitlines()
+    assert title == "flow (exe_1) stopped"
+    assert lines[0] == "flow (exe_1) stopped at step 's0' and waits for a person: retry the step, skip it, or cancel."
+    assert lines[3].startswith("Last error: ")
+    assert lines[-1] == "https://mainspring.example/executions/exe_1"
 
 
 async def test_alert_is_about_its_endpoint_or_its_job_alone(room: Newsroom) -> None:

@@ -27,6 +27,13 @@ def test_trigger_matches_what_it_names(changed: dict[str, object], matches: bool
     assert may_match(replace(TRIGGER, **changed), RUN) is matches
 
 
+def test_workflow_that_stopped_triggers_none() -> None:
+    stopped = Occasion("alert", "alert_1", "", "ops", "stopped")
+
+    assert not may_match(Trigger("alert", "", "", ()), stopped)
+    assert may_match(Trigger("alert", "", "", ()), replace(stopped, kind="quota"))
+
+
 def test_trigger_starts_an_execution_with_what_the_event_says() -> None:
     trigger = replace(TRIGGER, where="event.body.depth > 10", input={"depth": "{{ event.body.depth }}"})
 

@@ -33,7 +33,7 @@ class Alert(TypedDict):
     during_quiet: Literal['digest', 'drop']
     description: str
 
-AlertKind = Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled']
+AlertKind = Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped']
 
 class AlertNew(TypedDict):
     name: str

@@ -1,7 +1,8 @@
 """When an alert has something to tell: once for each change of state. Pure.
 
-A thing (an endpoint, a tenant, a webhook) is well or in trouble, for every alert that watches it; the state is kept in
-the database and moves only here. Told is the change, not the condition: a hundred failures are one message.
+A thing (an endpoint, a tenant, a webhook, an execution) is well or in trouble, for every alert that watches it; the
+state is kept in the database and moves only here. Told is the change, not the condition: a hundred failures are one
+message.
 A cooldown puts a message off, so that what flaps is told now and then, and what is still in trouble is told at last.
 """
 
@@ -17,7 +18,7 @@ from mainspring.domain.subscription import Alert, AlertKind, Subscription
 
 OPEN, CLOSE, FORGET = "open", "close", "forget"
 HEALING = (AlertKind.FAILING, AlertKind.LATE, AlertKind.QUOTA)  # trouble that ends by itself, and that is told
-_OF_ENDPOINTS = (AlertKind.FAILING, AlertKind.PARKED, AlertKind.LATE)
+OF_ENDPOINTS = (AlertKind.FAILING, AlertKind.PARKED, AlertKind.LATE)
 
 Signal = tuple[AlertKind, str, str]  # which trouble, what becomes of it, whose
 
@@ -140,6 +141,11 @@ def judge_put_off(alerts: Sequence[Subscription], states: States, now: datetime)
 
 
 def _signals(event: Event) -> Iterator[Signal]:
+    yield from _of_endpoints(event)
+    yield from _of_others(event)
+
+
+def _of_endpoints(event: Event) -> Iterator[Signal]:
     endpoint_id, data = event.endpoint_id, event.data
     match event.type:
         case EventType.RUN_FINISHED if data.get("trigger") != Trigger.TEST:
@@ -152,8 +158,15 @@ def _signals(event: Event) -> Iterator[Signal]:
         case EventType.ENDPOINT_RESUMED:
             yield AlertKind.PARKED, FORGET, endpoint_id
         case EventType.ENDPOINT_DELETED | EventType.ENDPOINT_ARCHIVED:
-            for trouble in _OF_ENDPOINTS:
+            for trouble in OF_ENDPOINTS:
                 yield trouble, FORGET, endpoint_id
+        case _:
+            return
+
+
+def _of_others(event: Event) -> Iterator[Signal]:
+    data = event.data
+    match event.type:
         case EventType.QUOTA_DEFERRED:
             yield AlertKind.QUOTA, OPEN, event.tenant_id
         case EventType.RUN_STARTED | EventType.MANUAL_RUN_STARTED:
@@ -162,6 +175,10 @@ def _signals(event: Event) -> Iterator[Signal]:
             yield AlertKind.WEBHOOK_DISABLED, OPEN, str(data.get("webhook", ""))
         case EventType.WEBHOOK_UPDATED | EventType.WEBHOOK_DELETED:
             yield AlertKind.WEBHOOK_DISABLED, FORGET, str(data.get("webhook", ""))
+        case EventType.EXECUTION_FAILED:
+            yield AlertKind.STOPPED, OPEN, str(data.get("execution", ""))
+        case EventType.EXECUTION_ORDERED | EventType.EXECUTION_ENDED:
+            yield AlertKind.STOPPED, FORGET, str(data.get("execution", ""))
         case _:
             return
 
@@ -223,7 +240,10 @@ def _is_enough(event: Event, alert: Subscription) -> bool:
 
 
 def _watches(alert: Subscription, trouble: AlertKind, endpoint_id: str, job_id: str) -> bool:
-    return _tracks(alert, trouble) and (not endpoint_id or _is_in_scope(alert, endpoint_id, job_id))
+    is_about_workflows = trouble is AlertKind.STOPPED  # which belong to no endpoint and no job
+    return _tracks(alert, trouble) and (
+        not (endpoint_id or is_about_workflows) or _is_in_scope(alert, endpoint_id, job_id)
+    )
 
 
 def _tracks(alert: Subscription, trouble: AlertKind) -> bool:

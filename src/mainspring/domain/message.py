@@ -124,6 +124,10 @@ def _said(turn: Turn, facts: Facts, name: str) -> tuple[str, str]:
         case AlertKind.WEBHOOK_DISABLED:
             what = f"webhook {name} was disabled"
             return what, f"{what}: {turn.data.get('reason', 'it failed for too long')}."
+        case AlertKind.STOPPED:
+            what = f"{name} stopped"
+            step = spelled_out(str(turn.data.get("step", "")))
+            return what, f"{what} at step {step!r} and waits for a person: retry the step, skip it, or cancel."
         case _:
             return _well(turn, name)
 

@@ -52,8 +52,8 @@ def plan_after_run(
 def replan(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
     """Plan again from the anchor, in either direction. An overdue interval runs at once, a cron at its next time.
 
-    What is due and would be due at the same instant again keeps its slot: it waits for a worker, not for a plan. Where a
-    one-shot hint asks for this moment too, the run is put down to the hint: somebody wants it now.
+    What is due and would be due at the same instant again keeps its slot: it waits for a worker, not for a plan.
+    Where a one-shot hint asks for this moment too, the run is put down to the hint: somebody wants it now.
     """
     fresh = without_expired_hints(endpoint, now)[0]  # whoever was fresh at the anchor need not be so now
     decision = plan_next_run(endpoint.anchor_at, fresh, cron)

@@ -37,6 +37,7 @@ class AlertKind(StrEnum):
     LATE = "late"
     QUOTA = "quota"
     WEBHOOK_DISABLED = "webhook_disabled"
+    STOPPED = "stopped"
 
 
 ALERT_MEANING: dict[AlertKind, str] = {
@@ -46,6 +47,7 @@ ALERT_MEANING: dict[AlertKind, str] = {
     AlertKind.LATE: "An endpoint was due and did not start in time.",
     AlertKind.QUOTA: "The tenant used up its runs of the month.",
     AlertKind.WEBHOOK_DISABLED: "A webhook failed for so long that it was disabled.",
+    AlertKind.STOPPED: "An execution of a workflow stopped and waits for a person.",
 }
 
 

@@ -7,6 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mainspring.domain.alerting import (
+    OF_ENDPOINTS,
     AlertState,
     Turn,
     endpoints_in_question,
@@ -111,6 +112,10 @@ class Alerter:
                 return Facts(f"tenant {tenant.name if tenant else tenant_id}")
             case AlertKind.WEBHOOK_DISABLED:
                 return Facts(str(turn.data.get("name") or subject_id))
+            case AlertKind.STOPPED:
+                link = f"{self._public_url}/executions/{subject_id}" if self._public_url else ""
+                name = f"{turn.data.get('workflow', 'a workflow')} ({subject_id})"
+                return Facts(name, last_error=str(turn.data.get("error") or ""), link=link)
             case _:
                 endpoint = await self._stores.endpoints.endpoint(tenant_id, subject_id)
                 return Facts(subject_id) if endpoint is None else await self._endpoint_facts(turn, endpoint)
@@ -157,7 +162,7 @@ def _hushed(delivery: Delivery, alert: Alert, now: datetime) -> Delivery:
 
 def _fired(turn: Turn, message: Message, now: datetime) -> Event:
     state = turn.state
-    endpoint_id = "" if state.trouble in (AlertKind.QUOTA, AlertKind.WEBHOOK_DISABLED) else state.subject_id
+    endpoint_id = state.subject_id if state.trouble in OF_ENDPOINTS else ""
     data = {name: value for name, value in message.data.items() if name not in ("link", "run_id")}
     return Event(EventType.ALERT_FIRED, now, state.tenant_id, endpoint_id, turn.run_id or "", "notifier", data)
 

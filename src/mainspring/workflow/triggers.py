@@ -30,7 +30,8 @@ TRIGGERS_MAX: Final = 50
 STATUSES: Final = tuple(
     status.value for status in (RunStatus.SUCCESS, RunStatus.FAILURE, RunStatus.TIMEOUT, RunStatus.BLOCKED)
 )
-KINDS: Final = tuple(kind.value for kind in AlertKind)
+# A workflow that stopped starts none: that one could stop as well, and so on without end.
+KINDS: Final = tuple(kind.value for kind in AlertKind if kind is not AlertKind.STOPPED)
 
 
 class Occasion(Struct, frozen=True):
@@ -58,7 +59,7 @@ def may_match(trigger: Trigger, occasion: Occasion) -> bool:
         trigger.source == occasion.source
         and trigger.endpoint in ("", occasion.endpoint)
         and trigger.name in ("", occasion.name)
-        and (not trigger.kinds or occasion.kind in trigger.kinds)
+        and (occasion.kind in trigger.kinds if trigger.kinds else occasion.kind != AlertKind.STOPPED)
     )
 
 
