@@ -102,6 +102,24 @@ async def test_every_error_is_a_problem(client: AsyncClient, method: str, path: 
     assert not re.search("secret value|password|12345", answer.text)
 
 
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [
+        ("/api/v1/endpoints", "GET, POST"),
+        ("/api/v1/endpoints/health", "GET, PATCH, DELETE"),
+        ("/api/v1/mine", "GET"),
+        ("/healthz", "GET"),
+    ],
+)
+async def test_method_that_is_not_served_is_answered_with_all_that_are(
+    client: AsyncClient, path: str, methods: str
+) -> None:
+    answer = await client.put(path)
+
+    assert is_problem(answer, 405, "method-not-allowed")
+    assert answer.headers["allow"] == methods
+
+
 async def test_fault_in_a_field_is_pointed_at_by_the_name_the_api_has_for_it(client: AsyncClient) -> None:
     answer = await client.get("/api/v1/fails/field")
 

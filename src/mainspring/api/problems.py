@@ -15,6 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from mainspring.domain.errors import (
     Conflict,
@@ -32,6 +33,7 @@ MEDIA_TYPE = "application/problem+json"
 BASE = "/problems/"
 FAULTS_MAX = 50
 STORE_RETRY_S = 5
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 QUOTA_RETRY_S = 3_600  # a quota does not grow by itself; who waits for it need not ask all the time
 
 log = structlog.get_logger()
@@ -184,12 +186,24 @@ async def _of_router(request: Request, fault: Exception) -> Response:
     assert isinstance(fault, HTTPException)
     kind = KIND_OF_STATUS.get(fault.status_code, "internal-error" if fault.status_code >= 500 else "malformed-request")
     detail = str(fault.detail)
+    headers = dict(fault.headers or {})
     if fault.status_code == 404 and detail == HTTPStatus.NOT_FOUND.phrase:
         detail = "nothing is served at this path; /api/v1/openapi.json lists what is"
     elif fault.status_code == 405:
+        headers["Allow"] = ", ".join(_served(request))
         detail = f"{request.method} is not possible here; the header Allow says what is"
-    headers = dict(fault.headers or {})
     return problem(kind, detail, request.state.request_id, headers=headers, status=fault.status_code)
+
+
+def _served(request: Request) -> list[str]:
+    """The methods of all routes at this path; the router itself names those of the first one alone."""
+    place = {name: request.scope[name] for name in ("type", "path", "root_path") if name in request.scope}
+    routes = request.app.router.routes
+    return [
+        method
+        for method in METHODS
+        if any(route.matches({**place, "method": method})[0] is Match.FULL for route in routes)
+    ]
 
 
 async def _of_validation(request: Request, fault: Exception) -> Response:
