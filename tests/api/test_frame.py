@@ -194,6 +194,8 @@ async def test_body_is_cut_off_while_it_streams(client: AsyncClient) -> None:
     [
         {"content-type": "application/x-www-form-urlencoded"},
         {"content-type": "text/html"},
+        {"content-type": "text/plain"},
+        {"content-type": "application/yaml"},
         {"content-type": ""},
         {"content-type": "application/json", "content-encoding": "gzip"},
         {"content-type": "multipart/form-data; boundary=x"},

@@ -32,7 +32,6 @@ ONCE = (b"authorization", b"host", b"content-type", b"content-length", b"content
 QUIET = ("/healthz", "/readyz", "/metrics")  # asked all day long, by name or by address
 API = "/api/v1/"
 NAMED = ("endpoints", "jobs", "webhooks", "alerts")  # whose names may have a slash
-TEXT_TYPES = ("application/yaml", "application/x-yaml", "text/yaml", "text/plain")  # for the routes that take them
 CONTENT_SECURITY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
@@ -199,8 +198,6 @@ def _check_body(headers: Headers, body: bytes) -> None:
     if headers.get("content-encoding", "identity").lower() != "identity":
         raise ApiError("unsupported-media-type", "the body is compressed; send it as it is, without Content-Encoding")
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type in TEXT_TYPES:
-        return
     if not re.fullmatch(r"application/([\w.-]+\+)?json", media_type):
         raise ApiError(
             "unsupported-media-type",
