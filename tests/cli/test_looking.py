@@ -133,8 +133,9 @@ def test_blocked_test_run_shows_the_verdict_and_fails(shell: Shell) -> None:
     result = shell("endpoint", "test", "local")
 
     assert result.exit_code == 1
-    assert "blocked; the operator may allow a network with MAINSPRING_ALLOW_CIDRS" in result.stdout
+    assert re.search(r"address +blocked\n", result.stdout)
     assert "127.0.0.1 is loopback (127.0.0.0/8)" in result.stdout
+    assert "networks the operator allows (MAINSPRING_ALLOW_CIDRS)" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis.strategies import ip_addresses
 
 from mainspring.domain.run import HttpAction, Request, RunStatus
-from mainspring.outbound.guard import DENIED_V4, METADATA, VERDICTS_MAX, AddressGuard
+from mainspring.outbound.guard import DENIED_V4, METADATA, NEVER, RULE, VERDICTS_MAX, AddressGuard
 from mainspring.outbound.vault import KeyRing, Vault
 from mainspring.settings import Settings
 from mainspring.wiring.outside import open_caller
@@ -43,6 +43,23 @@ def test_a_metadata_address_is_refused_whatever_the_operator_allows(address: obj
 @pytest.mark.parametrize("address", ["::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1"])
 def test_a_wrapped_metadata_address_is_refused_whatever_the_operator_allows(address: str) -> None:
     assert "metadata" in (AddressGuard(EVERYTHING).verdict(address) or "")
+
+
+@pytest.mark.parametrize(
+    ("address", "rule"),
+    [
+        ("127.0.0.1", RULE),
+        ("::ffff:10.0.0.2", RULE),
+        ("169.254.169.254", NEVER),
+        ("::ffff:169.254.169.254", NEVER),
+        ("10.0.0.1", NEVER),
+    ],
+)
+def test_refusal_says_whether_an_operator_could_allow_it(address: str, rule: str) -> None:
+    guard = AddressGuard(own=frozenset({("10.0.0.1", 443)}))
+
+    assert guard.refusal(address, 443) == f"{guard.verdict(address, 443)}; {rule}"
+    assert guard.refusal("192.0.43.7", 443) is None
 
 
 @pytest.mark.parametrize(

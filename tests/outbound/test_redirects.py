@@ -88,6 +88,17 @@ async def test_a_bad_redirect_ends_the_call(path: str, error_code: str, peer: Ho
     assert len(peer.seen) == 1
 
 
+async def test_redirect_to_a_metadata_address_is_told_that_it_is_never_called(
+    peer: HostilePeer, caller: HttpCaller
+) -> None:
+    outcome = await caller.call(request_to(peer.url("/redirect/to?to=http://169.254.169.254/"), redirects_max=5))
+
+    assert outcome.error == (
+        "not called: 169.254.169.254 is a metadata address (AWS, Google, Azure and others); "
+        "that is never called, whatever networks the operator allows"
+    )
+
+
 @pytest.mark.parametrize(
     "place", ["/ok", "../ok", "./../ok?x=1#y", "//127.0.0.1:{port}/ok", "http://127.0.0.1:{port}/ok"]
 )

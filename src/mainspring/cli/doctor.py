@@ -340,6 +340,7 @@ async def _blocked(stores: "Stores", settings: "Settings") -> list[Finding]:
             "networks",
             WARNING,
             f"calls are being blocked, last {name!r}: {refused[0].error}",
-            f"if that is meant to be called, set MAINSPRING_ALLOW_CIDRS where the scheduler runs (now: {allowed})",
+            "if that is a private network that is meant to be called, set MAINSPRING_ALLOW_CIDRS where the scheduler "
+            f"runs (now: {allowed}); what is never called needs another url",
         )
     ]

@@ -196,7 +196,7 @@ def show_outcome(endpoint: "Endpoint", outcome: "Outcome") -> None:
 
 def _address_verdict(outcome: "Outcome") -> str:
     if outcome.error_code == "blocked_address":
-        return "blocked; the operator may allow a network with MAINSPRING_ALLOW_CIDRS"
+        return "blocked"  # why, and what helps, is the error's to say
     return f"{outcome.address}, allowed" if outcome.address else "none reached"
 
 

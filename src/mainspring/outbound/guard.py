@@ -91,6 +91,9 @@ WRAPPERS = (
     Wrapper(IPv6Network("2002::/16"), "6to4", 80),
     Wrapper(IPv6Network("2001::/32"), "Teredo", 0, is_inverted=True),
 )
+ANYWHERE = (IPv4Network("0.0.0.0/0"), IPv6Network("::/0"))
+RULE = "only public addresses are called, and networks the operator allows (MAINSPRING_ALLOW_CIDRS)"
+NEVER = "that is never called, whatever networks the operator allows"
 VERDICTS_MAX = 4_096  # answers remembered; a hostile name server must not grow this without end
 
 
@@ -114,6 +117,14 @@ class AddressGuard:
             self._verdicts.clear()
         verdict = self._verdicts[key] = self._judge(key[0], port)
         return verdict
+
+    def refusal(self, address: str, port: int = 0) -> str | None:
+        """The verdict with its rule, which says whether an operator can do something about it."""
+        verdict = self.verdict(address, port)
+        if verdict is None:
+            return None
+        widest = AddressGuard(ANYWHERE, own=frozenset((str(ours), at) for ours, at in self._own))
+        return f"{verdict}; {RULE if widest.verdict(address, port) is None else NEVER}"
 
     def _judge(self, text: str, port: int) -> str | None:
         try:
@@ -162,9 +173,6 @@ class AddressGuard:
         if (reason := self._judge_v4(inner, port)) is not None:
             return f"{form}: {reason}"
         return None if is_allowed else f"{form}; such forms are not called ({wrapper.network})"
-
-
-ANYWHERE = (IPv4Network("0.0.0.0/0"), IPv6Network("::/0"))
 
 
 def judge_name(host: str, allowed: tuple[IPv4Network | IPv6Network, ...]) -> str | None:

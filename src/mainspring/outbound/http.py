@@ -46,7 +46,6 @@ ERROR_CHARS_MAX = 500
 REDACTED = b"[redacted]"
 REDACTED_CHARS_MIN = 6  # shorter than this, a secret is found in every text
 
-GUARD_RULE = "only public addresses are called, and networks the operator allows (MAINSPRING_ALLOW_CIDRS)"
 LATE = Route(Answer(()))  # no answer within the deadline
 PHRASES = {status.value: status.phrase for status in HTTPStatus}
 CURL_TOO_LARGE = 100
@@ -286,7 +285,7 @@ _STATUSES = {
 
 def _failure(code: int, transfer: Transfer, action: HttpAction) -> tuple[str, str]:
     if code == pycurl.E_COULDNT_CONNECT and transfer.blocked is not None:
-        return "blocked_address", f"not called: {transfer.blocked}; {GUARD_RULE}"
+        return "blocked_address", f"not called: {transfer.blocked}"
     if code == CURL_TOO_LARGE:
         return "headers_too_large", f"the response's head is larger than {HEAD_BYTES_MAX} bytes"
     words = clean_text(transfer.curl.errstr() or pycurl.easy_strerror(code), ERROR_CHARS_MAX)
@@ -304,7 +303,7 @@ def _unreached(target: Target, route: Route, action: HttpAction, spent_us: int) 
     if route is LATE:
         error_code, error = "deadline", f"{target.name} was not resolved within {action.timeout_ms} ms"
     elif route.blocked is not None:
-        error_code, error = "blocked_address", f"not called: {target.name} is {route.blocked}; {GUARD_RULE}"
+        error_code, error = "blocked_address", f"not called: {target.name} is {route.blocked}"
     else:
         error_code, error = "dns", f"{target.name} could not be resolved: {route.fault}"
     return Outcome(

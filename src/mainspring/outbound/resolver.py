@@ -101,7 +101,7 @@ class Resolver:
         if passed:
             return Route(answer, entry=f"{key}:{','.join(passed)}")
         if verdicts:
-            return Route(answer, blocked=verdicts[0][1])
+            return Route(answer, blocked=self._guard.refusal(verdicts[0][0], port))
         return Route(answer, fault=answer.fault or "the name has no address")
 
     def _start(self, name: str, tenant_id: str) -> asyncio.Future[Answer]:

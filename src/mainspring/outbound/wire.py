@@ -108,9 +108,9 @@ class Transfer:
         if family not in (socket.AF_INET, socket.AF_INET6):
             self.blocked = "only IPv4 and IPv6 are called"
             return NO_SOCKET
-        reason = self.guard.verdict(place[0], place[1])
-        if reason is not None:
-            self.blocked = reason
+        refusal = self.guard.refusal(place[0], place[1])
+        if refusal is not None:
+            self.blocked = refusal
             return NO_SOCKET
         self.opened = socket.socket(family, kind, protocol)
         return self.opened
