@@ -14,7 +14,7 @@ from mainspring.operations.endpoints import Desk, find_endpoint, header_context
 from tests.configuration.paper import MESSENGERS, apply, faults, told
 from tests.stores.databases import file_of, is_sqlite, query
 
-ONE = "endpoints:\n  a:\n    url: https://example.com/\n    every: 1m\n    headers:\n      X-Key: {}\n"
+ONE = "endpoints:\n  a:\n    url: https://example.com/\n    every: 1m\n    headers:\n      X-Tag: {}\n"
 
 
 async def opened(desk: Desk, name: str = "a") -> list[tuple[str, str, bool]]:
@@ -35,7 +35,7 @@ async def opened(desk: Desk, name: str = "a") -> list[tuple[str, str, bool]]:
 async def test_environment_variable_becomes_a_sealed_secret(desk: Desk, store_url: str) -> None:
     await apply(desk, ONE.format("Bearer ${env:TOKEN}"))
 
-    assert await opened(desk) == [("X-Key", "Bearer s3cret", True)]
+    assert await opened(desk) == [("X-Tag", "Bearer s3cret", True)]
     assert "s3cret" not in str(await query(store_url, "SELECT * FROM endpoint"))
     if is_sqlite(store_url):
         assert b"s3cret" not in file_of(store_url).read_bytes()
@@ -46,7 +46,7 @@ async def test_file_becomes_a_secret_without_its_last_line_break(desk: Desk, tmp
 
     await apply(desk, ONE.format(f"${{file:{tmp_path}/key}}"))
 
-    assert await opened(desk) == [("X-Key", "from a file", True)]
+    assert await opened(desk) == [("X-Tag", "from a file", True)]
 
 
 async def test_same_secret_again_changes_nothing_and_another_one_does(desk: Desk) -> None:
@@ -55,8 +55,8 @@ async def test_same_secret_again_changes_nothing_and_another_one_does(desk: Desk
 
     assert (await apply(desk, text)).steps == ()
     report = await apply(desk, text, environment={"TOKEN": "new"})
-    assert told(report) == ["change endpoint a headers.X-Key:(secret)>(another secret)"]
-    assert await opened(desk) == [("X-Key", "new", True)]
+    assert told(report) == ["change endpoint a headers.X-Tag:(secret)>(another secret)"]
+    assert await opened(desk) == [("X-Tag", "new", True)]
 
 
 async def test_no_secret_is_in_a_plan_or_an_event(desk: Desk) -> None:
@@ -72,14 +72,14 @@ async def test_export_writes_a_placeholder_that_keeps_the_secret(desk: Desk) -> 
     exported = as_yaml(await export_documents(desk))
 
     assert "s3cret" not in exported
-    assert "X-Key: ${stored}" in exported
+    assert "X-Tag: ${stored}" in exported
     assert (await apply(desk, exported, prune=True)).steps == ()
-    assert await opened(desk) == [("X-Key", "s3cret", True)]
+    assert await opened(desk) == [("X-Tag", "s3cret", True)]
 
 
 async def test_placeholder_without_a_stored_secret_is_refused(desk: Desk) -> None:
     assert await faults(desk, ONE.format("${stored}")) == [
-        "6:14 header 'X-Key' is ${stored}, but no secret of that name is stored for 'a'; give it as ${env:NAME} or "
+        "6:14 header 'X-Tag' is ${stored}, but no secret of that name is stored for 'a'; give it as ${env:NAME} or "
         "${file:/path}"
     ]
 
@@ -89,7 +89,7 @@ async def test_placeholder_keeps_the_secret_of_a_renamed_endpoint(desk: Desk) ->
 
     await apply(desk, ONE.format("${stored}").replace("  a:\n", "  b:\n    renamed_from: a\n"))
 
-    assert await opened(desk, "b") == [("X-Key", "s3cret", True)]
+    assert await opened(desk, "b") == [("X-Tag", "s3cret", True)]
 
 
 @pytest.mark.parametrize(
@@ -107,20 +107,20 @@ async def test_placeholder_keeps_the_secret_of_a_renamed_endpoint(desk: Desk) ->
 async def test_reference_that_leads_nowhere_is_refused(desk: Desk, value: str, message: str) -> None:
     (fault,) = await faults(desk, ONE.format(f"'{value}'"))
 
-    assert fault.startswith(f"6:14 header 'X-Key': {message}")
+    assert fault.startswith(f"6:14 header 'X-Tag': {message}")
 
 
 async def test_doubled_dollar_is_a_plain_one_there_and_back(desk: Desk) -> None:
     await apply(desk, ONE.format("$${HOME} costs $5"))
 
-    assert await opened(desk) == [("X-Key", "${HOME} costs $5", False)]
+    assert await opened(desk) == [("X-Tag", "${HOME} costs $5", False)]
     assert (await apply(desk, as_yaml(await export_documents(desk)))).steps == ()
 
 
 async def test_value_may_be_marked_secret_and_a_header_sent_twice(desk: Desk) -> None:
     await apply(desk, ONE.format("[{value: one, secret: true}, two, 3]"))
 
-    assert await opened(desk) == [("X-Key", "one", True), ("X-Key", "two", False), ("X-Key", "3", False)]
+    assert await opened(desk) == [("X-Tag", "one", True), ("X-Tag", "two", False), ("X-Tag", "3", False)]
 
 
 async def test_secret_in_a_faulty_line_is_not_shown(desk: Desk) -> None:
@@ -129,7 +129,7 @@ async def test_secret_in_a_faulty_line_is_not_shown(desk: Desk) -> None:
     assert "hunter2" in refused.value.in_full()  # the key is at fault, and stands beside it
 
     with pytest.raises(InvalidDocument) as refused:
-        await apply(desk, ONE.replace("X-Key", "Host").format("hunter2"))
+        await apply(desk, ONE.replace("X-Tag", "Host").format("hunter2"))
     assert "hunter2" not in refused.value.in_full()
 
 

@@ -228,11 +228,16 @@ def test_a_service_port_passes_only_where_the_operator_allows_it() -> None:
     "name",
     [
         "Authorization", "Proxy-Authorization-Info", "Cookie", "X-Api-Key", "apikey", "X-Auth-User", "X-CSRF-Token",
-        "client-secret", "X-Password", "X-Hub-Signature-256",
+        "client-secret", "X-Password", "X-Hub-Signature-256", "Key", "X-Key", "X_AUTH_KEY", "Ocp-Apim-Subscription-Key",
     ],
 )  # fmt: skip
 def test_a_header_that_speaks_of_a_secret_is_one(name: str) -> None:
     assert marked_secret(Header(name, "s")) == Header(name, "s", secret=True)
+
+
+@pytest.mark.parametrize("name", ["Idempotency-Key", "X-Idempotency-Key", "X-Key-Id", "X-Keyboard", "Monkey"])
+def test_a_key_that_only_tells_things_apart_is_no_secret(name: str) -> None:
+    assert marked_secret(Header(name, "s")) == Header(name, "s")
 
 
 def test_another_header_is_secret_only_when_it_is_marked() -> None:

@@ -3,6 +3,7 @@
 Every door builds a Definition and every door gets the same refusals: what was wrong, the rule, the way out.
 """
 
+import re
 import unicodedata
 
 from msgspec import Struct
@@ -35,6 +36,7 @@ BODY_CAP_MAX = 10_000_000
 DESCRIPTION_MAX = 10_000
 REDIRECTS_MAX = 5
 SECRET_WORDS = ("authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "x-auth", "signature")
+PLAIN_KEYS = {"idempotency", "correlation", "partition", "cache"}  # these tell things apart, and open nothing
 
 
 class Definition(Struct, frozen=True):
@@ -123,7 +125,9 @@ def marked_secret(header: Header) -> Header:
 
 def speaks_of_a_secret(name: str) -> bool:
     """Whether the value of a header with this name is a secret, as far as a name can tell."""
-    return any(word in name.lower() for word in SECRET_WORDS)
+    words = re.split("[-_]", name.lower())
+    is_key = words[-1] == "key" and PLAIN_KEYS.isdisjoint(words)
+    return is_key or any(word in name.lower() for word in SECRET_WORDS)
 
 
 def action_of(definition: Definition, headers: tuple[Header, ...]) -> HttpAction:
