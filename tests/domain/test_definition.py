@@ -106,12 +106,12 @@ BAD = [
     pytest.param({"interval_ms": True}, "interval", "interval True ms is out of bounds", id="interval true"),
     pytest.param({"interval_ms": float("nan")}, "interval", "interval nan ms is out of bounds", id="interval NaN"),
     pytest.param(
-        {"interval_ms": None}, "schedule",
+        {"interval_ms": None}, "interval",
         "neither a cron expression nor an interval for 'billing'; an endpoint has exactly one of them: "
-        "give --cron or --every", id="no schedule",
+        "give one (on the command line: --cron or --every)", id="no schedule",
     ),
     pytest.param(
-        {"cron": "* * * * *"}, "schedule", "both a cron expression and an interval for 'billing'; ", id="two schedules"
+        {"cron": "* * * * *"}, "interval", "both a cron expression and an interval for 'billing'; ", id="two schedules"
     ),
     pytest.param({"min_interval_ms": 999}, "min_interval", "min_interval 999 ms is out of bounds", id="low minimum"),
     pytest.param({"min_interval_ms": -1}, "min_interval", "min_interval -1 ms is out of bounds", id="negative minimum"),

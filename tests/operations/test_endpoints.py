@@ -228,8 +228,8 @@ async def test_described_endpoint_is_what_was_defined(desk: Desk) -> None:
     [
         pytest.param(lambda d: replace(d, interval_ms=0), "interval", id="interval zero"),
         pytest.param(lambda d: replace(d, interval_ms=-1), "interval", id="interval negative"),
-        pytest.param(lambda d: replace(d, cron="* * * * *"), "schedule", id="both schedules"),
-        pytest.param(lambda d: replace(d, interval_ms=None), "schedule", id="neither schedule"),
+        pytest.param(lambda d: replace(d, cron="* * * * *"), "interval", id="both schedules"),
+        pytest.param(lambda d: replace(d, interval_ms=None), "interval", id="neither schedule"),
         pytest.param(lambda d: replace(d, url="ftp://example.com/"), "url", id="another protocol"),
         pytest.param(lambda d: replace(d, timezone="Mars/Olympus"), "timezone", id="unknown zone"),
         pytest.param(lambda d: replace(d, name="a\x00b"), "name", id="control character in the name"),

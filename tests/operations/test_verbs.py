@@ -122,7 +122,7 @@ REFUSALS: dict[str, tuple[Callable[[Desk], Awaitable[Change]], str]] = {
     "a reason with a NUL": (lambda desk: put_interval_hint(desk, "health", 5_000, reason="\x00"), "reason"),
     "an edit to no schedule": (
         lambda desk: edit_endpoint(desk, "health", lambda old: replace(old, interval_ms=None)),
-        "schedule",
+        "interval",
     ),
 }
 

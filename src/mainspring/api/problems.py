@@ -77,7 +77,6 @@ FIELDS = {
     "max_lateness": "max_lateness_ms",
     "ttl": "ttl_ms",
     "next_run_at": "at",
-    "schedule": "",
 }
 
 

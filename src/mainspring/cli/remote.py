@@ -57,14 +57,13 @@ def ask_server(server: str, work: Callable[["Client"], T]) -> T:
         raise error from None
 
 
-# How this door names what the API names otherwise; what is wrong with no field of it is the schedule.
+# How this door names what the API names otherwise.
 FIELDS = {
     **{
         f"{name}_ms": name for name in ("interval", "timeout", "min_interval", "max_interval", "jitter", "max_lateness")
     },
     "ttl_ms": "ttl",
     "at": "next_run_at",
-    "": "schedule",
 }
 
 

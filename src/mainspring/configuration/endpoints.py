@@ -75,7 +75,7 @@ KEYS = (
     Key("accept_codes", "accept_codes"),
     Key("condition", "condition"),
 )
-_KEY_OF = {"interval": "every", "schedule": "every"}  # what the domain calls it, what a document does
+_KEY_OF = {"interval": "every"}  # what the domain calls it, what a document does
 
 
 class EndpointSection:

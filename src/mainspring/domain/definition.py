@@ -164,8 +164,9 @@ def _check_schedule(given: Definition, endpoint_id: str) -> None:
         both = given.cron is not None
         raise InvalidInput(
             f"{'both a cron expression and an interval' if both else 'neither a cron expression nor an interval'} "
-            f"for {given.name!r}; an endpoint has exactly one of them: give --cron or --every",
-            field="schedule",
+            f"for {given.name!r}; an endpoint has exactly one of them: give one "
+            "(on the command line: --cron or --every)",
+            field="interval",
         )
     check_timezone(given.timezone)
     if given.cron is not None:
