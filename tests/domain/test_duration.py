@@ -41,7 +41,7 @@ def test_durations_are_read_exactly(value: object, ms: int) -> None:
         pytest.param(0, "is below the minimum 1ms", id="zero"),
         pytest.param("0s", "is below the minimum 1ms", id="zero-seconds"),
         pytest.param("0", "is below the minimum 1ms", id="zero-as-text"),
-        pytest.param(-1, "is below the minimum 1ms", id="a-negative-number"),
+        pytest.param(-1, "is negative", id="a-negative-number"),
         pytest.param("-5s", "is negative", id="negative-text"),
         pytest.param("367d", "is above the maximum 366d", id="longer-than-a-year"),
         pytest.param(10**30, "is above the maximum 366d", id="an-enormous-number"),

@@ -45,6 +45,7 @@ def backtest(
     Without a change it tells how the present policy would have done. Between two recorded runs the last response holds.
     """
     from mainspring.domain.duration import parse_duration_ms
+    from mainspring.domain.endpoint import INTERVAL_MS_MIN, LIMIT_MS_MIN
     from mainspring.operations.backtesting import Wish, run_backtest
     from mainspring.operations.rules import find_owner
     from mainspring.planner_shapes import backtest_shape
@@ -53,15 +54,15 @@ def backtest(
     if file is not None and no_rules:
         raise InvalidInput("--file and --no-rules exclude each other; give one of them", field="file")
 
-    def ms(text: str | None, field: str) -> int | None:
-        return None if text is None else parse_duration_ms(text, field=field)
+    def ms(text: str | None, field: str, least_ms: int) -> int | None:
+        return None if text is None else parse_duration_ms(text, field=field, min_ms=least_ms)
 
     wish = Wish(
         [] if no_rules else None if file is None else read_documents(file),
-        ms(every, "every"),
+        ms(every, "every", INTERVAL_MS_MIN),
         cron,
-        ms(least, "min"),
-        ms(most, "max"),
+        ms(least, "min", LIMIT_MS_MIN),
+        ms(most, "max", LIMIT_MS_MIN),
         count,
     )
 

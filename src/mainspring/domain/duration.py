@@ -28,6 +28,8 @@ def parse_duration_ms(value: object, *, field: str, min_ms: int = 1, max_ms: int
         ms = _read(value, field)
     else:
         raise _refused(value, field, "is not a duration", f"it is text or a whole number: give {_EXAMPLES}")
+    if ms < 0:
+        raise _negative(value, field)
     if ms < min_ms:
         way_out = f"give {format_duration(min_ms)} or more"
         if ms > 0 and isinstance(value, str) and _BARE_NUMBER.fullmatch(value):
@@ -62,7 +64,7 @@ def _read(value: str, field: str) -> int:
     if not text:
         raise _refused(value, field, "is empty", f"a duration is a number and a unit: give {_EXAMPLES}")
     if text.startswith("-"):
-        raise _refused(value, field, "is negative", f"a duration is longer than 0: give {_EXAMPLES}")
+        raise _negative(value, field)
     if len(text) <= _TEXT_LENGTH_MAX:
         if _BARE_NUMBER.fullmatch(text):
             return int(text)
@@ -81,6 +83,11 @@ def _sum_ms(digits: tuple[str, ...], value: str, field: str) -> int:
             raise _refused(value, field, "is finer than a millisecond", "durations are whole milliseconds: round it")
         total_ms += part_ms
     return total_ms
+
+
+def _negative(value: object, field: str) -> InvalidInput:
+    """Whether 0 would do is not said: where it is read, it may still be refused by what it is for."""
+    return _refused(value, field, "is negative", f"no duration is: give {_EXAMPLES}")
 
 
 def _refused(value: object, field: str, what: str, way_out: str) -> InvalidInput:
