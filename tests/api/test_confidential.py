@@ -68,6 +68,7 @@ async def test_quotas_are_changed_by_an_operator_of_the_installation_and_not_by_
 
     assert refused.status_code == 403
     assert refused.json()["detail"] == (
-        "this is for operators of the installation, and key:test is none; ask one of them"
+        "this is for operators of the installation, and key:test is none; "
+        "ask one of them, or for a key that was made with `mainspring apikey create --operator`"
     )
     assert changed.json()["runs_per_month"] == 7

@@ -100,7 +100,8 @@ async def operating_here(
 def _refuse_others(principal: Principal) -> None:
     if not principal.is_operator:
         raise Forbidden(
-            f"this is for operators of the installation, and {principal.actor} is none; ask one of them",
+            f"this is for operators of the installation, and {principal.actor} is none; "
+            "ask one of them, or for a key that was made with `mainspring apikey create --operator`",
             scope="operator",
         )
 
