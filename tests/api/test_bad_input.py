@@ -160,6 +160,7 @@ async def test_hints_beyond_their_bounds_are_refused(api: AsyncClient) -> None:
     assert await refused("one-shot", {}) == "/at"
     assert await refused("one-shot", {"in_ms": "1s", "at": "2030-01-01T00:00:00Z"}) == "/in_ms"
     assert await refused("one-shot", {"at": "2030-01-01T00:00:00Z"}) == "/at"
+    assert await refused("one-shot", {"in_ms": "1h"}) == "/in_ms"
     assert await refused("one-shot", {"at": "2030-01-01"}) == "/at"
     assert await refused("one-shot", {"at": 1893456000}) == "/at"
 

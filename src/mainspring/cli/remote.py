@@ -64,6 +64,7 @@ FIELDS = {
     },
     "ttl_ms": "ttl",
     "at": "next_run_at",
+    "in_ms": "next_run_at",
 }
 
 

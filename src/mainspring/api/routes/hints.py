@@ -42,9 +42,14 @@ async def put_one_shot_hint(
     def when(now: datetime) -> datetime:
         return wish.at if wish.at is not None else now + timedelta(milliseconds=wish.in_ms or 0)
 
-    return await act_on_endpoint(
-        desk, lambda there: endpoints.put_one_shot_hint(there, endpoint, when, ttl, wish.reason), dry_run
-    )
+    try:
+        return await act_on_endpoint(
+            desk, lambda there: endpoints.put_one_shot_hint(there, endpoint, when, ttl, wish.reason), dry_run
+        )
+    except InvalidInput as fault:
+        if fault.field == "next_run_at" and wish.at is None:
+            fault.field = "in_ms"
+        raise
 
 
 @router.delete("", response_model=Endpoint | EndpointRehearsed)
