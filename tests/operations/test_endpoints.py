@@ -162,6 +162,27 @@ async def test_one_shot_is_counted_by_the_stores_clock(desk: Desk, clock: FixedC
     assert hinted.endpoint.next_run_at == START + timedelta(seconds=40)
 
 
+async def test_one_shot_that_is_long_past_is_refused_with_the_way_to_run_it_now(desk: Desk) -> None:
+    before = await add_endpoint(desk, HEALTH)
+
+    with pytest.raises(InvalidInput) as refusal:
+        await put_one_shot_hint(desk, "health", lambda now: now - timedelta(seconds=61))
+
+    assert str(refusal.value) == (
+        "one-shot at 2024-12-31T23:58:59Z is past, it is already 2025-01-01T00:00:00Z; "
+        "give a later instant; to have it run now, run it"
+    )
+    assert (await find_endpoint(desk, "health")) == before
+
+
+async def test_one_shot_that_is_just_past_runs_at_once(desk: Desk) -> None:
+    await add_endpoint(desk, HEALTH)
+
+    hinted = await put_one_shot_hint(desk, "health", lambda now: now - timedelta(minutes=1))
+
+    assert hinted.endpoint.next_run_at == START
+
+
 async def test_pause_stops_and_resume_starts_what_is_overdue(desk: Desk, clock: FixedClock) -> None:
     await add_endpoint(desk, HEALTH)
     await pause_endpoint(desk, "health", lambda now: None, "maintenance")

@@ -29,6 +29,7 @@ from mainspring.domain.hint import (
     make_interval_hint,
     make_one_shot_hint,
 )
+from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import as_stored
 from mainspring.domain.planning import plan_first
 from mainspring.domain.run import Header, Trigger
@@ -41,6 +42,7 @@ from mainspring.ports.stores import Stores
 REASON_MAX = 1_000
 NAMES_FOR_SUGGESTIONS = 1_000
 EDIT_TRIES_MAX = 5
+PAST_MAX = timedelta(minutes=1)  # what a slow hand or another clock explains; an older instant was mistyped
 
 
 class _EditedMeanwhile(Exception):
@@ -173,7 +175,15 @@ async def put_one_shot_hint(
     reason = check_text(reason, "reason", REASON_MAX)
 
     def act(endpoint: Endpoint, now: datetime) -> Change:
-        hint = make_one_shot_hint(now, when(now), ttl, reason, desk.actor)
+        at = when(now)
+        if at < now - PAST_MAX:
+            raise InvalidInput(
+                f"one-shot at {rfc3339(at)} is past, it is already {rfc3339(now)}; "
+                "give a later instant; to have it run now, run it",
+                field="next_run_at",
+                value=rfc3339(at),
+            )
+        hint = make_one_shot_hint(now, at, ttl, reason, desk.actor)
         return changes.put_one_shot_hint(endpoint, hint, now, desk.cron)
 
     return await _change(desk, await find_endpoint(desk, name_or_id), act)
