@@ -122,6 +122,7 @@ async def test_alert_is_tested_by_every_way(api: AsyncClient, peer: HostilePeer)
         ("alerts", {"name": "x", "to": ["nobody"]}, "/to", "is no mail address and no URL"),
         ("alerts", {"name": "x", "to": ["slack://a/b/c"]}, "/to", "MAINSPRING_ALLOW_APPRISE"),
         ("alerts", {"name": "x", "to": ["a@example.com"], "quiet": "never"}, "/quiet", "is no span of a day"),
+        ("alerts", {"name": "x", "to": ["a@example.com"], "timezone": "europe/berlin"}, "/timezone", "Europe/Berlin"),
         ("alerts", {"name": "x", "to": ["a@example.com"], "job": "none"}, "", "no job 'none'"),
         ("alerts", {"name": "x", "to": ["a@example.com"], "colour": "red"}, "/colour", "unknown field 'colour'"),
     ],

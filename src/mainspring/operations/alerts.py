@@ -197,13 +197,13 @@ def _kinds(wanted: tuple[str, ...]) -> tuple[AlertKind, ...]:
 
 
 def _quiet(draft: AlertDraft) -> Quiet | None:
-    if not draft.quiet:
-        return None
     if draft.during_quiet not in tuple(DuringQuiet):
         raise InvalidInput(
             f"during_quiet '{shown(draft.during_quiet)}' is neither digest nor drop; choose one", field="during_quiet"
         )
     check_timezone(draft.timezone)
+    if not draft.quiet:
+        return None
     return Quiet(*parse_span(draft.quiet), draft.timezone, DuringQuiet(draft.during_quiet))
 
 
