@@ -199,6 +199,13 @@ def test_newcomer_is_told_what_is_missing(shell: Shell) -> None:
     assert "no scheduler is alive, so nothing runs; start one with `mainspring serve`" in said
 
 
+def test_body_that_the_method_does_not_send_is_noted(shell: Shell) -> None:
+    add = ("endpoint", "add", "--url", "https://example.com/", "--every", "30s", "--body", "{}")
+
+    assert "GET sends no body, so what was given stays here; --method POST sends it" in shell(*add, "one").stderr
+    assert "sends no body" not in shell(*add, "two", "--method", "POST").stderr
+
+
 def test_allowed_network_needs_no_note(shell: Shell) -> None:
     add = ("endpoint", "add", "local", "--url", "http://127.0.0.1:8000/", "--every", "30s")
 

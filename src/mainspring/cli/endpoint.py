@@ -417,7 +417,7 @@ def _last(sight: Sight) -> str:
 
 
 def _note_what_is_missing(sight: Sight) -> None:
-    """What a newcomer would find out a minute later: the address is blocked, or nothing runs at all."""
+    """What a newcomer would find out a minute later: a blocked address, a body that is not sent, nothing that runs."""
     from mainspring.wiring.outside import judge_host
 
     verdict = judge_host(current_settings(), sight.endpoint.host.rpartition(":")[0])
@@ -426,5 +426,8 @@ def _note_what_is_missing(sight: Sight) -> None:
             f"{verdict}, so every call is blocked unless `mainspring serve` was started "
             "with MAINSPRING_ALLOW_CIDRS set to networks that may be called, such as 127.0.0.0/8"
         )
+    action = sight.endpoint.action
+    if action.body and action.method in ("GET", "HEAD"):
+        note(f"{action.method} sends no body, so what was given stays here; --method POST sends it")
     if not sight.has_scheduler:
         note("no scheduler is alive, so nothing runs; start one with `mainspring serve`")
