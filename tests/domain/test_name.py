@@ -23,6 +23,8 @@ from mainspring.domain.name import NAME_LENGTH_MAX, check_name, shown
         pytest.param("👩\u200d🚀", "👩\u200d🚀", id="emoji-joined-from-two"),
         pytest.param("cafe\u0301", "caf\u00e9", id="decomposed-letters-are-composed"),
         pytest.param("#1", "#1", id="signs-and-digits-only"),
+        pytest.param("job_" + "0" * 31, "job_" + "0" * 31, id="nearly-an-id"),
+        pytest.param("ep_" + "0" * 32, "ep_" + "0" * 32, id="an-id-of-another-kind"),
     ],
 )
 def test_readable_names_are_kept_in_one_form(text: str, kept: str) -> None:
@@ -32,6 +34,11 @@ def test_readable_names_are_kept_in_one_form(text: str, kept: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        pytest.param(
+            "job_" + "0f" * 16,
+            f"job name 'job_{'0f' * 16}' has the form of an id; a name is told from ids: write another",
+            id="an-id",
+        ),
         pytest.param("", "job name '' is empty; a name has 1 to 100 characters: write one", id="empty"),
         pytest.param(
             " \u3000 ",

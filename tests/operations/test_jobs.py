@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from tests.stores.world import START, FixedClock, add, an_endpoint, claim, get
 
 from mainspring.domain.endpoint import JobStatus
-from mainspring.domain.errors import Conflict, NotFound
+from mainspring.domain.errors import Conflict, InvalidInput, NotFound
+from mainspring.domain.event import Event, EventType
 from mainspring.domain.governor import BASELINE_INTERVAL
 from mainspring.domain.hint import OneShotHint
 from mainspring.domain.schedule import CRON
@@ -72,9 +73,12 @@ async def test_signing_keys_are_listed_without_the_keys_and_end_when_revoked(des
         await revoke_signing_key(desk, old)
 
 
-async def test_job_is_found_by_its_id_also_where_another_is_named_so(desk: Desk) -> None:
+async def test_job_is_found_by_its_id_also_where_another_was_named_so_before_that_was_refused(desk: Desk) -> None:
     first = await add_job(desk, "shop")
-    await add_job(desk, first.id)
+    with pytest.raises(InvalidInput, match="has the form of an id"):
+        await add_job(desk, first.id)
+    event = Event(EventType.JOB_CREATED, START, desk.tenant_id)
+    await desk.stores.endpoints.add_job(replace(first, id="job_old", name=first.id), event)
 
     assert await find_job(desk, first.id) == first
 

@@ -2,9 +2,11 @@
 
 A name is kept in Unicode NFC, so that two spellings of `é` are one name and uniqueness holds on what is stored.
 Refused: what cannot be stored (NUL, lone surrogates), what reorders or breaks the line it is shown in (bidi
-controls, line breaks), and what cannot be seen at all. Spaces inside, letters of any script and emoji are fine.
+controls, line breaks), what cannot be seen at all, and what has the form of an id of its kind. Spaces inside, letters
+of any script and emoji are fine.
 """
 
+import re
 import unicodedata
 from typing import Final
 
@@ -15,6 +17,8 @@ _RAW_LENGTH_MAX: Final = 1_000  # NFC and strip only shorten a little; beyond th
 _SHOWN_LENGTH_MAX: Final = 80
 # Unicode property Bidi_Control: they make text read as something else ("gpj.exe" as "exe.jpg").
 _BIDI_CONTROLS: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# Of kinds that are found by their id or their name: a name of that form would hide what has the id, or be hidden by it.
+_ID_PREFIXES: Final = {"endpoint": "ep", "job": "job", "webhook": "whk", "alert": "alr"}
 _FORBIDDEN_CATEGORIES: Final = {
     "Cc": "a control character",
     "Cs": "a lone surrogate",
@@ -45,6 +49,8 @@ def check_name(text: object, *, field: str, kind: str) -> str:
             raise _refused(text, field, kind, what, "a name is one line of visible text: remove it")
     if not any(unicodedata.category(character)[0] in "LNPS" for character in name):
         raise _refused(text, field, kind, "shows nothing", "a name must be readable: use a letter or a digit")
+    if kind in _ID_PREFIXES and re.fullmatch(f"{_ID_PREFIXES[kind]}_[0-9a-f]{{32}}", name):
+        raise _refused(text, field, kind, "has the form of an id", "a name is told from ids: write another")
     return name
 
 
