@@ -59,6 +59,19 @@ def test_execution_is_started_looked_at_and_ordered_about(any_shell: Shell) -> N
     assert execution_id in shell.ok("execution", "list")
 
 
+def test_second_start_under_a_key_says_whether_its_input_is_another(any_shell: Shell) -> None:
+    shell = any_shell
+    shell.ok("workflow", "publish", str(DOCUMENT))
+    start = ("workflow", "start", "order-follow-up", "--key", "k", "--input")
+    execution_id = shell.json(*start, INPUT)["id"]
+    before = f"{execution_id} of 'order-follow-up' was started under this key before"
+
+    assert shell.ok(*start, INPUT) == f"{before}; nothing changed\n"
+    assert shell.ok(*start, INPUT.replace("7", "8")) == (
+        f"{before}, with another input; nothing changed: to start it with this one, give another key\n"
+    )
+
+
 def test_simulation_shows_what_would_happen(shell: Shell) -> None:
     said = shell.ok(
         "workflow", "simulate", str(DOCUMENT), "--input", INPUT, "--event", '4d:reply:{"rating": 1}',

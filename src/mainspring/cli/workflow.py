@@ -194,8 +194,13 @@ def start(
         show_json(execution)
     elif execution["new"]:
         say(f"started {execution['id']} of {name!r} version {execution['version']}")
-    else:
+    elif all(execution["input"].get(field) == value for field, value in wish.input.items()):
         say(f"{execution['id']} of {name!r} was started under this key before; nothing changed")
+    else:
+        say(
+            f"{execution['id']} of {name!r} was started under this key before, with another input; nothing changed: "
+            "to start it with this one, give another key"
+        )
 
 
 @app.command("archive")
