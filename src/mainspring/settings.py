@@ -111,7 +111,10 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
         "the first start.",
     )
     tenant: str = Field(
-        default="default", min_length=1, max_length=100, description="The tenant that the command line works for."
+        default="default",
+        min_length=1,
+        max_length=100,
+        description="The tenant that the command line works for; any but `default` is made by `tenant create`.",
     )
     allow_cidrs: Networks = Field(
         default=(), description="Private networks that endpoints may call, e.g. `127.0.0.0/8,10.1.0.0/16`."

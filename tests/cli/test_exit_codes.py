@@ -91,6 +91,7 @@ def test_database_that_does_not_answer_is_5(tmp_path: Path) -> None:
         ("MAINSPRING_CONCURENCY", "5", "did you mean 'MAINSPRING_CONCURRENCY'?"),
         ("MAINSPRING_PORT", "abc", "MAINSPRING_PORT='abc' is not a whole number; write it in digits"),
         ("MAINSPRING_TENANT", "", "MAINSPRING_TENANT='' is too short; its length must be 1 or more"),
+        ("MAINSPRING_TENANT", "Bad Tenant", "MAINSPRING_TENANT: tenant id 'Bad Tenant' is not valid; use 1 to 63 of"),
         ("MAINSPRING_DATABASE_URL", "mysql://u:hunter2@h/x", "unknown kind of database 'mysql'; give sqlite:///"),
         ("MAINSPRING_DATABASE_URL", "u:hunter2@h/x", "unknown kind of database; give sqlite:///"),
         ("MAINSPRING_DATABASE_URL", "sqlite://", "names no file; write sqlite:///path/to/file.db"),

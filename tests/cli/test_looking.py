@@ -222,11 +222,34 @@ def test_quotas_are_set_one_by_one_and_taken_away(any_shell: Shell) -> None:
 
 def test_tenants_do_not_see_each_other(any_shell: Shell) -> None:
     any_shell.add("health")
+    any_shell.ok("tenant", "create", "other")
     any_shell.env["MAINSPRING_TENANT"] = "other"
 
     assert any_shell.json("endpoint", "list") == []
-    assert any_shell.json("events") == []
+    assert [event["type"] for event in any_shell.json("events")] == ["tenant.created"]
     assert "no endpoint 'health'" in any_shell.refused("why", "health", code=3)
+
+
+def test_tenant_that_nobody_made_is_refused_and_not_made(any_shell: Shell) -> None:
+    any_shell.ok("tenant", "show")
+    any_shell.ok("tenant", "create", "acme")
+    any_shell.env["MAINSPRING_TENANT"] = "acne"
+
+    said = any_shell.refused("endpoint", "list", code=78)
+
+    assert said.startswith("MAINSPRING_TENANT: no tenant 'acne', did you mean 'acme'? `mainspring tenant create acne` ")
+    assert said in any_shell("doctor").stdout
+    assert [each["id"] for each in any_shell.json("tenant", "list")] == ["acme", "default"]
+
+
+def test_new_database_can_begin_with_a_tenant_that_was_made_for_it(any_shell: Shell) -> None:
+    any_shell.env["MAINSPRING_TENANT"] = "acme"
+
+    assert "no tenant 'acme'; `mainspring tenant create acme` makes it" in any_shell.refused("job", "list", code=78)
+    any_shell.ok("tenant", "create", "acme")
+
+    assert any_shell.json("tenant", "show")["id"] == "acme"
+    assert "no tenant 'default'" in any_shell("job", "list", MAINSPRING_TENANT="default").stderr
 
 
 def test_doctor_finds_nothing_wrong_with_a_new_installation(any_shell: Shell) -> None:
@@ -303,6 +326,7 @@ def test_migrate_of_an_empty_postgresql_says_what_it_did(tmp_path: Path, postgre
 def test_doctor_looks_at_mail_webhooks_accounts_and_keys(shell: Shell) -> None:
     shell.ok("alert", "add", "ops", "--to", "ops@example.com")
     shell.ok("apikey", "create", "ci", "--expires", "2d")
+    shell.ok("tenant", "create", "other")
     shell.ok("user", "add", "ann@example.com", MAINSPRING_TENANT="other")
 
     result = shell("doctor", "-o", "json")

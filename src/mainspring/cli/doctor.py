@@ -204,6 +204,7 @@ async def _database(settings: "Settings") -> list[Finding]:
                 *_policies(facts),
                 *await _clock(stores, facts.kind),
                 *await _key(stores, settings),
+                *await _tenant(stores, settings),
                 *await _workers(stores, facts.kind),
                 *await _backlog(stores, settings),
                 *await _blocked(stores, settings),
@@ -283,6 +284,16 @@ async def _key(stores: "Stores", settings: "Settings") -> list[Finding]:
         message = f"{where} holds {len(ring.ciphers)} keys, {held}: a change of the key is not finished"
         return [Finding("secret key", WARNING, message, "finish it: mainspring secret-key rotate")]
     return [Finding("secret key", OK, f"{where} holds key {held}, the right one")]
+
+
+async def _tenant(stores: "Stores", settings: "Settings") -> list[Finding]:
+    from mainspring.wiring.desk import has_tenant
+
+    try:
+        await has_tenant(stores, settings.tenant)
+    except Misconfigured as fault:
+        return [Finding("tenant", ERROR, str(fault))]
+    return []
 
 
 async def _workers(stores: "Stores", kind: str) -> list[Finding]:

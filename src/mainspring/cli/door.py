@@ -159,10 +159,13 @@ def _refuse_server(command: str) -> None:
         )
 
 
-def ask(work: Callable[["Desk"], Awaitable[T]], remotely: Callable[["Client"], T] | None = None) -> T:
+def ask(
+    work: Callable[["Desk"], Awaitable[T]], remotely: Callable[["Client"], T] | None = None, *, for_all: bool = False
+) -> T:
     """Open this environment's database, let `work` use it as the configured tenant, and close it.
 
-    With `--server` it is `remotely` that works, through that server's API; a command that has none refuses.
+    With `--server` it is `remotely` that works, through that server's API; a command that has none refuses. What is
+    `for_all` tenants works where the configured one does not exist.
     """
     if server := _server.get():
         from mainspring.cli.remote import ask_server
@@ -179,7 +182,7 @@ def ask(work: Callable[["Desk"], Awaitable[T]], remotely: Callable[["Client"], T
     settings = current_settings()
 
     async def at_the_desk() -> T:
-        async with open_desk(settings) as desk:
+        async with open_desk(settings, for_all=for_all) as desk:
             return await work(desk)
 
     return complete(at_the_desk())

@@ -34,6 +34,7 @@ def list_tenants(output: OutputOption = Output.TABLE) -> None:
     tenants = ask(
         lambda desk: desk.stores.accounts.tenants(),
         lambda client: [afar.tenant_of(shape) for shape in client.tenants.list()["items"]],
+        for_all=True,
     )
     if output is Output.JSON:
         show_json([tenant_shape(tenant) for tenant in tenants])
@@ -56,6 +57,7 @@ def create(
     tenant = ask(
         lambda desk: add_tenant(desk, tenant_id, name),
         lambda client: afar.tenant_of(client.tenants.create(id=tenant_id, name=name)),
+        for_all=True,
     )
     _show(tenant, output)
 

@@ -33,12 +33,7 @@ async def set_quotas(desk: Desk, change: Callable[[Tenant], Tenant]) -> Tenant:
 
 async def add_tenant(desk: Desk, tenant_id: str, name: str = "", owner_id: str = "") -> Tenant:
     """For an operator of the installation. Whoever makes it may become its first owner."""
-    if not TENANT_ID.fullmatch(tenant_id):
-        raise InvalidInput(
-            f"tenant id '{shown(tenant_id)}' is not valid; use 1 to 63 of a-z, 0-9 and -, beginning with a letter",
-            field="id",
-            value=shown(tenant_id),
-        )
+    check_tenant_id(tenant_id)
     tenant = Tenant(tenant_id, check_name(name or tenant_id, field="name", kind="tenant"))
     if await desk.stores.endpoints.tenant(tenant_id) is not None:
         raise Conflict(f"tenant {tenant_id!r} exists already; choose another id", kind="tenant", name=tenant_id)
@@ -51,6 +46,15 @@ async def add_tenant(desk: Desk, tenant_id: str, name: str = "", owner_id: str =
         event = Event(EventType.MEMBER_CHANGED, now, tenant_id, actor=desk.actor, data=joined)
         await desk.stores.accounts.put_member(tenant_id, owner_id, Role.OWNER, event)
     return tenant
+
+
+def check_tenant_id(tenant_id: str) -> None:
+    if not TENANT_ID.fullmatch(tenant_id):
+        raise InvalidInput(
+            f"tenant id '{shown(tenant_id)}' is not valid; use 1 to 63 of a-z, 0-9 and -, beginning with a letter",
+            field="id",
+            value=shown(tenant_id),
+        )
 
 
 def _checked(wanted: Tenant) -> Tenant:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from mainspring.domain.endpoint import Tenant
-from mainspring.domain.errors import Misconfigured
+from mainspring.domain.errors import InvalidInput, Misconfigured, did_you_mean
 from mainspring.domain.schedule import CRON
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.rekeying import SECRET_KEY_ID, remember_retired
+from mainspring.operations.tenants import check_tenant_id
 from mainspring.ports.outside import Locksmith
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
@@ -54,8 +55,11 @@ def new_signing_secret() -> str:
 
 
 @asynccontextmanager
-async def open_desk(settings: Settings, actor: str = "cli") -> AsyncIterator[Desk]:
-    """One tenant's stores with everything operations need; refuses a database that was sealed with another key."""
+async def open_desk(settings: Settings, actor: str = "cli", *, for_all: bool = False) -> AsyncIterator[Desk]:
+    """One tenant's stores with everything operations need; refuses a database that was sealed with another key.
+
+    `for_all` is for work about all tenants, which the settings' own need not be one of.
+    """
     from mainspring.outbound.checkpoints import CheckpointSigner
     from mainspring.outbound.vault import Vault as SealingVault
 
@@ -67,7 +71,9 @@ async def open_desk(settings: Settings, actor: str = "cli") -> AsyncIterator[Des
         audit_keys=keys.audit_keys,
     ) as stores:
         vault = SealingVault(keys)
-        await _prepare(stores, settings, keys)
+        await _check_key(stores, keys)
+        if not for_all and not await has_tenant(stores, settings.tenant):
+            await stores.endpoints.put_tenant(Tenant(settings.tenant, settings.tenant))
         await remember_retired(stores, vault.recall)
         desk = Desk(stores, settings.tenant, actor, TimeOrderedIds(), vault, CRON)
         yield replace(
@@ -79,7 +85,7 @@ async def open_desk(settings: Settings, actor: str = "cli") -> AsyncIterator[Des
         )
 
 
-async def _prepare(stores: Stores, settings: Settings, keys: "KeyRing") -> None:
+async def _check_key(stores: Stores, keys: "KeyRing") -> None:
     sealed_with = await stores.upkeep.installation(SECRET_KEY_ID, keys.primary_id)
     if sealed_with not in keys.ciphers:
         keys.refresh()  # it may have been changed since it was read
@@ -90,5 +96,27 @@ async def _prepare(stores: Stores, settings: Settings, keys: "KeyRing") -> None:
             "made with",
             setting="MAINSPRING_SECRET_KEY",
         )
-    if await stores.endpoints.tenant(settings.tenant) is None:
-        await stores.endpoints.put_tenant(Tenant(settings.tenant, settings.tenant))
+
+
+async def has_tenant(stores: Stores, tenant_id: str) -> bool:
+    """False in a new database, which gets its first tenant by itself. Any other is made on purpose, or a typo would
+    make one: Misconfigured.
+    """
+    if await stores.endpoints.tenant(tenant_id) is not None:
+        return True
+    known = tuple(tenant.id for tenant in await stores.accounts.tenants())
+    if tenant_id not in known and (known or tenant_id != Settings.model_fields["tenant"].default):
+        raise _no_tenant(tenant_id, known)
+    return bool(known)  # another process made it just now
+
+
+def _no_tenant(tenant_id: str, known: tuple[str, ...]) -> Misconfigured:
+    try:
+        check_tenant_id(tenant_id)
+    except InvalidInput as fault:
+        return Misconfigured(f"MAINSPRING_TENANT: {fault}", setting="MAINSPRING_TENANT")
+    return Misconfigured(
+        f"MAINSPRING_TENANT: no tenant {tenant_id!r}{did_you_mean(tenant_id, known) or ';'} "
+        f"`mainspring tenant create {tenant_id}` makes it, `mainspring tenant list` shows those there are",
+        setting="MAINSPRING_TENANT",
+    )
