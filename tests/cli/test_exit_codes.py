@@ -37,6 +37,7 @@ def test_unknown_command_and_option_suggest_the_nearest(shell: Shell) -> None:
         (("hint", "clear", "helth"), "no endpoint 'helth', did you mean 'health'?"),
         (("runs", "helth"), "no endpoint 'helth', did you mean 'health'?"),
         (("run", "show", "run_1"), "no run 'run_1'; `mainspring runs` lists those there are"),
+        (("runs", "--before", "xx"), "no run 'xx'; `mainspring runs` lists those there are"),
         (("job", "pause", "defalt"), "no job 'defalt', did you mean 'default'?"),
         (
             ("signing-key", "revoke", "sk_1"),

@@ -60,6 +60,7 @@ async def test_what_is_refused_is_the_same(pair: Pair) -> None:
         ("job", "show", "nope"),
         ("run", "show", "run_nope"),
         ("runs", "nope"),
+        ("runs", "--before", "xx"),
         ("why", "nope"),
         ("hint", "interval", "nope", "5s"),
     ):

@@ -47,11 +47,15 @@ def runs(
 
     async def work(desk: "Desk") -> tuple[list["Run"], dict[str, str], "datetime"]:
         endpoint_id = (await find_endpoint(desk, name)).id if name is not None else None
+        if before is not None:
+            await _find(desk, before)
         found = await desk.stores.runs.runs(desk.tenant_id, RunFilter(endpoint_id, wanted, before, count))
         names = await names_of(desk, {run.endpoint_id for run in found})
         return found, names, await desk.stores.schedule.now()
 
     def over(client: "Client") -> tuple[list["Run"], dict[str, str], "datetime"]:
+        if before is not None:
+            client.runs.read(before)
         shapes = client.runs.iterate(endpoint=name, status=wanted.value if wanted else None, limit=min(count, 200))
         older = (shape for shape in shapes if before is None or shape["id"] < before)
         chosen = list(islice(older, count))
@@ -97,9 +101,7 @@ def show(
     from mainspring.wiring.clock import SystemClock
 
     async def work(desk: "Desk") -> tuple["Run", "Body | None", str, "datetime"]:
-        run = await desk.stores.runs.run(desk.tenant_id, run_id)
-        if run is None:
-            raise NotFound("run", run_id)
+        run = await _find(desk, run_id)
         names = await names_of(desk, {run.endpoint_id})
         kept = await desk.stores.runs.body(desk.tenant_id, run_id)
         return run, kept, names.get(run.endpoint_id, run.endpoint_id), await desk.stores.schedule.now()
@@ -119,6 +121,13 @@ def show(
         show_json(run_in_full(run, name, kept))
     else:
         _show(run, kept, name, now)
+
+
+async def _find(desk: "Desk", run_id: str) -> "Run":
+    run = await desk.stores.runs.run(desk.tenant_id, run_id)
+    if run is None:
+        raise NotFound("run", run_id)
+    return run
 
 
 def _show(run: "Run", kept: "Body | None", name: str, now: "datetime") -> None:
