@@ -62,6 +62,10 @@ CASES = {
         ("endpoint", "frobnicate"),
         "there is no command 'frobnicate'; --help lists those there are",
     ),
+    "a command that an option means elsewhere": (
+        ("plan",),
+        "there is no command 'plan', did you mean 'planner'?",
+    ),
     "no file": (("apply",), "FILE is missing; it is: YAML documents; a folder is all of its documents, - is stdin."),
     "no url": (("endpoint", "add", "x"), "--url is missing; it is: What to call: http:// or https://."),
     "letters for a number": (("runs", "-n", "abc"), "--limit 'abc' is not a whole number; write it in digits"),
@@ -87,6 +91,12 @@ def test_name_that_is_like_none_is_answered_with_what_lists_them(shell: Shell) -
     assert shell.refused("why", "nothing", code=3) == (
         "no endpoint 'nothing'; `mainspring endpoint list` lists those there are"
     )
+
+
+def test_name_is_not_mistaken_for_what_an_option_of_that_name_means(shell: Shell) -> None:
+    shell.add("body")
+
+    assert "did you mean" not in shell.refused("why", "data", code=3)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def in_our_words(fault: UsageError) -> UsageError:
 
 
 def unknown_command(fault: UsageError, name: str, known: tuple[str, ...]) -> UsageError:
-    near = did_you_mean(name, known) or "; --help lists those there are"
+    near = did_you_mean(name, known, same=()) or "; --help lists those there are"
     return UsageError(f"there is no command '{shown(name)}'{near}", fault.ctx)
 
 

@@ -15,7 +15,7 @@
 A message has three parts: what happened, with the value; the rule; the way out.
 """
 
-from mainspring.domain.likeness import nearest
+from mainspring.domain.likeness import SAME, nearest
 
 
 class MainspringError(Exception):
@@ -37,7 +37,7 @@ class NotFound(MainspringError):
     code = "not-found"
 
     def __init__(self, kind: str, name: str, known: tuple[str, ...] = (), *, rule: str = "") -> None:
-        super().__init__(f"no {kind} {name!r}{did_you_mean(name, known)}" + (f"; {rule}" if rule else ""))
+        super().__init__(f"no {kind} {name!r}{did_you_mean(name, known, same=())}" + (f"; {rule}" if rule else ""))
         self.kind = kind
         self.name = name
 
@@ -104,7 +104,7 @@ class Misconfigured(MainspringError):
         self.setting = setting
 
 
-def did_you_mean(name: str, known: tuple[str, ...]) -> str:
+def did_you_mean(name: str, known: tuple[str, ...], *, same: tuple[tuple[str, ...], ...] = SAME) -> str:
     """The tail of a message about an unknown name: the known one that was meant, where one comes near."""
-    near = nearest(name, known)
+    near = nearest(name, known, same=same)
     return "" if near is None else f", did you mean {str(near)!r}?"

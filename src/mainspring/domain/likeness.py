@@ -28,14 +28,15 @@ SAME = (
 _WORD = re.compile(r"[^\W_]+")
 
 
-def nearest(name: str, known: tuple[str, ...]) -> str | None:
+def nearest(name: str, known: tuple[str, ...], *, same: tuple[tuple[str, ...], ...] = SAME) -> str | None:
     """The known name for the same thing, else the one that is written most alike, else one with the same words.
 
-    `min-interval` has the words of `min`, and `lateness` is one of those of `max-lateness`, if of no other.
+    `min-interval` has the words of `min`, and `lateness` is one of those of `max-lateness`, if of no other. Names of
+    anything but options and fields are the `same` as no other.
     """
     plain = {each.lower().replace("-", "_"): each for each in known}
     wanted = name.lower().replace("-", "_")
-    for names in SAME:
+    for names in same:
         if wanted in names and (here := [each for each in names if each in plain]):
             return plain[here[0]]
     if near := get_close_matches(name, known, n=1, cutoff=0.6):
