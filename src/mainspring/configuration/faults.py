@@ -3,17 +3,21 @@
 A document is read to its end, so that all of its faults are told at once.
 """
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mainspring.domain.definition import speaks_of_a_secret
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.text import spelled_out
 
 SHOWN_FAULTS_MAX = 50
 HIDDEN = "…"
 LINE_CHARS_MAX = 160
+# Values of headers, a password in an address, and where alerts go: in a chat's address the path is the secret.
+_SECRET = re.compile(r"""\b(headers|value)["']?\s*:\s*\S|://[^/\s]*@|\bto["']?\s*:.*://""")
 
 
 class Place(Struct, frozen=True):
@@ -42,10 +46,13 @@ class Fault(Struct, frozen=True):
     message: str
 
     def __str__(self) -> str:
-        """The message, and under it the line with a caret; nothing in it acts on a terminal."""
+        """The message, and under it the line with a caret; nothing in it acts on a terminal.
+
+        A line that may hold a secret is left out, wherever the fault stands in it.
+        """
         place = self.place
         head = f"{spelled_out(str(place))}: {spelled_out(self.message)}"
-        if not place.source.strip():
+        if not place.source.strip() or speaks_of_a_secret(place.source) or _SECRET.search(place.source):
             return head
         line, start = _window(place.source.replace("\t", " "), place.column - 1)
         carets = "^" * max(1, min(place.length, len(line) - start))

@@ -107,7 +107,7 @@ def _checked(plan: Plan, wanted: Wanted, document: str) -> Workflow | None:
             place = wanted.tree.key if path and isinstance(path[-1], str) else wanted.tree.at
             at = place((*wanted.path, *path))
             if "headers" in path or "url" in path[-1:]:
-                at = replace(at, source="", length=1)  # a secret may stand there, or earlier in the same line
+                at = at.masked()
             plan.fault(at, f"{fault.path or wanted.name} {fault.message}")
     except InvalidInput as fault:
         plan.fault(wanted.place, str(fault))
