@@ -1,5 +1,6 @@
 """`mainspring workflow` and `mainspring execution`, as a stranger types them."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,24 @@ def test_document_from_standard_input(shell: Shell) -> None:
 )
 def test_nonsense_is_refused_with_a_way_out(shell: Shell, arguments: list[str], code: int, said: str) -> None:
     assert said in shell.refused(*arguments, code=code)
+
+
+def test_faults_of_a_document_stand_in_lines_of_their_own(shell: Shell) -> None:
+    text = "name: x\nsteps:\n- id: a\n  wait: 1x\n- id: B\n  wait: 1d\n"
+
+    for verb in ("check", "publish"):
+        result = shell("workflow", verb, "-", stdin=text)
+        assert result.exit_code == 1
+        first, second, end = result.stderr.splitlines()
+        assert first.startswith("line 5, steps[1].id ")
+        assert second.startswith("line 4, steps[0].wait.for ")
+        assert end == "error: 2 faults; nothing was changed"
+        error = json.loads(shell("workflow", verb, "-", "-o", "json", stdin=text).stderr)["error"]
+        assert [(each["path"], each["line"]) for each in error["faults"]] == [
+            ("steps[1].id", 5),
+            ("steps[0].wait.for", 4),
+        ]
+        assert [each["detail"] for each in error["faults"]] == [first, second]
 
 
 def test_many_are_ordered_after_a_preview_and_one_is_exported_and_verified(any_shell: Shell, tmp_path: Path) -> None:

@@ -162,9 +162,7 @@ def pointer_of(field: str) -> str:
 
 
 def _in_document(fault: DocumentFault) -> Fault:
-    where = f"line {fault.line}, " if fault.line else ""
-    detail = f"{where}{fault.path or 'document'} {fault.message}"
-    return {"pointer": "/document", "path": fault.path, "line": fault.line, "detail": detail}
+    return {"pointer": "/document", "path": fault.path, "line": fault.line, "detail": str(fault)}
 
 
 def unforeseen_detail(request_id: str) -> str:

@@ -84,9 +84,22 @@ def error_of(refusal: "ApiError") -> MainspringError:
         "store-unavailable": StoreUnavailable(),
     }
     unknown = StoreUnavailable() if refusal.status >= 500 or not refusal.status else InvalidInput("", field=field)
-    error = by_kind.get(refusal.kind, unknown)
+    error = by_kind.get(refusal.kind, _faults_of(refusal) or unknown)
     error.args = (refusal.detail,)
     return error
+
+
+def _faults_of(refusal: "ApiError") -> MainspringError | None:
+    """The faults of a workflow's document, where it was refused for them."""
+    from mainspring.workflow.document import InvalidDocument
+    from mainspring.workflow.markup import Fault
+
+    faults = []
+    for each in refusal.errors:
+        if each.get("pointer") == "/document" and "path" in each:
+            bare = Fault(each["path"], "", each["line"])
+            faults.append(Fault(bare.path, each["detail"].removeprefix(str(bare)), bare.line))
+    return InvalidDocument(faults) if faults else None
 
 
 def sight_of(shape: Shape, has_scheduler: bool = True) -> "Sight":

@@ -63,10 +63,18 @@ def harmless(text: str) -> str:
 
 
 def show_error(fault: MainspringError, output: Output) -> None:
+    """One line; of a document with several faults, one line for each before it."""
+    faults = getattr(fault, "faults", ())
     if output is Output.JSON:
         field = getattr(fault, "field", None) or getattr(fault, "setting", None) or getattr(fault, "kind", None)
         error = {"code": fault.code, "message": str(fault), "field": field}
+        if faults:
+            error["faults"] = [{"path": each.path, "line": each.line, "detail": str(each)} for each in faults]
         print(as_json({"error": error}), file=sys.stderr)
+    elif len(faults) > 1:
+        for each in faults:
+            print(spelled_out(str(each)), file=sys.stderr)
+        print(f"error: {len(faults)} faults; nothing was changed", file=sys.stderr)
     else:
         kind = fault.kind if isinstance(fault, NotFound) and "did you mean" not in str(fault) else ""
         way_out = f"; `mainspring {LISTS[kind]}` lists those there are" if kind in LISTS else ""

@@ -35,7 +35,7 @@ class InvalidDocument(InvalidInput):
     """A document with at least one fault; `faults` has them all."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
-        shown_faults = [_line(fault) for fault in faults[:FAULTS_SHOWN]]
+        shown_faults = [str(fault) for fault in faults[:FAULTS_SHOWN]]
         more = f"; and {len(faults) - FAULTS_SHOWN} more" if len(faults) > FAULTS_SHOWN else ""
         count = f"{len(faults)} faults: " if len(faults) > 1 else ""
         super().__init__(count + "; ".join(shown_faults) + more, field=faults[0].path or "document")
@@ -222,8 +222,3 @@ _TYPES: Final[dict[str, Callable[[object], bool]]] = {
 
 def _is_of_type(value: object, kind: str) -> bool:
     return _TYPES.get(kind, _TYPES["any"])(value)
-
-
-def _line(fault: Fault) -> str:
-    where = f"line {fault.line}, " if fault.line else ""
-    return f"{where}{fault.path or 'document'} {fault.message}"

@@ -26,6 +26,10 @@ class Fault(Struct, frozen=True):
     message: str
     line: int | None = None
 
+    def __str__(self) -> str:
+        where = f"line {self.line}, " if self.line else ""
+        return f"{where}{self.path or 'document'} {self.message}"
+
 
 def path_text(path: Path) -> str:
     """`steps[2].branch.cases[0].when`."""
