@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from mainspring.cli.sessions import NONE_YET
 from tests.cli.shell import Shell
 
@@ -32,6 +34,29 @@ def test_rules_of_a_file_are_checked_and_added(shell: Shell, tmp_path: Path) -> 
     assert len(shell.json("rules", "add", "health", "--file", str(file))) == 2
     assert "already" in shell.refused("rules", "add", "health", "--file", str(file), code=4)
     assert shell.ok("rules", "remove", "health", "--all").startswith("removed 2")
+
+
+WRONG = (
+    "- {when: ok, evry: 5m}\n- when: ok\n  name: late\n  interval: soon\n- {when: ok, pause: 1h}\n- {when: body >}\n"
+)
+
+
+@pytest.mark.parametrize("head", ["", "rules:\n"])
+def test_every_rule_that_is_refused_is_told_by_its_name_and_line(shell: Shell, tmp_path: Path, head: str) -> None:
+    shell.add("health")
+    file = tmp_path / "rules.yaml"
+    file.write_text(head + WRONG)
+    first = 2 if head else 1
+
+    for options in ((), ("--endpoint", "health")):
+        result = shell("rules", "check", str(file), *options)
+        assert (result.exit_code, result.stdout) == (1, "")
+        one, two, three, _ = result.stderr.splitlines()
+        assert one.startswith(f"line {first}: rule 1: unknown key 'evry' in a rule")
+        assert two.startswith(f"line {first + 3}: rule 'late': interval 'soon' ")
+        assert three.startswith(f"line {first + 5}: rule 4: ")
+        assert result.stderr.endswith("error: 3 faults; nothing was changed\n")
+    assert shell("rules", "add", "health", "--file", str(file)).stderr.count("\n") == 4
 
 
 def test_refusals_say_what_and_where(shell: Shell, tmp_path: Path) -> None:

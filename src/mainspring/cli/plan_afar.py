@@ -1,5 +1,6 @@
 """Rules, sessions and back-tests through a server: where one call of its API does not give what a command shows."""
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.operations.backtesting import Wish
 
+_IN_LIST = re.compile(r"/rules/(\d+)(.*)")
 PATIENCE_S = 300.0  # a model thinks longer than the 30 s that other answers take
 
 
@@ -20,7 +22,17 @@ def rules(client: "Client", endpoint: str | None, job: str | None) -> list[Shape
 
 
 def check_rules(client: "Client", endpoint: str | None, job: str | None, documents: "Sequence[object]") -> list[Shape]:
-    return list(client.rules.check(endpoint=endpoint, job=job, rules=_plain(documents))["rules"])
+    from mainspring.client import ApiError
+    from mainspring.operations.rules import InvalidRules, RuleFault
+
+    try:
+        return list(client.rules.check(endpoint=endpoint, job=job, rules=_plain(documents))["rules"])
+    except ApiError as refusal:
+        places = [(_IN_LIST.fullmatch(str(each.get("pointer", ""))), each["detail"]) for each in refusal.errors]
+        faults = [RuleFault(f"rules[{at[1]}]{at[2].replace('/', '.')}", said) for at, said in places if at]
+        if faults:
+            raise InvalidRules(faults) from None
+        raise
 
 
 def add_rules(client: "Client", endpoint: str | None, job: str | None, documents: "Sequence[object]") -> list[Shape]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from mainspring.client import Client
     from mainspring.operations.endpoints import Desk
+    from mainspring.operations.rules import InvalidRules
 
 app = Door("Rules: what happens when responses say something.")
 
@@ -47,9 +48,10 @@ def check(
     Without --endpoint or --job, names of siblings and targets are taken as they are.
     """
     from mainspring.domain.rules import rule_document
-    from mainspring.operations.rules import check_loose_rules, check_rules, find_owner
+    from mainspring.operations.rules import InvalidRules, check_loose_rules, check_rules, find_owner
 
-    documents = read_documents(file)
+    text = read_document(file)
+    documents = _listed(file, text)
 
     async def work(desk: "Desk") -> list[Shape]:
         return [rule_document(rule) for rule in check_rules(documents, await find_owner(desk, endpoint, job))]
@@ -58,10 +60,13 @@ def check(
         return plan_afar.check_rules(client, endpoint, job, documents)
 
     rules: list[Shape]
-    if endpoint is None and job is None:
-        rules = decide(lambda: [rule_document(rule) for rule in check_loose_rules(documents)], remotely)
-    else:
-        rules = ask(work, remotely)
+    try:
+        if endpoint is None and job is None:
+            rules = decide(lambda: [rule_document(rule) for rule in check_loose_rules(documents)], remotely)
+        else:
+            rules = ask(work, remotely)
+    except InvalidRules as refused:
+        raise _with_lines(refused, text) from None
     if output is Output.JSON:
         show_json(rules)
     else:
@@ -227,11 +232,14 @@ def replay(
 
 
 def read_documents(file: Path) -> list[object]:
+    return _listed(file, read_document(file))
+
+
+def _listed(file: Path, text: str) -> list[object]:
     """The rules of a file: a list, or a mapping with a list under `rules`."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-    text = read_document(file)
     try:
         read = YAML(typ="safe", pure=True).load(text)
     except MarkedYAMLError as fault:
@@ -248,6 +256,25 @@ def read_documents(file: Path) -> list[object]:
             field="file",
         )
     return list(read)
+
+
+def _with_lines(refused: "InvalidRules", text: str) -> "InvalidRules":
+    """The same faults, each with the line that it stands in."""
+    from msgspec.structs import replace
+
+    from mainspring.operations.rules import InvalidRules
+    from mainspring.workflow.markup import line_of, read_markup
+
+    try:
+        read, lines = read_markup(text)
+    except InvalidInput:  # what was read as rules may still be more than that takes
+        return refused
+    above = () if isinstance(read, list) else ("rules",)
+    found = []
+    for fault in refused.faults:
+        number, _, key = fault.path.removeprefix("rules[").partition("]")
+        found.append(replace(fault, line=line_of(lines, (*above, int(number), key.removeprefix(".")))))
+    return InvalidRules(found)
 
 
 def _documents(file: Path | None, options: dict[str, object]) -> list[object]:

@@ -1,6 +1,7 @@
 """What a user may ask for about rules and the planner's mode: checked against the job they belong to, then stored."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -10,6 +11,7 @@ from mainspring.domain.endpoint import Endpoint, Job
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.firing import MODES
+from mainspring.domain.name import shown
 from mainspring.domain.rulebook import (
     Decisions,
     Facts,
@@ -29,6 +31,7 @@ from mainspring.ports.planner import KnownRule, PlannerStore
 
 MEMBERS_MAX = 10_000
 TEST_RUNS_MAX = 1_000
+_NAMED = re.compile(r"^rule '[^']*': ")
 
 
 class Owner(Struct, frozen=True):
@@ -41,6 +44,26 @@ class Owner(Struct, frozen=True):
     @property
     def name(self) -> str | None:
         return None if self.endpoint is None else self.endpoint.name
+
+
+class RuleFault(Struct, frozen=True):
+    """What is wrong with one of the rules that were given; `line` where it is known."""
+
+    path: str  # rules[1].interval
+    message: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message}" if self.line else self.message
+
+
+class InvalidRules(InvalidInput):
+    """Rules of which some are refused; `faults` has one of each."""
+
+    def __init__(self, faults: Sequence[RuleFault]) -> None:
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        super().__init__(f"{faults[0].message}{more}", field=faults[0].path.partition(".")[2] or "rule")
+        self.faults = tuple(faults)
 
 
 async def find_owner(desk: Desk, endpoint: str | None, job: str | None) -> Owner:
@@ -59,11 +82,11 @@ async def find_owner(desk: Desk, endpoint: str | None, job: str | None) -> Owner
 
 
 def check_rules(documents: Sequence[object], owner: Owner, taken: Sequence[str] = ()) -> list[Rule]:
-    """Read and check rules as they would be added; the first fault is raised, with its place."""
+    """Read and check rules as they would be added; InvalidRules has a fault of each that is refused."""
     names = tuple(member.name for member in owner.members)
     used = set(taken)
-    rules: list[Rule] = []
-    for document in documents:
+
+    def check(document: object, _: int) -> Rule:
         number = next(n for n in range(1, RULES_MAX + len(used) + 2) if f"rule-{n}" not in used)
         rule = read_rule(document, f"rule-{number}")
         if rule.name in used:
@@ -74,7 +97,9 @@ def check_rules(documents: Sequence[object], owner: Owner, taken: Sequence[str] 
             )
         used.add(rule.name)
         check_rule(rule, owner.name, names)
-        rules.append(rule)
+        return rule
+
+    rules = _each(documents, check)
     if len(used) > RULES_MAX:
         raise InvalidInput(
             f"{len(used)} rules are more than the {RULES_MAX} that an endpoint or job may have; join some with ||",
@@ -85,10 +110,30 @@ def check_rules(documents: Sequence[object], owner: Owner, taken: Sequence[str] 
 
 def check_loose_rules(documents: Sequence[object]) -> list[Rule]:
     """Check rules that belong to nobody yet: names of siblings and targets are taken as they are."""
-    rules = [read_rule(document, f"rule-{place}") for place, document in enumerate(documents, 1)]
-    for rule in rules:
+
+    def check(document: object, number: int) -> Rule:
+        rule = read_rule(document, f"rule-{number}")
         named = {*mentions(rule.when).sibling_names, *([rule.target] if rule.target else [])}
         check_rule(rule, "", tuple(named))
+        return rule
+
+    return _each(documents, check)
+
+
+def _each(documents: Sequence[object], check: Callable[[object, int], Rule]) -> list[Rule]:
+    """All of them checked, each with its number from 1; of several, a fault names the one that it is of."""
+    rules, faults = [], []
+    for number, document in enumerate(documents, 1):
+        try:
+            rules.append(check(document, number))
+        except InvalidInput as fault:
+            name = document.get("name") if isinstance(document, Mapping) else None
+            whose = f"rule '{shown(name)}'" if isinstance(name, str) else f"rule {number}"
+            told = _NAMED.sub("", str(fault))  # one without a name would be called by the next free one
+            place = f"rules[{number - 1}]" + ("" if fault.field == "rule" else f".{fault.field}")
+            faults.append(RuleFault(place, str(fault) if len(documents) == 1 else f"{whose}: {told}"))
+    if faults:
+        raise InvalidRules(faults)
     return rules
 
 

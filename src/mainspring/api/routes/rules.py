@@ -25,7 +25,7 @@ from mainspring.api.context import Context
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.etags import IfMatch, refuse_other
 from mainspring.api.fields import Cursor, DryRun, Limit
-from mainspring.api.problems import ApiError
+from mainspring.api.problems import ApiError, pointer_of
 from mainspring.api.sights import differences
 from mainspring.domain.errors import Conflict, InvalidInput
 from mainspring.domain.rules import rule_document
@@ -75,7 +75,7 @@ async def create_rule(desk: Writing, wish: RuleNew, response: Response, dry_run:
 
 @router.post("/check", response_model=RulesChecked)
 async def check_rules(desk: Reading, wish: RulesGiven) -> Shape:
-    """Check rules without adding them: syntax, types, names, bounds. The first fault is answered with its place.
+    """Check rules without adding them: syntax, types, names, bounds. A fault of each is answered with its place.
 
     Without an endpoint or a job, names of siblings and targets are taken as they are.
     """
@@ -165,10 +165,13 @@ def _pointing_at(place: str) -> Iterator[None]:
     """Faults of a rule's keys are pointed at where the rule was sent."""
     try:
         yield
-    except InvalidInput as fault:
-        pointer = place if place == "/rules" or fault.field == "rule" else f"{place}/{fault.field}"
-        detail = str(fault)
-        raise ApiError("invalid-input", detail, errors=({"pointer": pointer, "detail": detail},)) from None
+    except rules.InvalidRules as fault:
+        sent_as = "/rules" if place == "/rules" else "/rules/0"  # alone, or in a list
+        errors = [
+            {"pointer": place + pointer_of(each.path).removeprefix(sent_as), "detail": each.message}
+            for each in fault.faults
+        ]
+        raise ApiError("invalid-input", str(fault), errors=errors) from None
 
 
 def _etag(known: KnownRule) -> str:
