@@ -75,6 +75,12 @@ def test_line_that_is_not_taken_over_is_told_with_its_reason(line: str, reason: 
     assert reason in taken.remarks[0]
 
 
+def test_reference_is_a_name_that_a_shell_can_set() -> None:
+    taken = read_crontab("0 3 * * * curl -H 'X-Token: k3y' http://127.0.0.1:8000/a")
+
+    assert taken.secrets == {"_127_0_0_1_8000_A_X_TOKEN": "k3y"}
+
+
 def test_secrets_become_references_and_are_kept_apart() -> None:
     taken = read_crontab("0 3 * * * curl -u me:hunter2 -H 'X-Api-Key: k3y' https://example.com/a")
 

@@ -136,7 +136,7 @@ def _entry(
     for header, plain in call.headers:
         value = expand(plain)
         if speaks_of_a_secret(header):
-            reference = _NOT_WORD.sub("_", f"{name}_{header}").strip("_").upper()
+            reference = _variable(f"{name}_{header}")
             taken.secrets[reference] = value
             taken.remarks.append(f"{name!r}: the secret {header} is ${{env:{reference}}}; set it where this is applied")
             headers[header] = f"${{env:{reference}}}"
@@ -147,6 +147,12 @@ def _entry(
     if call.body is not None:
         entry["body"] = expand(call.body)
     return entry
+
+
+def _variable(text: str) -> str:
+    """A name that a shell can set: it begins with no digit."""
+    word = _NOT_WORD.sub("_", text).strip("_").upper()
+    return f"_{word}" if word[0].isdigit() else word
 
 
 def _name(taken: Takeover, url: str) -> str:
