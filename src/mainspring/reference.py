@@ -87,6 +87,7 @@ def _cli() -> Iterator[str]:
     yield "With `-o json` the answer is one JSON object or list on standard output."
     yield "Instants in it are RFC 3339, durations are milliseconds, and secret header values are masked."
     yield 'Errors go to standard error as `error: ...`, with `-o json` as `{"error": {"code", "message", "field"}}`.'
+    yield "The code of a command line that makes no sense is `usage`."
     yield "Where a document has several faults, each has a line of its own; in JSON they are a list, `faults`."
     yield ""
     yield from _table(("exit code", "meaning"), [(str(code), meaning) for code, meaning in EXIT_CODES.items()])

@@ -1,5 +1,7 @@
 """A command line that makes no sense is answered in our words: what was given, the rule, and the way out. Exit 2."""
 
+import json
+
 import pytest
 
 from tests.cli.shell import Shell
@@ -49,7 +51,7 @@ CASES = {
         "endpoint list'",
     ),
     "an option of a command before it": (
-        ("endpoint", "-o", "json", "list"),
+        ("endpoint", "-o", "table", "list"),
         "there is no option '-o' here: it stands behind the command, as in 'mainspring endpoint add -o ...'",
     ),
     "an option like none": ((*ADD, "--frobnicate"), "there is no option '--frobnicate'; --help lists those there are"),
@@ -85,6 +87,25 @@ def test_usage_is_answered_in_our_words(shell: Shell, case: str) -> None:
 
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == f"Error: {message}"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("endpoint", "list", "-o", "json", "--frobnicate"),
+        ("endpoint", "lst", "--output", "json"),
+        ("endpont", "list", "--output=json"),
+        ("runs", "-n", "abc", "-ojson"),
+        ("why", "-o", "json"),
+    ],
+)
+def test_usage_is_answered_in_json_where_that_is_asked_for(shell: Shell, arguments: tuple[str, ...]) -> None:
+    result = shell(*arguments)
+
+    assert result.exit_code == 2
+    error = json.loads(result.stderr)["error"]
+    assert (error["code"], error["field"]) == ("usage", None)
+    assert error["message"] in shell(*(each for each in arguments if "json" not in each and each[:2] != "-o")).stderr
 
 
 def test_name_that_is_like_none_is_answered_with_what_lists_them(shell: Shell) -> None:

@@ -89,29 +89,31 @@ class Door(typer.Typer):
 
 class DoorGroup(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        with our_words():
+        with our_words(args):
             return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        with our_words(tuple(self.commands), args[0]):
+        with our_words(args, tuple(self.commands), args[0]):
             return super().resolve_command(ctx, args)
 
 
 @contextmanager
-def our_words(commands: tuple[str, ...] = (), command: str = "") -> Iterator[None]:
+def our_words(args: list[str], commands: tuple[str, ...] = (), command: str = "") -> Iterator[None]:
     """What is wrong with a command line is told in our words; with those commands, that there is no such one."""
+    given = tuple(args)  # the parser takes from them
     try:
         yield
     except UsageError as fault:
-        from mainspring.cli.usage import in_our_words, unknown_command
+        from mainspring.cli.usage import UsageInJson, in_our_words, unknown_command, wants_json
 
         unknown = command and command not in commands and not command.startswith("-")
-        raise (unknown_command(fault, command, commands) if unknown else in_our_words(fault)) from None
+        told = unknown_command(fault, command, commands) if unknown else in_our_words(fault)
+        raise (UsageInJson(told.message, told.ctx) if wants_json(given) else told) from None
 
 
 class DoorCommand(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        with our_words():
+        with our_words(args):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:  # Typer keeps its context's class private

@@ -1,8 +1,10 @@
 """What is wrong with a command line, in our words: the parser's own speak of inputs, and show no way out."""
 
 import re
-from collections.abc import Iterator
-from typing import Any
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import IO, Any
 
 from typer._click.exceptions import (  # Typer shows them and gives them no public name
     BadParameter,
@@ -11,11 +13,26 @@ from typer._click.exceptions import (  # Typer shows them and gives them no publ
     UsageError,
 )
 
+from mainspring.cli.screen import as_json
 from mainspring.domain.errors import did_you_mean
 from mainspring.domain.misfit import misfit, one_of
 from mainspring.domain.name import shown
 
 _CHOICE = re.compile(r"(?:Value error, )?'(.*)' is not one of (.*?)\.?", re.DOTALL)
+
+
+class UsageInJson(UsageError):
+    """The same for a program."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        error = {"code": "usage", "message": self.format_message(), "field": None}
+        print(as_json({"error": error}), file=file or sys.stderr)
+
+
+def wants_json(args: Sequence[str]) -> bool:
+    """Whether `-o json` was asked for, as far as a command line that cannot be parsed tells."""
+    pairs = {("-o", "json"), ("--output", "json")} & set(pairwise(args))
+    return bool(pairs or {"-ojson", "--output=json"} & set(args))
 
 
 def in_our_words(fault: UsageError) -> UsageError:
