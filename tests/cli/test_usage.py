@@ -52,7 +52,15 @@ CASES = {
     ),
     "an option of a command before it": (
         ("endpoint", "-o", "table", "list"),
-        "there is no option '-o' here: it stands behind the command, as in 'mainspring endpoint add -o ...'",
+        "there is no option '-o' here: it stands behind the command, as in 'mainspring endpoint list -o ...'",
+    ),
+    "an option of a command before the group that it is in": (
+        ("-o", "table", "endpoint", "list"),
+        "there is no option '-o' here: it stands behind the command, as in 'mainspring endpoint list -o ...'",
+    ),
+    "an option of another command before one that has it not": (
+        ("--cron", "@daily", "endpoint", "list"),
+        "there is no option '--cron' here: it stands behind the command, as in 'mainspring backtest --cron ...'",
     ),
     "an option like none": ((*ADD, "--frobnicate"), "there is no option '--frobnicate'; --help lists those there are"),
     "an option of all commands with a typo": (

@@ -107,7 +107,7 @@ def our_words(args: list[str], commands: tuple[str, ...] = (), command: str = ""
         from mainspring.cli.usage import UsageInJson, in_our_words, unknown_command, wants_json
 
         unknown = command and command not in commands and not command.startswith("-")
-        told = unknown_command(fault, command, commands) if unknown else in_our_words(fault)
+        told = unknown_command(fault, command, commands) if unknown else in_our_words(fault, given)
         raise (UsageInJson(told.message, told.ctx) if wants_json(given) else told) from None
 
 

@@ -35,10 +35,10 @@ def wants_json(args: Sequence[str]) -> bool:
     return bool(pairs or {"-ojson", "--output=json"} & set(args))
 
 
-def in_our_words(fault: UsageError) -> UsageError:
+def in_our_words(fault: UsageError, args: Sequence[str]) -> UsageError:
     match fault:
         case NoSuchOption():
-            words = _unknown(fault)
+            words = _unknown(fault, args)
         case MissingParameter():
             words = _missing(fault)
         case BadParameter():
@@ -53,7 +53,7 @@ def unknown_command(fault: UsageError, name: str, known: tuple[str, ...]) -> Usa
     return UsageError(f"there is no command '{shown(name)}'{near}", fault.ctx)
 
 
-def _unknown(fault: NoSuchOption) -> str:
+def _unknown(fault: NoSuchOption, args: Sequence[str]) -> str:
     """Where it stands elsewhere, that its value stands alone, or which other one was meant."""
     wanted, ctx = fault.option_name, fault.ctx
     said = f"there is no option '{shown(wanted)}'"
@@ -62,7 +62,7 @@ def _unknown(fault: NoSuchOption) -> str:
     path, _, rest = ctx.command_path.partition(" ")
     if ctx.parent is not None and wanted in _options(ctx.find_root().command):
         return f"{said} here: it stands before the command, as in '{path} {wanted} ... {rest}'"
-    for names, command in _below(ctx.command):
+    for names, command in (*_typed(ctx.command, args), *_below(ctx.command)):
         if wanted in _options(command):
             return f"{said} here: it stands behind the command, as in '{ctx.command_path} {names} {wanted} ...'"
     arguments = [param for param in ctx.command.params if param.param_type_name == "argument"]
@@ -77,6 +77,17 @@ def _unknown(fault: NoSuchOption) -> str:
 
 def _options(command: Any) -> list[str]:  # Typer gives its commands no public class
     return [name for param in command.params if param.param_type_name == "option" for name in param.opts]
+
+
+def _typed(group: Any, args: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """The command that the arguments lead to, with the names that do."""
+    names: list[str] = []
+    for word in args:
+        if command := getattr(group, "commands", {}).get(word):
+            names.append(word)
+            group = command
+    if names:
+        yield " ".join(names), group
 
 
 def _below(group: Any) -> Iterator[tuple[str, Any]]:
