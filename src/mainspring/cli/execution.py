@@ -272,11 +272,13 @@ def order(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Order many executions about at once, after showing how many they are."""
+    from mainspring.operations.executions import check_reason
     from mainspring.operations.orders import allowing, order_executions, preview_orders
     from mainspring.ports.flows import ExecutionFilter
 
     wanted = ExecutionFilter(workflow, read_status(status), correlation, None, count, version, step)
     allowing(verb, wanted)
+    check_reason(verb, reason)
 
     async def foresee(desk: "Desk") -> Shape:
         preview = await preview_orders(desk, verb, wanted)

@@ -60,7 +60,10 @@ def check_reason(verb: str, reason: str) -> None:
     if len(reason) > REASON_MAX or "\0" in reason:
         raise InvalidInput(f"the reason is longer than {REASON_MAX} characters; shorten it", field="reason")
     if verb in NEED_REASON and not reason.strip():
-        raise InvalidInput(f"{verb} needs a reason, which stands in the log: say why it is done", field="reason")
+        raise InvalidInput(
+            f"{verb} needs a reason, which stands in the log: say why it is done, with --reason or as `reason`",
+            field="reason",
+        )
 
 
 async def give_orders(desk: Desk, executions: Sequence[Execution], verb: str, reason: str) -> None:
