@@ -157,6 +157,11 @@ def test_many_are_ordered_after_a_preview_and_one_is_exported_and_verified(any_s
     assert shell.ok("execution", "list", "--attention") == "No execution waits for a person.\n"
     assert shell.ok("execution", "list", "--correlation", "none") == "No execution is like that.\n"
     assert "wrote" in shell.ok("execution", "export", ids[0], str(file))
+    file.write_text("mine")
+    refused = shell.refused("execution", "export", ids[0], str(file), code=4)
+    assert refused == f"{file} exists; give another name, or overwrite it with --force"
+    assert file.read_text() == "mine"
+    assert "wrote" in shell.ok("execution", "export", ids[0], str(file), "--force")
     assert "valid: " in shell.ok("execution", "verify", str(file))
     assert shell.json("execution", "verify", str(file))["valid"] is True
     file.write_text(file.read_text().replace("mainspring.execution.v1", "x"))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 EndpointName = Annotated[str, typer.Argument(metavar="ENDPOINT", help="Name or id of the endpoint.")]
 JobName = Annotated[str, typer.Argument(metavar="JOB", help="Name or id of the job.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 Reason = Annotated[str, typer.Option("--reason", help="Why, in a few words; shown to whoever asks later.")]
 
 NO_VALUE = ("none", "unlimited")

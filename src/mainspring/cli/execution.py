@@ -7,13 +7,14 @@ import typer
 
 from mainspring.cli import flow_afar
 from mainspring.cli.afar import at, now
-from mainspring.cli.arguments import Reason
+from mainspring.cli.arguments import Force, Reason
 from mainspring.cli.door import Door, OutputOption, ask, fail_unless
 from mainspring.cli.flow_arguments import STATUSES, read_data, read_status
 from mainspring.cli.flow_sights import MOMENT_COLUMNS, moment_lines, show_breach, tell_execution, verify_file
 from mainspring.cli.remote import Shape
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.table import Column, show_fields, show_table
+from mainspring.domain.errors import Conflict
 from mainspring.words import when
 
 if TYPE_CHECKING:
@@ -161,12 +162,15 @@ def verify(
 def export(
     execution_id: Id,
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to; standard output without it.")] = None,
+    force: Force = False,
 ) -> None:
     """Write an execution with all that proves it: document, log, ticks, a signed checkpoint."""
     import msgspec
 
     from mainspring.operations.exporting import export_execution
 
+    if file is not None and file.is_file() and not force:
+        raise Conflict(f"{file} exists; give another name, or overwrite it with --force", kind="file", name=str(file))
     bundle = ask(
         lambda desk: export_execution(desk, execution_id, as_operator=True),
         lambda client: flow_afar.export(client, execution_id),

@@ -5,11 +5,10 @@ from typing import Annotated
 
 import typer
 
+from mainspring.cli.arguments import Force
 from mainspring.cli.configuration import masked
 from mainspring.cli.door import OutputOption, complete, current_settings
 from mainspring.cli.screen import Output, note, say, show_json
-
-Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 
 
 def backup(
