@@ -1,6 +1,7 @@
 """`mainspring workflow` and `mainspring execution`, as a stranger types them."""
 
 import json
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -164,5 +165,8 @@ def test_many_are_ordered_after_a_preview_and_one_is_exported_and_verified(any_s
     assert "wrote" in shell.ok("execution", "export", ids[0], str(file), "--force")
     assert "valid: " in shell.ok("execution", "verify", str(file))
     assert shell.json("execution", "verify", str(file))["valid"] is True
+    file.with_suffix("").write_text(file.read_text())
+    with chdir(tmp_path):
+        assert "valid: " in shell.ok("execution", "verify", "one")
     file.write_text(file.read_text().replace("mainspring.execution.v1", "x"))
     assert "this version reads mainspring.execution.v1" in shell.refused("execution", "verify", str(file), code=1)

@@ -139,8 +139,9 @@ def verify(
     from mainspring.flow_shapes import verified_shape
     from mainspring.operations.verification import verify_execution
 
-    if execution_id.endswith(".json") or "/" in execution_id:
-        verify_file(Path(execution_id), output)
+    file = Path(execution_id)
+    if file.suffix == ".json" or "/" in execution_id or file.is_file():
+        verify_file(file, output)
         return
 
     async def work(desk: "Desk") -> Shape:
