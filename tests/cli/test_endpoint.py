@@ -223,3 +223,16 @@ def test_show_tells_a_person_everything(shell: Shell) -> None:
     assert said["misfire"] == "catch_up, at most 3, at most 10m late"
     assert said["success"] == "200, 204, 404 and status_code == 200"
     assert said["min interval"] == "30s"
+
+
+def test_name_of_an_archived_endpoint_is_answered_with_its_id(any_shell: Shell) -> None:
+    endpoint = any_shell.add("health")
+    any_shell.add("health-2")
+    any_shell.ok("endpoint", "archive", "health")
+
+    said = any_shell.refused("endpoint", "show", "health", code=3)
+
+    assert said.startswith(
+        f"no endpoint 'health'; an archived one had this name, and is found by its id {endpoint['id']}"
+    )
+    assert any_shell.json("endpoint", "show", endpoint["id"])["name"] == "health"

@@ -99,9 +99,18 @@ async def draft_endpoint(desk: Desk, definition: Definition) -> Endpoint:
 async def find_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
     endpoint = await desk.stores.endpoints.endpoint(desk.tenant_id, as_stored(name_or_id))
     if endpoint is None:
-        near = await desk.stores.endpoints.endpoints(desk.tenant_id, EndpointFilter(limit=NAMES_FOR_SUGGESTIONS))
-        raise NotFound("endpoint", name_or_id, tuple(each.name for each in near))
+        raise await _no_endpoint(desk, name_or_id)
     return endpoint
+
+
+async def _no_endpoint(desk: Desk, name: str) -> NotFound:
+    """The nearest name, or the id of an archived one: its name is free for others, so that it is not found by it."""
+    page = EndpointFilter(archived=True, after=(as_stored(name), ""))
+    archived = await desk.stores.endpoints.endpoints(desk.tenant_id, page)
+    if same := [each.id for each in archived if each.name == as_stored(name)]:
+        return NotFound("endpoint", name, rule=f"an archived one had this name, and is found by its id {same[-1]}")
+    near = await desk.stores.endpoints.endpoints(desk.tenant_id, EndpointFilter(limit=NAMES_FOR_SUGGESTIONS))
+    return NotFound("endpoint", name, tuple(each.name for each in near))
 
 
 async def describe_endpoint(desk: Desk, endpoint: Endpoint) -> Definition:
