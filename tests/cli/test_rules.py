@@ -87,8 +87,16 @@ def test_mode_is_shown_and_set(shell: Shell) -> None:
     shell.add("health")
     assert shell.ok("planner", "mode") == "the planner is live everywhere\n"
 
-    assert shell.ok("planner", "mode", "health", "shadow").endswith(": shadow\n")
-    assert shell.ok("planner", "mode", "all", "off").startswith("all: off\n")
+    assert shell.ok("planner", "mode", "health", "shadow") == "endpoint 'health': shadow\n"
+    assert shell.ok("planner", "mode", "all", "off") == "all: off\nendpoint 'health': shadow\n"
+
+
+def test_mode_of_another_tenants_endpoint_is_not_shown(shell: Shell) -> None:
+    shell.add("health")
+    shell.ok("planner", "mode", "health", "shadow")
+    shell.ok("tenant", "create", "acme")
+
+    assert shell.ok("planner", "mode", MAINSPRING_TENANT="acme") == "the planner is live everywhere\n"
 
 
 def test_without_a_model_everything_else_works_and_says_how_to_add_one(shell: Shell) -> None:

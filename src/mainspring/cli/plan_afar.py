@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mainspring.client import Client
+    from mainspring.operations.advising import Modes
     from mainspring.operations.backtesting import Wish
 
 _IN_LIST = re.compile(r"/rules/(\d+)(.*)")
@@ -70,8 +71,10 @@ def look(client: "Client", endpoint: str) -> Shape:
         return patient.planner.look_at_endpoint(endpoint)
 
 
-def modes(client: "Client", scope: str | None, wanted: str | None) -> dict[str, str]:
-    """What is set for everything, for the tenant and for its endpoints; live is what is not set."""
+def modes(client: "Client", scope: str | None, wanted: str | None) -> tuple[str, "Modes"]:
+    """The tenant, and what is set for everything, for it and for its endpoints."""
+    from mainspring.operations.advising import Modes
+
     planner: Any = client.planner  # its types allow known modes alone; here it is the server who refuses others
     if scope is not None and wanted is not None:
         if wanted not in ("live", "shadow", "off"):
@@ -83,9 +86,10 @@ def modes(client: "Client", scope: str | None, wanted: str | None) -> dict[str, 
         else:
             planner.set_endpoint_mode(scope, mode=wanted)
     found = client.planner.read()["modes"]
-    said = {"all": found["all"], f"tenant:{client.tenant.read_usage()['tenant']}": found["tenant"]}
-    said |= {f"endpoint:{each['endpoint_id']}": each["mode"] for each in found["endpoints"]}
-    return {name: mode for name, mode in said.items() if mode != "live"}
+    endpoints: dict[str, tuple[str, str]] = {
+        each["endpoint_id"]: (each["endpoint"], each["mode"]) for each in found["endpoints"]
+    }
+    return client.tenant.read_usage()["tenant"], Modes(found["all"], found["tenant"], endpoints)
 
 
 def sessions(client: "Client", endpoint: str | None, count: int) -> tuple[list[Shape], Shape]:

@@ -17,6 +17,7 @@ from mainspring.domain.errors import Conflict
 from mainspring.planner_shapes import session_shape
 
 if TYPE_CHECKING:
+    from mainspring.operations.advising import Modes
     from mainspring.operations.endpoints import Desk
     from mainspring.settings import Settings
 
@@ -83,19 +84,24 @@ def mode(
 
     The strictest holds of what is set for everything, for the tenant and for the endpoint.
     """
+    from mainspring.operations.advising import modes_of
     from mainspring.operations.rules import set_mode
 
-    async def work(desk: "Desk") -> dict[str, str]:
+    async def work(desk: "Desk") -> tuple[str, "Modes"]:
         if scope is not None and wanted is not None:
             await set_mode(desk, scope, wanted)
-        return {where: what for where, what in (await desk.stores.planner.modes()).items() if what != "live"}
+        return desk.tenant_id, await modes_of(desk)
 
-    modes = ask(work, lambda client: plan_afar.modes(client, scope, wanted))
+    tenant, modes = ask(work, lambda client: plan_afar.modes(client, scope, wanted))
+    found = [("all", "all", modes.everything), (f"tenant:{tenant}", f"tenant {tenant!r}", modes.tenant)]
+    found += [(f"endpoint:{each}", f"endpoint {name!r}", mode) for each, (name, mode) in modes.endpoints.items()]
+    said = [each for each in found if each[2] != "live"]
     if output is Output.JSON:
-        show_json(modes)
-    elif not modes:
+        show_json({key: what for key, _, what in said})
+        return
+    if not said:
         say("the planner is live everywhere")
-    for where, what in sorted(modes.items()) if output is Output.TABLE else ():
+    for _, where, what in said:
         say(f"{where}: {what}")
 
 
