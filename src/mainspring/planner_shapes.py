@@ -39,6 +39,7 @@ def rule_shape(known: "KnownRule") -> Shape:
 def tested_shape(tested: "Tested") -> Shape:
     return {
         "run_id": tested.run_id,
+        "endpoint": tested.endpoint,
         "at": instant(tested.at),
         "fired": list(tested.fired),
         "faults": list(tested.faults),

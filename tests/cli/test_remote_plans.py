@@ -65,6 +65,7 @@ async def test_rules_sessions_and_backtests_are_shown_the_same(pair: Pair, tmp_p
     added = await pair.json("rules", "add", "queue", "--file", str(rules))
 
     assert [each["rule"]["name"] for each in added] == ["busy", "rule-1"]
+    assert {each["endpoint"] for each in await pair.json("rules", "test", "queue")} == {"queue", "other"}
     assert (seen["endpoint"], seen["reasoning"]) == ("queue", "it is busy")
     shown: list[tuple[str, ...]] = [
         ("rules", "check", str(rules)),

@@ -74,6 +74,7 @@ class RulesChecked(Answer):
 
 class RunTested(Answer):
     run_id: str
+    endpoint: str = Field(description="Whose run it is: rules read those of the whole job.")
     at: At
     fired: list[str] = Field(description="Names of the rules that would have fired.")
     faults: list[str]

@@ -198,12 +198,15 @@ def replay(
     job: OfJob = None,
     file: File = None,
     when: When = None,
-    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1000, help="The newest so many runs.")] = 50,
+    count: Annotated[
+        int, typer.Option("-n", "--limit", min=1, max=1000, help="The newest so many runs of the job.")
+    ] = 50,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Replay recorded runs through rules: the stored ones, those of --file, or one --when.
 
-    Nothing is changed. Health is not replayed. Ends with 1 where a rule could not be judged.
+    Runs of all endpoints of the job are replayed, since rules read siblings too. Nothing is changed. Health is not
+    replayed. Ends with 1 where a rule could not be judged.
     """
     from mainspring.operations.rules import check_rules, find_owner, rehearse_rules, rules_of
 
@@ -223,10 +226,22 @@ def replay(
         show_json(tested)
     else:
         rows = [
-            (clock(maybe_at(each["at"])), each["run_id"], ", ".join(each["fired"]) or "-", "; ".join(each["faults"]))
+            (
+                clock(maybe_at(each["at"])),
+                each["endpoint"],
+                each["run_id"],
+                ", ".join(each["fired"]) or "-",
+                "; ".join(each["faults"]),
+            )
             for each in tested
         ]
-        columns = (Column("FINISHED"), Column("RUN", spare=True), Column("FIRES"), Column("FAULT", tail=True))
+        columns = (
+            Column("FINISHED"),
+            Column("ENDPOINT", can_cut=True),
+            Column("RUN", spare=True),
+            Column("FIRES"),
+            Column("FAULT", tail=True),
+        )
         show_table(columns, rows, "No recorded run to test with yet.")
     fail_unless(not any(each["faults"] for each in tested))
 

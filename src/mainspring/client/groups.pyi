@@ -1218,6 +1218,7 @@ RunStatus = Literal['running', 'success', 'failure', 'timeout', 'blocked', 'aban
 
 class RunTested(TypedDict):
     run_id: str
+    endpoint: str
     at: str
     fired: List[str]
     faults: List[str]

@@ -116,6 +116,7 @@ class Tested(Struct, frozen=True):
     """One recorded run and which rules would have fired at it."""
 
     run_id: str
+    endpoint: str  # its name
     at: datetime
     fired: tuple[str, ...]
     faults: tuple[str, ...]

@@ -218,13 +218,14 @@ async def rehearse_rules(desk: Desk, owner: Owner, rules: Sequence[Rule], count:
     )
     states: dict[tuple[str, str], object] = {}
     tested: list[Tested] = []
+    names = {member.id: member.name for member in owner.members}
     failures: dict[str, int] = {}
     for result in everything:
         failures[result.endpoint_id] = 0 if result.ok else failures.get(result.endpoint_id, 0) + 1
         page = _page_of(desk, owner, stored, result, failures, states, now)
         decisions = decide(page, _known_by(facts, result))
         states.update(decisions.states)
-        tested.append(_tested(result, decisions))
+        tested.append(_tested(result, names[result.endpoint_id], decisions))
     return tested[-count:]
 
 
@@ -258,10 +259,10 @@ def _known_by(facts: Facts, result: Result) -> Facts:
     )
 
 
-def _tested(result: Result, decisions: Decisions) -> Tested:
+def _tested(result: Result, endpoint: str, decisions: Decisions) -> Tested:
     fired = tuple(firing.rule.name for firing in decisions.firings)
     faults = tuple(f"{event.data['rule']}: {event.data['fault']}" for event in decisions.events)
-    return Tested(result.run_id, result.finished_at, fired, faults)
+    return Tested(result.run_id, endpoint, result.finished_at, fired, faults)
 
 
 async def set_mode(desk: Desk, scope: str, mode: str) -> None:
