@@ -82,7 +82,7 @@ def test_ordinary_ports_pass(port: int) -> None:
         (
             "http://a.example:22/",
             "url 'http://a.example:22/' has the port 22, which is below 1024 and neither 80 nor 443; "
-            "use another or have the operator allow it",
+            "use another, or have the operator allow it in MAINSPRING_ALLOW_PORTS",
         ),
         ("ftp://a/", "url 'ftp://a/' is not http or https; begin it with http:// or https://"),
     ],

@@ -202,7 +202,9 @@ def _checked_port(url: str, text: str | None, scheme: str, allow_ports: frozense
     if port in allow_ports or port in (80, 443) or (port >= 1_024 and port not in SERVICE_PORTS):
         return port
     rule = "belongs to another service" if port in SERVICE_PORTS else "is below 1024 and neither 80 nor 443"
-    raise _refused(url, f"has the port {port}, which {rule}; use another or have the operator allow it")
+    raise _refused(
+        url, f"has the port {port}, which {rule}; use another, or have the operator allow it in MAINSPRING_ALLOW_PORTS"
+    )
 
 
 def _default_port(scheme: str) -> int:
