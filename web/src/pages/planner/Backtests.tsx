@@ -31,7 +31,7 @@ export function Backtests() {
   return (
     <Stack>
       <Text size="sm" c="dimmed">What would have been, had an endpoint had another interval, other limits or fewer rules: played over its recorded runs. Nothing is called and nothing is kept.</Text>
-      <Group><EndpointPicker value={id ?? null} set={choose} label="Endpoint to play" /></Group>
+      <Group><EndpointPicker value={id ?? null} set={choose} label="Endpoint to play" required /></Group>
       {fault ? <Failed fault={fault} retry={() => { void endpoint.refetch(); void rules.refetch(); }} /> : null}
       {id && !fault && !(endpoint.data && kept) ? <Pending /> : null}
       {id && endpoint.data && kept && <Play key={id} endpoint={endpoint.data} rules={kept} />}

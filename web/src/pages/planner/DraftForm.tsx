@@ -20,7 +20,7 @@ export function DraftForm({ of, close }: { of?: { id: string; name: string }; cl
   return (
     <Dialog onClose={close} title={of ? `Rules for ${of.name}, out of words` : "Rules out of words"} size="xl">
       <Stack>
-        {!of && <EndpointPicker set={(id) => { pick(id); draft.reset(); }} />}
+        {!of && <EndpointPicker label="Endpoint" required value={picked} set={(id) => { pick(id); draft.reset(); }} />}
         {!draft.data && (
           <Text size="sm">The model reads the endpoint's description and what it answered lately, and drafts rules. They are checked and played over past runs here; none is kept before you say so.</Text>
         )}

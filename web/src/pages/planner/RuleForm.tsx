@@ -39,7 +39,7 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
     <Dialog onClose={close} title={rule ? `Edit the rule ${String(rule.rule.name)}` : of ? `New rule for ${of.name}` : "New rule"} size="xl">
       <form onSubmit={(event) => { event.preventDefault(); save.mutate(undefined); }}>
         <Stack>
-          {!rule && !of && <OwnerPicker set={setOwner} />}
+          {!rule && !of && <OwnerPicker owner={owner} set={setOwner} />}
           <Textarea label="When" description="A CEL condition over a finished run: body, status_code, ok, duration_ms, failures, health, history, siblings" required autosize minRows={2} styles={MONO} {...text("when")} error={of_("when")} data-autofocus spellCheck={false} />
           <Group gap={6}>{EXAMPLES.map(([when, meaning]) => <Button key={when} size="compact-xs" variant="default" className="mono" title={meaning} onClick={() => set({ when })}>{when}</Button>)}</Group>
           <Group grow align="flex-start" preventGrowOverflow={false}>
@@ -80,14 +80,14 @@ async function tryOut(owner: Owner, rule: RuleDocument, before?: Rule) {
   return { fired, played: await plannerActs.backtest(owner, { rules: [...(await otherRules(owner, before)), rule] }) };
 }
 
-function OwnerPicker({ set }: { set: (owner: Owner | null) => void }) {
+function OwnerPicker({ owner, set }: { owner: Owner | null; set: (owner: Owner | null) => void }) {
   const [kind, setKind] = useState("endpoint");
   const jobs = useQuery(jobsQuery);
   return (
     <Group align="flex-end" gap="sm">
       <SegmentedControl value={kind} onChange={(value) => { setKind(value); set(null); }} data={[{ value: "endpoint", label: "One endpoint" }, { value: "job", label: "A whole job" }]} aria-label="Whose rule" />
       {kind === "endpoint"
-        ? <EndpointPicker set={(value) => set(value ? { endpoint: value } : null)} />
+        ? <EndpointPicker label="Endpoint" required value={owner && "endpoint" in owner ? owner.endpoint : null} set={(value) => set(value ? { endpoint: value } : null)} />
         : <Select label="Job" required searchable data={(jobs.data?.items ?? []).map((job) => ({ value: job.id, label: job.name }))} onChange={(value) => set(value ? { job: value } : null)} style={{ flex: 1, minWidth: 200 }} />}
     </Group>
   );
