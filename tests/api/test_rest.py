@@ -1,10 +1,12 @@
 """Jobs, runs, events, the overview, quotas and workers through the API, on both databases."""
 
 from pathlib import Path
+from typing import get_args
 
 from httpx2 import AsyncClient
 
 from mainspring.api import answers
+from mainspring.api.fields import StatusFilter
 from mainspring.domain.run import Body, RunStatus
 from mainspring.ports.stores import Stores
 from tests.api.acting import fault, make
@@ -67,7 +69,9 @@ async def test_runs_are_filtered(api: AsyncClient, stores: Stores, clock: FixedC
     async def found(query: str) -> list[str]:
         return [each["status"] for each in (await api.get(f"/api/v1/runs?{query}")).json()["items"]]
 
-    assert await found("status=failure") == ["failure"]
+    assert await found("status=failure") == await found("status=failed") == ["failure"]
+    assert get_args(StatusFilter) == (*RunStatus, "failed")
+    assert fault(await api.get("/api/v1/runs?status=well"))[0] == "status"
     assert await found("trigger=manual") == []
     assert await found("endpoint=billing&until=2025-01-01T00:00:30Z") == ["success"]
     assert await found("since=2025-01-01T01:00:30%2B01:00") == ["failure"]

@@ -149,10 +149,23 @@ async def test_runs_are_filtered_by_endpoint_status_trigger_and_time(stores: Sto
     assert sorted(await found()) == ["one", "one", "two"]
     assert await found(endpoint_id=two.id) == ["two"]
     assert await found(status=RunStatus.SUCCESS) == ["one"]
+    assert sorted(await found(status="failed")) == ["one", "two"]
     assert await found(trigger=Trigger.MANUAL) == []
     assert await found(until=START + HOUR) == ["one"]
     assert sorted(await found(since=START + HOUR)) == ["one", "two"]
     assert await found(endpoint_id=one.id, since=START + HOUR, until=START + HOUR) == []
+
+
+async def test_failed_runs_are_those_that_ended_badly_whatever_way(stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint("a", interval_ms=600_000)
+    await add(stores, endpoint)
+    for status in (RunStatus.SUCCESS, RunStatus.FAILURE, RunStatus.TIMEOUT, RunStatus.BLOCKED):
+        await run_slot(stores, clock, an_outcome(status))
+        clock.tick(hours=6)  # past any backoff
+
+    for of in (None, endpoint.id):
+        page = await stores.look.runs("default", RunLook(endpoint_id=of, status="failed"))
+        assert [run.status for run, _ in page.runs] == ["blocked", "timeout", "failure"]
 
 
 async def test_filtered_page_ends_after_so_many_runs_and_says_where_to_go_on(stores: Stores, clock: FixedClock) -> None:

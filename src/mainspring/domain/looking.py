@@ -4,7 +4,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from mainspring.domain.run import Run, RunStatus, Trigger
+from mainspring.domain.run import Run, Trigger
 
 
 class EndpointLook(Struct, frozen=True):
@@ -19,7 +19,7 @@ class EndpointLook(Struct, frozen=True):
 
 class RunLook(Struct, frozen=True):
     endpoint_id: str | None = None
-    status: RunStatus | None = None
+    status: str | None = None  # as `RunStatus` names it, or failed: failure, timeout or blocked
     trigger: Trigger | None = None
     since: datetime | None = None
     until: datetime | None = None

@@ -8,15 +8,17 @@ from msgspec.structs import replace
 from mainspring.api.access import Reading
 from mainspring.api.answers import BodyShown, Page, Run, RunInFull
 from mainspring.api.cursors import open_cursor, seal_cursor
-from mainspring.api.fields import Cursor, EndpointRef, Instant, Limit, RunRef
+from mainspring.api.fields import Cursor, EndpointRef, Instant, Limit, RunRef, StatusFilter
 from mainspring.domain.errors import NotFound
 from mainspring.domain.looking import RunLook
-from mainspring.domain.run import Body, RunStatus, Trigger
+from mainspring.domain.run import Body, Trigger
 from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.shapes import Shape, body_shape, run_in_full, run_shape
 
 router = APIRouter(tags=["runs"])
-Status = Annotated[RunStatus | None, Query(description="Only runs that ended so.")]
+Status = Annotated[
+    StatusFilter | None, Query(description="Only runs that ended so; `failed`: as failure, timeout or blocked.")
+]
 By = Annotated[Trigger | None, Query(description="Only runs that began for this reason.")]
 Since = Annotated[Instant | None, Query(description="Only runs that began at this instant or later.")]
 Until = Annotated[Instant | None, Query(description="Only runs that began before this instant.")]

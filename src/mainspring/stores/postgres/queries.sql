@@ -260,7 +260,8 @@ ORDER BY name, id LIMIT :limit;
 SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
 FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
 WHERE run.tenant_id = :tenant_id AND run.id < :before AND run.id >= :from
-  AND (:status::text IS NULL OR status = :status) AND (:trigger::text IS NULL OR trigger = :trigger)
+  AND (:status::text IS NULL OR status = :status OR (:status = 'failed' AND status IN ('failure', 'timeout', 'blocked')))
+  AND (:trigger::text IS NULL OR trigger = :trigger)
 ORDER BY run.id DESC LIMIT :limit;
 
 -- name: look_runs_of_endpoint
@@ -268,7 +269,8 @@ ORDER BY run.id DESC LIMIT :limit;
 SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
 FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
 WHERE run.tenant_id = :tenant_id AND run.endpoint_id = :endpoint_id AND run.id < :before AND run.id >= :from
-  AND (:status::text IS NULL OR status = :status) AND (:trigger::text IS NULL OR trigger = :trigger)
+  AND (:status::text IS NULL OR status = :status OR (:status = 'failed' AND status IN ('failure', 'timeout', 'blocked')))
+  AND (:trigger::text IS NULL OR trigger = :trigger)
 ORDER BY run.id DESC LIMIT :limit;
 
 -- name: recent_runs

@@ -180,7 +180,8 @@ ORDER BY name, id LIMIT :limit;
 SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
 FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
 WHERE run.tenant_id = :tenant_id AND run.id < :before AND run.id >= :from
-  AND (:status IS NULL OR status = :status) AND (:trigger IS NULL OR trigger = :trigger)
+  AND (:status IS NULL OR status = :status OR (:status = 'failed' AND status IN ('failure', 'timeout', 'blocked')))
+  AND (:trigger IS NULL OR trigger = :trigger)
 ORDER BY run.id DESC LIMIT :limit;
 
 -- name: look_runs_of_endpoint
@@ -188,7 +189,8 @@ ORDER BY run.id DESC LIMIT :limit;
 SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
 FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
 WHERE run.tenant_id = :tenant_id AND run.endpoint_id = :endpoint_id AND run.id < :before AND run.id >= :from
-  AND (:status IS NULL OR status = :status) AND (:trigger IS NULL OR trigger = :trigger)
+  AND (:status IS NULL OR status = :status OR (:status = 'failed' AND status IN ('failure', 'timeout', 'blocked')))
+  AND (:trigger IS NULL OR trigger = :trigger)
 ORDER BY run.id DESC LIMIT :limit;
 
 -- name: recent_runs
