@@ -124,6 +124,21 @@ def test_run_shows_what_was_sent_and_the_decisions_before_and_after(page: Page, 
     expect(page.get_by_text(second)).to_be_visible()
 
 
+def test_overview_leads_to_all_that_failed_and_a_blocked_run_says_why(page: Page, site: Site) -> None:
+    walled = site.add("walled", url="http://10.1.2.3/")["id"]
+    site.run(walled)
+    page.goto("/")
+    card = page.locator(".mantine-Card-root").filter(
+        has=page.get_by_role("heading", name="Failed in the last 24 hours")
+    )
+    expect(card.get_by_role("link", name="walled")).to_be_visible()
+    card.get_by_role("link", name="All failed runs").click()
+    expect(page.get_by_role("row").filter(has_text="walled")).to_contain_text("10.1.2.3 is private")
+    page.get_by_role("link", name="walled").click()
+    expect(page.get_by_role("note").filter(has_text="The last run failed")).to_contain_text("10.1.2.3 is private")
+    site.call("DELETE", f"/endpoints/{walled}")
+
+
 def test_keyboard_alone_finds_and_opens_an_endpoint(page: Page, shown: dict[str, str]) -> None:
     page.goto("/")
     expect(page.get_by_role("heading", level=1)).to_be_visible()

@@ -24,7 +24,7 @@ import { isForever } from "../time/format";
 import { When } from "../time/When";
 import { duration, took } from "../words/duration";
 import { scheduleWords } from "../words/schedule";
-import { runTone, sourceWords } from "../words/state";
+import { isFailed, sourceWords } from "../words/state";
 import { PlannerCard, RulesCard, SessionsCard } from "./endpoint/Advice";
 import { Adapted } from "./endpoint/Adapted";
 import { Hints } from "./endpoint/Hints";
@@ -56,7 +56,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
     >
       {endpoint.description && <Text size="sm" className="breaks">{endpoint.description}</Text>}
       <Notices endpoint={endpoint} />
-      {endpoint.status === "active" && endpoint.failure_count > 0 && <Failing endpoint={endpoint} last={shown.find((run) => runTone(run.status) === "bad")} />}
+      {endpoint.status === "active" && endpoint.failure_count > 0 && <Failing endpoint={endpoint} last={shown.find((run) => isFailed(run.status))} />}
       <Adapted endpoint={endpoint} />
       <Grid gap="md">
         <Grid.Col span={{ base: 12, lg: 7 }}>

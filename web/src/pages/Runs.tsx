@@ -46,7 +46,7 @@ export function Runs() {
         <form className="fills" onSubmit={(event) => { event.preventDefault(); set({ endpoint: endpoint.trim() || undefined }); }}>
           <TextInput data-filter placeholder="Name or id of an endpoint" aria-label="Filter by endpoint" leftSection={<IconSearch size={16} />} value={endpoint} onChange={(event) => setEndpoint(event.currentTarget.value)} onBlur={() => endpoint !== (filters.endpoint ?? "") && set({ endpoint: endpoint.trim() || undefined })} w={{ base: "100%", xs: 260 }} />
         </form>
-        <Select placeholder="Any outcome" aria-label="Filter by outcome" data={RUN_STATUSES} value={filters.status ?? null} onChange={(value) => set({ status: value ?? undefined })} clearable w={150} />
+        <Select placeholder="Any outcome" aria-label="Filter by outcome" data={[{ value: "failed", label: "failed in any way" }, ...RUN_STATUSES]} value={filters.status ?? null} onChange={(value) => set({ status: value ?? undefined })} clearable w={180} />
         <Select placeholder="Any trigger" aria-label="Filter by trigger" data={TRIGGERS} value={filters.trigger ?? null} onChange={(value) => set({ trigger: value ?? undefined })} clearable w={140} />
         <Select placeholder="Any time" aria-label="Filter by time" data={[...(chosen ? [{ value: "chosen", label: chosen }] : []), LAST_NIGHT, ...Object.keys(SPANS)]} value={chosen ? "chosen" : null} clearable w={chosen ? 220 : 150}
           onChange={(value) => value !== "chosen" && set({ since: undefined, until: undefined, ...spanOf(value) })} />

@@ -52,5 +52,6 @@ export const runMeaning = (status: string): string => RUNS[status]?.[1] ?? "";
 export const stateTone = (state: string): Tone => STATES[state]?.[0] ?? "idle";
 export const stateMeaning = (state: string): string => STATES[state]?.[1] ?? "";
 export const sourceWords = (source: string): string => SOURCES[source] ?? source;
+export const isFailed = (status: string): boolean => ["failure", "timeout", "blocked"].includes(status); // what the API calls failed
 export const RUN_STATUSES = Object.keys(RUNS);
 export const STATE_NAMES = Object.keys(STATES);

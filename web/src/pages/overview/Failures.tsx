@@ -14,22 +14,19 @@ const LISTED = 6;
 
 export function Failures() {
   const since = new Date(useClock((nowMs) => Math.floor((nowMs - DAY_MS) / STEP_MS) * STEP_MS)).toISOString();
-  const failure = useInfiniteQuery({ ...runsQuery({ status: "failure", since }, 100), placeholderData: (before) => before });
-  const timeout = useInfiniteQuery({ ...runsQuery({ status: "timeout", since }, 100), placeholderData: (before) => before });
-  const pages = [failure.data?.pages[0], timeout.data?.pages[0]];
-  const all = byEndpoint(pages.flatMap((page) => page?.items ?? []));
+  const failed = useInfiniteQuery({ ...runsQuery({ status: "failed", since }, 200), placeholderData: (before) => before });
+  const page = failed.data?.pages[0];
+  const all = byEndpoint(page?.items ?? []);
   const shown = all.slice(0, LISTED);
   const recent = useQuery({ ...recentQuery(shown.map((each) => each.id)), enabled: shown.length > 0 });
-  const fault = failure.error ?? timeout.error;
-  const isMore = pages.some((page) => page?.next_cursor);
   return (
     <Card>
       <Group justify="space-between" mb="sm">
         <Title order={2}>Failed in the last 24 hours</Title>
-        {shown.length > 0 && <Anchor component={Link} to="/runs" search={{ status: "failure", since } as never} size="sm">All failed runs</Anchor>}
+        {shown.length > 0 && <Anchor component={Link} to="/runs" search={{ status: "failed", since } as never} size="sm">All failed runs</Anchor>}
       </Group>
-      {fault ? <Failed fault={fault} retry={() => { void failure.refetch(); void timeout.refetch(); }} /> : null}
-      {failure.data && timeout.data && !shown.length && <Text size="sm" c="dimmed">Nothing failed.</Text>}
+      {failed.error ? <Failed fault={failed.error} retry={() => void failed.refetch()} /> : null}
+      {page && !shown.length && <Text size="sm" c="dimmed">Nothing failed.</Text>}
       <Stack gap="sm">
         {shown.map((each) => {
           const isWell = recent.data?.[each.id]?.runs[0]?.status === "success";
@@ -40,7 +37,7 @@ export function Failures() {
                   <Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: each.id } as never} size="sm" fw={600} className="breaks">{each.name}</Anchor>
                   {recent.data && <Badge color={isWell ? "green" : "red"} tt="none">{isWell ? "well again" : "failing"}</Badge>}
                 </Group>
-                <Text size="xs" c="dimmed" className="nowrap" component="span">{each.count === 1 ? "once" : `${each.count}${isMore ? " or more" : ""} times`}, last <When at={each.last.started_at} /></Text>
+                <Text size="xs" c="dimmed" className="nowrap" component="span">{each.count === 1 ? "once" : `${each.count}${page?.next_cursor ? " or more" : ""} times`}, last <When at={each.last.started_at} /></Text>
               </Group>
               <Text size="sm" className="breaks" lineClamp={2}>{each.last.error || each.last.status} <Anchor component={Link} to="/runs/$run" params={{ run: each.last.id } as never} size="sm" underline="always">Why?</Anchor></Text>
             </div>
