@@ -139,6 +139,17 @@ def test_overview_leads_to_all_that_failed_and_a_blocked_run_says_why(page: Page
     site.call("DELETE", f"/endpoints/{walled}")
 
 
+def test_runs_of_an_endpoint_are_found_by_a_part_of_its_name(page: Page, shown: dict[str, str]) -> None:
+    page.goto("/runs")
+    endpoint = page.get_by_placeholder("Any endpoint")
+    endpoint.press_sequentially("no such name")
+    expect(page.get_by_text("No such endpoint")).to_be_visible()
+    endpoint.fill("show")
+    page.get_by_role("option", name="shown").click()
+    page.wait_for_url(f"**/runs?endpoint={shown['endpoint']}")
+    expect(page.get_by_role("row").filter(has_text="success 200").first).to_contain_text("shown")
+
+
 def test_keyboard_alone_finds_and_opens_an_endpoint(page: Page, shown: dict[str, str]) -> None:
     page.goto("/")
     expect(page.get_by_role("heading", level=1)).to_be_visible()

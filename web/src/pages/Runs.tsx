@@ -1,10 +1,10 @@
 /** What happened: every run, newest first, by endpoint, by how it ended, by why it began. */
-import { Button, Group, Select, TextInput } from "@mantine/core";
+import { Button, Group, Select } from "@mantine/core";
 import { IconHistory, IconSearch } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useEffect, useState } from "react";
 import { runsQuery } from "../api/queries";
+import { EndpointPicker } from "../parts/EndpointPicker";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { RunTable } from "../parts/RunTable";
@@ -34,8 +34,6 @@ export function Runs() {
   const runs = list.data?.pages.flatMap((page) => page.items) ?? [];
   const set = (change: Record<string, string | undefined>) =>
     void navigate({ to: "/runs", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
-  const [endpoint, setEndpoint] = useState(filters.endpoint ?? "");
-  useEffect(() => setEndpoint(filters.endpoint ?? ""), [filters.endpoint]);
   const isFiltered = Object.keys(filters).length > 0;
   const { mode } = useTimeMode();
   const short = (at: string) => (Number.isNaN(Date.parse(at)) ? at : (mode === "utc" ? utc(at) : local(at)).slice(5, 16));
@@ -43,12 +41,10 @@ export function Runs() {
   return (
     <Page title="Runs">
       <Group gap="xs">
-        <form className="fills" onSubmit={(event) => { event.preventDefault(); set({ endpoint: endpoint.trim() || undefined }); }}>
-          <TextInput data-filter placeholder="Name or id of an endpoint" aria-label="Filter by endpoint" leftSection={<IconSearch size={16} />} value={endpoint} onChange={(event) => setEndpoint(event.currentTarget.value)} onBlur={() => endpoint !== (filters.endpoint ?? "") && set({ endpoint: endpoint.trim() || undefined })} w={{ base: "100%", xs: 260 }} />
-        </form>
+        <EndpointPicker value={filters.endpoint ?? null} set={(id) => set({ endpoint: id ?? undefined })} data-filter clearable placeholder="Any endpoint" aria-label="Filter by endpoint" leftSection={<IconSearch size={16} />} style={{ flex: "none" }} w={{ base: "100%", xs: 260 }} />
         <Select placeholder="Any outcome" aria-label="Filter by outcome" data={[{ value: "failed", label: "failed in any way" }, ...RUN_STATUSES]} value={filters.status ?? null} onChange={(value) => set({ status: value ?? undefined })} clearable w={180} />
         <Select placeholder="Any trigger" aria-label="Filter by trigger" data={TRIGGERS} value={filters.trigger ?? null} onChange={(value) => set({ trigger: value ?? undefined })} clearable w={140} />
-        <Select placeholder="Any time" aria-label="Filter by time" data={[...(chosen ? [{ value: "chosen", label: chosen }] : []), LAST_NIGHT, ...Object.keys(SPANS)]} value={chosen ? "chosen" : null} clearable w={chosen ? 220 : 150}
+        <Select placeholder="Any time" aria-label="Filter by time" data={[...(chosen ? [{ value: "chosen", label: chosen }] : []), LAST_NIGHT, ...Object.keys(SPANS)]} value={chosen ? "chosen" : null} clearable w={chosen ? 320 : 150}
           onChange={(value) => value !== "chosen" && set({ since: undefined, until: undefined, ...spanOf(value) })} />
         {isFiltered && <Button variant="subtle" color="gray" onClick={() => void navigate({ to: "/runs", search: {} })}>Clear filters</Button>}
       </Group>

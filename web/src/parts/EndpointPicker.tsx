@@ -17,6 +17,6 @@ export function EndpointPicker({ value, set, ...rest }: Props) {
   if (chosen.data && !choices.some((each) => each.value === chosen.data.id)) choices.unshift({ value: chosen.data.id, label: chosen.data.name });
   return (
     <Select searchable data={choices} searchValue={search} onSearchChange={setSearch} filter={({ options }) => options} value={value && (chosen.data?.id ?? value)}
-      onChange={set} nothingFoundMessage="No such endpoint" placeholder="Type a part of its name" style={{ flex: 1, minWidth: 200 }} {...rest} />
+      onChange={set} onFocus={(event) => event.currentTarget.select()} nothingFoundMessage="No such endpoint" placeholder="Type a part of its name" style={{ flex: 1, minWidth: 200 }} {...rest} />
   );
 }
