@@ -3,7 +3,7 @@ import { type KeyboardEvent, useId, useMemo } from "react";
 import type { Graph } from "../../api/flows";
 import { BOX, layout, type Placed } from "./layout";
 
-export type StepState = "done" | "here" | "failed";
+export type StepState = "done" | "here" | "failed" | "left";
 type Props = { graph: Graph; states?: Map<string, StepState>; notes?: Map<string, string>; onStep?: (step: string) => void };
 
 const LEAST_SCALE = 0.7; // smaller could not be read: then it scrolls

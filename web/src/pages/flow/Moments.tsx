@@ -31,11 +31,20 @@ function Told({ moment, start }: { moment: Moment; start: number | null }) {
 
 const after = (at: string, start: number): string => (Date.parse(at) - start < 1000 ? "at the start" : `${span(Date.parse(at) - start)} after the start`);
 
-type Where = { visits: Record<string, number>; step: string; status: string };
+type Where = { visits: Record<string, number>; steps: Record<string, unknown>; step: string; status: string };
 
+/** Steps that it came to. What it left undone, because somebody skipped it or cancelled, is not done. */
 export function statesOf(state: Where | undefined): Map<string, StepState> {
   const found = new Map<string, StepState>();
-  for (const step of Object.keys(state?.visits ?? {})) found.set(step, "done");
-  if (state?.step && !["completed", "cancelled"].includes(state.status)) found.set(state.step, state.status === "failed" ? "failed" : "here");
+  for (const step of Object.keys(state?.visits ?? {})) found.set(step, isSkipped(state?.steps[step]) ? "left" : "done");
+  if (!state?.step || state.status === "completed") return found;
+  if (state.status !== "cancelled") found.set(state.step, state.status === "failed" ? "failed" : "here");
+  else if (found.has(state.step)) found.set(state.step, "left");
   return found;
+}
+
+/** Instead of a result it has the reason why, and nothing else. */
+function isSkipped(step: unknown): boolean {
+  const result = (step as { result?: unknown } | undefined)?.result;
+  return typeof result === "object" && result !== null && Object.keys(result).join() === "skipped";
 }
