@@ -15,7 +15,7 @@ import { save } from "../parts/save";
 import { useAct } from "../parts/useAct";
 import { When } from "../time/When";
 import { actorWords } from "../words/actor";
-import { ExecutionStatus, standing } from "./flow/ExecutionTable";
+import { ExecutionStatus, isOver, standing } from "./flow/ExecutionTable";
 import { FlowGraph } from "./flow/FlowGraph";
 import { readObject } from "./flow/json";
 import { Moments, statesOf } from "./flow/Moments";
@@ -43,7 +43,7 @@ export function ExecutionDetail() {
   if (found.error && !found.data) return <Page title="Execution"><Failed fault={found.error} retry={() => void found.refetch()} /></Page>;
   if (!found.data) return <PendingPage />;
   const execution = found.data;
-  const isOver = ["completed", "cancelled"].includes(execution.status);
+  const isEnded = isOver(execution.status);
   const allowed = execution.allows.filter((each): each is Verb => each in VERBS);
   return (
     <Page title={execution.correlation || execution.id} heading={<Group gap="sm">{execution.correlation || "Execution"}<ExecutionStatus status={execution.status} /></Group>}
@@ -51,13 +51,13 @@ export function ExecutionDetail() {
         <Anchor component={Link} to="/workflows/$workflow" params={{ workflow: execution.workflow } as never} size="sm" underline="always">{execution.workflow}</Anchor> v{execution.version} · <span className="mono breaks">{execution.id}</span> · started <When at={execution.created_at} /> by {actorWords(execution.actor)}
       </>}
       actions={<>
-        {mayRun && !isOver && <Button variant="default" leftSection={<IconSend size={16} />} onClick={() => setSending(true)}>Send event</Button>}
+        {mayRun && !isEnded && <Button variant="default" leftSection={<IconSend size={16} />} onClick={() => setSending(true)}>Send event</Button>}
         {mayRun && allowed.map((each) => <Button key={each} variant={each === "retry" || each === "resume" ? "filled" : "default"} color={VERBS[each].color} onClick={() => setVerb(each)}>{VERBS[each].label}</Button>)}
         <Menu position="bottom-end">
           <Menu.Target><Button variant="default" rightSection={<IconChevronDown size={16} />}>More</Button></Menu.Target>
           <Menu.Dropdown>
             <Menu.Item onClick={() => keep.mutate(undefined)} leftSection={<IconDownload size={14} />}>Save with its proof</Menu.Item>
-            {mayWrite && isOver && <Menu.Item color="red" onClick={() => setErasing(true)}>Erase its values…</Menu.Item>}
+            {mayWrite && isEnded && <Menu.Item color="red" onClick={() => setErasing(true)}>Erase its values…</Menu.Item>}
           </Menu.Dropdown>
         </Menu>
       </>}>

@@ -13,7 +13,7 @@ import { TabRow } from "../parts/TabRow";
 import { useAct } from "../parts/useAct";
 import { When } from "../time/When";
 import { actorWords } from "../words/actor";
-import { ExecutionTable } from "./flow/ExecutionTable";
+import { ending, ExecutionTable, isOver } from "./flow/ExecutionTable";
 import { FlowGraph } from "./flow/FlowGraph";
 import { PublishForm } from "./flow/PublishForm";
 import { ReplayMany } from "./flow/ReplayMany";
@@ -77,13 +77,13 @@ function LiveGraph({ name, version }: { name: string; version: number }) {
   const notes = new Map<string, string>();
   const states = new Map<string, "here" | "failed">();
   for (const each of recent) {
-    if (["completed", "cancelled"].includes(each.status) || !each.step) continue;
+    if (isOver(each.status) || !each.step) continue;
     notes.set(each.step, String(Number(notes.get(each.step) ?? 0) + 1));
     if (each.status === "failed") states.set(each.step, "failed");
     else if (!states.has(each.step)) states.set(each.step, "here");
   }
   const outcomes = new Map<string, number>();
-  for (const each of recent) if (each.outcome) outcomes.set(each.outcome, (outcomes.get(each.outcome) ?? 0) + 1);
+  for (const each of recent) if (isOver(each.status)) outcomes.set(ending(each), (outcomes.get(ending(each)) ?? 0) + 1);
   return (
     <Grid>
       <Grid.Col span={{ base: 12, lg: 8 }}>

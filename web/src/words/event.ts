@@ -56,7 +56,7 @@ export function eventWords(event: EventShown): string {
     case "execution.failed":
       return `execution of ${said("workflow")} failed at ${said("step")} and waits for a person`;
     case "execution.ended":
-      return `execution of ${said("workflow")} ended${said("outcome") ? `: ${said("outcome")}` : ""}`;
+      return `execution of ${said("workflow")} ${said("status") === "cancelled" ? "cancelled" : "ended"}${said("outcome") ? `: ${said("outcome")}` : ""}`;
     case "rule.fired":
       return `${said("does") || "changed"}${said("reason") ? `, because ${said("reason")}` : ""}`;
     case "rule.faulty":

@@ -14,10 +14,17 @@ export function ExecutionStatus({ status }: { status: string }) {
   return <Mark tone={TONES[status] ?? "idle"} word={status} />;
 }
 
+export const isOver = (status: string): boolean => ["completed", "cancelled"].includes(status);
+
+/** How it ended; of one that was cancelled the outcome is the reason. */
+export function ending({ status, outcome }: Pick<Execution, "status" | "outcome">): string {
+  return status === "cancelled" ? ["cancelled", outcome].filter(Boolean).join(": ") : outcome;
+}
+
 /** Where it stands, in a few words. */
 export function standing(execution: Pick<Execution, "status" | "step" | "outcome" | "error" | "waits_for">): string {
   if (execution.error) return `${execution.step}: ${execution.error}`;
-  if (execution.outcome) return execution.outcome;
+  if (isOver(execution.status)) return ending(execution);
   return `${execution.step}${WAITS[execution.waits_for] ? `, waits ${WAITS[execution.waits_for]}` : ""}`;
 }
 
