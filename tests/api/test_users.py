@@ -178,6 +178,17 @@ async def test_trail_is_read_in_pages_and_verified(owner: Browser) -> None:
     assert nonsense.status_code == 400
 
 
+async def test_trail_names_the_endpoints_that_are_still_there(owner: Browser) -> None:
+    wish = {"name": "billing", "url": "https://shop.example/", "interval_ms": "1h"}
+    made = (await owner.post("/api/v1/endpoints", json=wish)).json()
+    (entry,) = [each for each in (await owner.get("/api/v1/audit")).json()["items"] if each["subject"] == made["id"]]
+    await owner.delete(f"/api/v1/endpoints/{made['id']}")
+    left = (await owner.get("/api/v1/audit")).json()["items"][0]
+
+    assert (entry["act"], entry["endpoint"]) == ("endpoint.created", "billing")
+    assert (left["act"], left["subject"], left["endpoint"]) == ("endpoint.deleted", made["id"], None)
+
+
 async def test_installations_trail_is_closed_to_owners_of_a_tenant(app: FastAPI, stores: Stores) -> None:
     async with program(app, await a_key(stores)) as client:
         assert (await client.get("/api/v1/audit", params={"installation": "true"})).status_code == 403

@@ -186,6 +186,7 @@ class AuditEntry(Answer):
     address: str | None
     act: str
     subject: str | None
+    endpoint: str | None = Field(description="The name that the endpoint has now, where the subject is one.")
     detail: dict[str, object]
     before_sha256: str | None
     after_sha256: str | None

@@ -126,6 +126,7 @@ class AuditEntry(TypedDict):
     address: Union[str, None]
     act: str
     subject: Union[str, None]
+    endpoint: Union[str, None]
     detail: Dict[str, Any]
     before_sha256: Union[str, None]
     after_sha256: Union[str, None]

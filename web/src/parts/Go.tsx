@@ -9,4 +9,5 @@ export function Go({ to, children, plain, strong, className = "", title }: Props
 
 export const endpointPath = (id: string): string => `/endpoints/${encodeURIComponent(id)}`;
 export const runPath = (id: string): string => `/runs/${encodeURIComponent(id)}`;
+export const workflowPath = (name: string): string => `/workflows/${encodeURIComponent(name)}`;
 export const executionPath = (id: string): string => `/executions/${encodeURIComponent(id)}`;

@@ -78,8 +78,9 @@ async def list_audit_entries(
     before = None if cursor is None else min(int(cursor), 1 << 62)
     entries = await trail.audit_entries(_audited(desk, principal, installation), before, limit)
     has_more = len(entries) == limit and entries[-1].seq > 1
+    names = await desk.stores.look.names(desk.tenant_id, [each.subject for each in entries])
     return {
-        "items": [audit_shape(entry) for entry in entries],
+        "items": [audit_shape(entry) | {"endpoint": names.get(entry.subject)} for entry in entries],
         "next_cursor": str(entries[-1].seq) if has_more else None,
     }
 

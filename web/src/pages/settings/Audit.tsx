@@ -1,11 +1,15 @@
-import { Alert, Anchor, Button, Card, Group, Stack, Table, Text } from "@mantine/core";
+import { Alert, Button, Card, Group, Stack, Table, Text } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { api, data } from "../../api/client";
+import type { components } from "../../api/schema";
+import { endpointPath, executionPath, Go, workflowPath } from "../../parts/Go";
 import { Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
 import { When } from "../../time/When";
 import { actorWords } from "../../words/actor";
+import { auditWords } from "../../words/audit";
+
+type Entry = components["schemas"]["AuditEntry"];
 
 export function Audit() {
   const trail = useInfiniteQuery({
@@ -28,8 +32,8 @@ export function Audit() {
             <Table.Tr key={entry.seq}>
               <Table.Td className="stack-title nowrap"><When at={entry.at} /></Table.Td>
               <Table.Td data-label="Who" className="breaks">{actorWords(entry.actor)}</Table.Td>
-              <Table.Td data-label="Did" className="mono">{entry.act}</Table.Td>
-              <Table.Td data-label="To" className="breaks">{entry.subject?.startsWith("ep_") ? <Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: entry.subject } as never} size="sm" className="mono">{entry.subject}</Anchor> : (entry.subject ?? "–")}</Table.Td>
+              <Table.Td data-label="Did"><div className="mono">{entry.act}</div><div className="small breaks">{auditWords(entry.detail)}</div></Table.Td>
+              <Table.Td data-label="To" className="breaks"><Subject entry={entry} /></Table.Td>
               <Table.Td data-label="From" className="mono">{entry.address ?? "–"}</Table.Td>
             </Table.Tr>
           ))}</Table.Tbody>
@@ -39,4 +43,12 @@ export function Audit() {
       {trail.hasNextPage && <Button variant="default" mx="auto" loading={trail.isFetchingNextPage} onClick={() => void trail.fetchNextPage()}>Show more</Button>}
     </Stack>
   );
+}
+
+function Subject({ entry: { act, subject, endpoint } }: { entry: Pick<Entry, "act" | "subject" | "endpoint"> }) {
+  if (!subject) return "–";
+  if (endpoint) return <Go to={endpointPath(subject)}>{endpoint}</Go>;
+  if (subject.startsWith("exe_")) return <Go to={executionPath(subject)} className="mono">{subject}</Go>;
+  if (act.startsWith("workflow.")) return <Go to={workflowPath(subject)}>{subject}</Go>;
+  return subject;
 }
