@@ -12,6 +12,7 @@ import { Confirm } from "../parts/Confirm";
 import { Facts } from "../parts/Facts";
 import { IntervalChart } from "../parts/IntervalChart";
 import { Later } from "../parts/Later";
+import { NextRun, nextRunOf } from "../parts/NextRun";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { RunBars } from "../parts/RunBars";
@@ -20,7 +21,6 @@ import { EndpointState } from "../parts/Status";
 import { Trail } from "../parts/Trail";
 import { useAct } from "../parts/useAct";
 import { useNow } from "../time/clock";
-import { isForever } from "../time/format";
 import { When } from "../time/When";
 import { duration, took } from "../words/duration";
 import { scheduleWords } from "../words/schedule";
@@ -99,7 +99,7 @@ function Notices({ endpoint }: { endpoint: Endpoint }) {
   const resume = useAct(() => acts.resume(endpoint.id), { done: "It runs again" });
   const button = <Button size="xs" variant="default" mt="xs" loading={resume.isPending} onClick={() => resume.mutate(undefined)}>Resume</Button>;
   if (endpoint.status === "paused") {
-    return <Alert color="orange" title="Paused"><Text size="sm" className="breaks">{endpoint.pause_reason ? `${endpoint.pause_reason}. ` : ""}Until {isForever(endpoint.paused_until) ? "it is resumed" : <When at={endpoint.paused_until} none="it is resumed" />}.</Text>{button}</Alert>;
+    return <Alert color="orange" title="Paused"><Text size="sm" className="breaks">{endpoint.pause_reason ? `${endpoint.pause_reason}. ` : ""}{nextRunOf(endpoint) ? <>It goes on <When at={endpoint.paused_until} />.</> : "Until it is resumed."}</Text>{button}</Alert>;
   }
   if (endpoint.status === "parked") return <Alert color="red" icon={<IconAlertTriangle />} title="Parked"><Text size="sm" className="breaks">{endpoint.parked_reason}</Text>{button}</Alert>;
   if (endpoint.status === "job-paused") return <Alert color="orange" title="Its job is paused">Resume the job {endpoint.job}, and it goes on.</Alert>;
@@ -172,8 +172,8 @@ function WhyCard({ endpoint }: { endpoint: Endpoint }) {
     <Card>
       <Title order={2} mb={4}>Next run, and why</Title>
       {decision.error ? <Failed fault={decision.error} retry={() => void decision.refetch()} /> : null}
-      <Text fz={22} fw={650} component="div"><When at={endpoint.status === "active" ? endpoint.next_run_at : null} none="not planned" /></Text>
-      {endpoint.status === "active" && endpoint.next_run_at && <Text size="sm">Set by the {sourceWords(endpoint.source)}.</Text>}
+      <Text fz={22} fw={650} component="div"><NextRun endpoint={endpoint} /></Text>
+      {nextRunOf(endpoint) && <Text size="sm">Set by the {sourceWords(endpoint.source)}.</Text>}
       {isFirst && <Text size="sm" c="dimmed">Its first run stands at a place of its own within the interval, so that endpoints do not all call at once. Run now does not wait for it.</Text>}
       <Stack gap={2} mb="md" mt={4}>{sentences.map((each) => <Text key={each} size="sm" c="dimmed" className="breaks">{each}</Text>)}</Stack>
       {decision.data && decision.data.trail.length > 0 && <Trail steps={decision.data.trail} fromMs={Math.min(nowMs, Date.parse(endpoint.last_run_at ?? endpoint.created_at))} />}
@@ -185,7 +185,7 @@ function WhyCard({ endpoint }: { endpoint: Endpoint }) {
 const onThisPage = (sentence: string): string => sentence.replace("mainspring endpoint reset", "Reset failures, under More").replace(/: mainspring endpoint resume .*\.$/, ".");
 
 /** The instant stands above, hints and steps stand below as pictures: the rest is worth reading. */
-const isShownElsewhere = (sentence: string): boolean => /^( |How this was decided|In force:|'.*' (runs next|was due) at )/.test(sentence);
+const isShownElsewhere = (sentence: string): boolean => /^( |How this was decided|In force:|'.*' (runs next at|was due at|is paused until) )/s.test(sentence);
 
 function NextCard({ endpoint }: { endpoint: Endpoint }) {
   const [fails, setFails] = useState(false);

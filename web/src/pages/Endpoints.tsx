@@ -9,12 +9,12 @@ import { endpointsQuery, jobsQuery, type Recent, recentQuery } from "../api/quer
 import { useMay } from "../api/session";
 import type { Endpoint } from "../api/types";
 import { endpointPath, Go } from "../parts/Go";
+import { NextRun, nextRunOf } from "../parts/NextRun";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { RunBars } from "../parts/RunBars";
 import { EndpointState } from "../parts/Status";
 import { useRows } from "../shell/useRows";
-import { When } from "../time/When";
 import { took } from "../words/duration";
 import { scheduleWords } from "../words/schedule";
 import { sourceWords } from "../words/state";
@@ -145,7 +145,6 @@ type RowProps = { endpoint: Endpoint; recent: Recent | undefined; place: number;
 
 /** Drawn again only when something in it changed: a list is read again whenever anything happens. Plain elements, for it holds hundreds. */
 const Row = memo(function Row({ endpoint, recent, place, isAt, mayRun, toggle, show }: RowProps) {
-  const isActive = endpoint.status === "active";
   return (
     <tr data-row={place} data-chosen={isAt || undefined} className="row-link" onClick={(event) => { if (!(event.target as HTMLElement).closest("a, input, label")) show(endpoint.id); }}>
       {mayRun && <td className="tick-cell wide-only"><Tick endpoint={endpoint} toggle={toggle} /></td>}
@@ -161,8 +160,8 @@ const Row = memo(function Row({ endpoint, recent, place, isAt, mayRun, toggle, s
       <td data-label="p95" className="figure">{took(recent?.p95_ms)}</td>
       <td data-label="Next run">
         <div>
-          <div><When at={isActive ? endpoint.next_run_at : null} none="not planned" /></div>
-          {isActive && <div className="small">{sourceWords(endpoint.source)}</div>}
+          <div><NextRun endpoint={endpoint} /></div>
+          {nextRunOf(endpoint) && <div className="small">{sourceWords(endpoint.source)}</div>}
         </div>
       </td>
     </tr>
