@@ -168,6 +168,26 @@ def test_keyboard_alone_finds_and_opens_an_endpoint(page: Page, shown: dict[str,
     expect(page.get_by_role("heading", level=1, name="shown")).to_be_visible()
 
 
+def test_pause_ends_at_an_instant_of_ones_own_and_every_place_says_so(page: Page, site: Site) -> None:
+    endpoint = site.add("until then")["id"]
+    page.goto(f"/endpoints/{endpoint}")
+    page.get_by_role("button", name="Pause", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("For how long").first.click()
+    page.get_by_role("option", name="until a day and time").click()
+    dialog.get_by_label("Until").fill("2000-01-01T09:30")
+    dialog.get_by_role("button", name="Pause").click()
+    expect(dialog.get_by_text("give a later instant")).to_be_visible()
+    dialog.get_by_label("Until").fill("2090-01-31T09:30")
+    dialog.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("alert").filter(has_text="It goes on in ")).to_be_visible()
+    expect(page.get_by_text("Set by the pause.")).to_be_visible()
+    page.get_by_text("Local", exact=True).first.click()
+    expect(page.get_by_text("2090-01-31 09:30:00")).not_to_have_count(0)
+    expect(page.get_by_text("2090-01-31 09:30 UTC")).to_have_count(0)
+    site.call("DELETE", f"/endpoints/{endpoint}")
+
+
 def test_dialog_keeps_the_focus_gives_it_back_and_is_sent_by_enter(page: Page, site: Site) -> None:
     endpoint = site.add("by keys")["id"]
     page.goto(f"/endpoints/{endpoint}")

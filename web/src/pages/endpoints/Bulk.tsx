@@ -1,5 +1,5 @@
 /** One act over the endpoints that are selected, or over all that match the filter; told in numbers before it is done. */
-import { Button, Card, Group, Menu, Select, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Card, Group, Menu, Stack, Text, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { IconChevronDown, IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -9,7 +9,7 @@ import { asProblem } from "../../api/client";
 import { useMay } from "../../api/session";
 import { Dialog } from "../../parts/Dialog";
 import { Failed } from "../../parts/Outcomes";
-import { SPANS } from "../endpoint/PauseForm";
+import { PauseEnd } from "../endpoint/PauseForm";
 
 const WORDS: Record<BulkVerb, { verb: string; done: string; warning?: string }> = {
   run: { verb: "Run now", done: "asked to run" },
@@ -53,11 +53,11 @@ export function Bulk({ chosen, count, offerAll, takeAll, clear }: Props) {
 function Ask({ verb, chosen, close, done }: { verb: BulkVerb; chosen: Chosen; close: () => void; done: () => void }) {
   const client = useQueryClient();
   const words = WORDS[verb];
-  const [forMs, setForMs] = useState("");
+  const [end, setEnd] = useState<Pause>({});
   const [reason, setReason] = useState("");
   const [acting, setActing] = useState<number | null>(null);
   const [fault, setFault] = useState<unknown>(null);
-  const pause: Pause = { reason, ...(forMs ? { for_ms: forMs } : {}) };
+  const pause: Pause = { reason, ...end };
   const would = useQuery({ queryKey: ["bulk", verb, chosen], queryFn: () => bulkAct(verb, chosen, {}, true), staleTime: 0, gcTime: 0, retry: false });
   const go = async () => {
     setActing(0);
@@ -86,7 +86,7 @@ function Ask({ verb, chosen, close, done }: { verb: BulkVerb; chosen: Chosen; cl
             {would.data && would.data.refused > 0 && ` ${would.data.refused.toLocaleString()} would refuse.`} {words.warning}
           </Text>
           {would.data?.first && <Text size="sm" c="dimmed" className="breaks">{would.data.first}</Text>}
-          {verb === "pause" && <Select label="For how long" data={SPANS} value={forMs} onChange={(value) => setForMs(value ?? "")} allowDeselect={false} />}
+          {verb === "pause" && <PauseEnd set={setEnd} />}
           {verb === "pause" && <TextInput label="Reason" value={reason} onChange={(event) => setReason(event.currentTarget.value)} error={fault ? asProblem(fault).of("reason") : undefined} />}
           {fault ? <Failed fault={fault} /> : null}
           <Group justify="flex-end">
