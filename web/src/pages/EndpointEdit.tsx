@@ -109,7 +109,7 @@ function Form({ title, start, saved }: { title: string; start: Draft; saved?: En
               <Card>
                 <Title order={2} mb="sm">{saved ? "What saving changes" : "What will happen"}</Title>
                 {!isReady && <Text size="sm" c="dimmed">Give it a name and a URL, and its next runs appear here before anything is saved.</Text>}
-                {isReady && fault && !save.error && <Text size="sm" c="red" role="status">{fault.message}</Text>}
+                {isReady && rehearsal.error && <Text size="sm" c="dimmed" role="status">Once the form is right, its next runs appear here.</Text>}
                 {isReady && !rehearsal.error && rehearsal.data && <Rehearsal rehearsed={rehearsal.data} isNew={!saved} />}
               </Card>
               {(check.data || check.error) && (

@@ -30,6 +30,14 @@ export function local(at: string): string {
   );
 }
 
+/** With its date and its zone, for what is not read beside the present time. */
+export function inFull(at: string, mode: TimeMode): string {
+  if (isForever(at)) return "never";
+  if (mode === "utc") return utc(at);
+  const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(new Date(at)).find((part) => part.type === "timeZoneName");
+  return `${local(at)} ${zone?.value ?? ""}`.trim();
+}
+
 /** Today's instants need no date. */
 export function compact(text: string, today: string): string {
   return text.startsWith(`${today} `) ? text.slice(today.length + 1) : text;

@@ -1,7 +1,8 @@
 /** What a save would change, run by run, before it is made. */
 import { Badge, Group, Stack, Table, Text } from "@mantine/core";
 import type { EndpointRehearsed } from "../../api/types";
-import { When } from "../../time/When";
+import { inFull } from "../../time/format";
+import { useTimeMode } from "../../time/When";
 import { scheduleWords } from "../../words/schedule";
 
 const NOT_TOLD = ["version", "updated_at", "created_at", "id", "next_run_at", "source", "schedule"];
@@ -22,12 +23,17 @@ export function Rehearsal({ rehearsed, isNew }: { rehearsed: EndpointRehearsed; 
         <Table.Tbody>
           {Array.from({ length: Math.max(after.length, isNew ? 0 : before.length) }, (_, place) => (
             <Table.Tr key={place}>
-              {!isNew && <Table.Td><When at={before[place]?.next_run_at} mode="local" /></Table.Td>}
-              <Table.Td fw={before[place]?.next_run_at === after[place]?.next_run_at ? 400 : 600}><When at={after[place]?.next_run_at} mode="local" /></Table.Td>
+              {!isNew && <Table.Td><Instant at={before[place]?.next_run_at} /></Table.Td>}
+              <Table.Td fw={before[place]?.next_run_at === after[place]?.next_run_at ? 400 : 600}><Instant at={after[place]?.next_run_at} /></Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
       </Table>
     </Stack>
   );
+}
+
+function Instant({ at }: { at: string | undefined }) {
+  const { mode } = useTimeMode();
+  return at ? <time dateTime={at} className="nowrap tabular">{inFull(at, mode)}</time> : <span className="quiet">–</span>;
 }
