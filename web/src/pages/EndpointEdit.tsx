@@ -47,14 +47,14 @@ function Form({ title, start, saved }: { title: string; start: Draft; saved?: En
   const wish = wishOf(draft);
   const [settled] = useDebouncedValue(wish, 350);
   const isReady = draft.name.trim() !== "" && draft.url.trim() !== "";
-  const rehearsal = useQuery({
-    queryKey: ["endpoints", "rehearsal", saved?.id ?? "", JSON.stringify(settled)],
-    queryFn: () => (saved ? acts.rehearseUpdate(saved.id, settled) : acts.rehearseCreate(settled)),
-    enabled: isReady, retry: false, placeholderData: (before) => before,
-  });
   const save = useAct(() => (saved ? acts.update(saved.id, wish, `"v${version}"`) : acts.create(wish)), {
     done: saved ? "Saved" : `${draft.name} is added`, quiet: true,
     after: (made) => void navigate({ to: "/endpoints/$endpoint", params: { endpoint: made.id } as never }),
+  });
+  const rehearsal = useQuery({
+    queryKey: ["endpoints", "rehearsal", saved?.id ?? "", JSON.stringify(settled)],
+    queryFn: () => (saved ? acts.rehearseUpdate(saved.id, settled) : acts.rehearseCreate(settled)),
+    enabled: isReady && !save.isPending && !save.isSuccess, retry: false, placeholderData: (before) => before,
   });
   const check = useAct(() => acts.check(wish), { quiet: true });
   const fault = save.error ? asProblem(save.error) : rehearsal.error && isReady ? asProblem(rehearsal.error) : null;
