@@ -25,6 +25,17 @@ def settle(page: Page) -> list[str]:
     return serious(page)
 
 
+def test_input_that_does_not_fit_is_told_in_the_dialog_that_starts_it(page: Page, site: Site) -> None:
+    document = DOCUMENT.format(shop=site.shop, path="/ok", timeout="2d").replace("opinion", "picky")
+    site.call("POST", "/workflows", {"document": document})
+    page.goto("/workflows/picky")
+    page.get_by_role("button", name="Start").click()
+    form = page.get_by_role("dialog")
+    form.get_by_label("Input").fill('{"order": "seven"}')
+    form.get_by_role("button", name="Start").click()
+    expect(form.get_by_role("alert")).to_contain_text("the input 'order' is 'seven'")
+
+
 def test_workflow_is_published_started_answered_proved_and_replayed(page: Page, site: Site) -> None:
     page.goto("/workflows")
     faults = settle(page)

@@ -2,6 +2,7 @@ import { Button, Code, Group, JsonInput, Stack, Text, TextInput } from "@mantine
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { flowActs } from "../../api/flows";
+import { Faults } from "../../parts/Faults";
 import { useAct } from "../../parts/useAct";
 import { Dialog } from "../../parts/Dialog";
 import { readObject } from "./json";
@@ -21,7 +22,7 @@ export function StartForm({ workflow, close }: Props) {
   const navigate = useNavigate();
   const parsed = readObject(input);
   const start = useAct(() => flowActs.start(workflow.name, { input: parsed ?? {}, correlation }), {
-    done: "Started", after: (made) => { close(); void navigate({ to: "/executions/$execution", params: { execution: made.id } as never }); },
+    quiet: true, done: "Started", after: (made) => { close(); void navigate({ to: "/executions/$execution", params: { execution: made.id } as never }); },
   });
   return (
     <Dialog onClose={close} title={`Start ${workflow.name}`}>
@@ -29,6 +30,7 @@ export function StartForm({ workflow, close }: Props) {
         {wanted.length > 0 && <Text size="sm" c="dimmed">It takes {wanted.map(([name, about], place) => <span key={name}>{place ? ", " : ""}<Code>{name}</Code> ({String(about.type)})</span>)}.</Text>}
         <JsonInput label="Input" value={input} onChange={setInput} autosize minRows={4} error={parsed ? undefined : "This is not a JSON object"} classNames={{ input: "mono" }} data-autofocus />
         <TextInput label="Correlation key" description="What events may be addressed to, such as order-7." value={correlation} onChange={(event) => setCorrelation(event.currentTarget.value)} />
+        {start.error ? <Faults fault={start.error} title="It was not started" /> : null}
         <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button disabled={!parsed} loading={start.isPending} onClick={() => start.mutate(undefined)}>Start</Button></Group>
       </Stack>
     </Dialog>
