@@ -121,6 +121,8 @@ function Scrubbed({ execution }: { execution: ExecutionInFull }) {
   );
 }
 
+const many = (count: number, one: string, more = `${one}s`): string => `${count.toLocaleString()} ${count === 1 ? one : more}`;
+
 function Log({ execution }: { execution: ExecutionInFull }) {
   const log = useQuery(logQuery(execution.id, execution.entries));
   const verify = useMutation({ mutationFn: () => flowActs.verify(execution.id) });
@@ -133,7 +135,7 @@ function Log({ execution }: { execution: ExecutionInFull }) {
       </Group>
       {verify.error ? <Failed fault={verify.error} /> : null}
       {verdict && (verdict.valid
-        ? <Alert color="green" title="The log is what was written" role="status"><Text size="sm">{verdict.entries} entries, {verdict.ticks} ticks and {verdict.checkpoints} signed checkpoints fit.</Text></Alert>
+        ? <Alert color="green" title="The log is what was written" role="status"><Text size="sm">{many(verdict.entries, "entry", "entries")}, {many(verdict.ticks, "tick")} and {many(verdict.checkpoints, "signed checkpoint")} fit.</Text></Alert>
         : <Alert color="red" title="The log is not what was written" role="alert"><Text size="sm" className="breaks">Entry {verdict.breach?.number}, {verdict.breach?.field}: expected {verdict.breach?.expected}, found {verdict.breach?.found}.</Text></Alert>)}
       {log.error ? <Failed fault={log.error} retry={() => void log.refetch()} /> : null}
       <Card padding={0}>
@@ -172,7 +174,7 @@ function Replay({ execution, first }: { execution: ExecutionInFull; first: numbe
         <Text size="sm" c="dimmed" mb={8}>Runs it again from its log, without calls or clock.</Text>
       </Group>
       {replay.error ? <Failed fault={replay.error} /> : null}
-      {result && <Alert color={result.identical ? "green" : "orange"} role="status" title={result.identical ? `Identical, all ${result.steps.length} steps` : `${result.diffs.length} differences`}>
+      {result && <Alert color={result.identical ? "green" : "orange"} role="status" title={result.identical ? `Identical, ${result.steps.length === 1 ? "its one entry" : `all ${result.steps.length} entries`}` : many(result.diffs.length, "difference")}>
         {result.diffs.slice(0, 20).map((each) => <Text size="sm" key={`${each.number}-${each.field}`} className="breaks">Entry {each.number}, {each.step}, {each.field}: expected {each.expected}, got {each.actual}</Text>)}
       </Alert>}
       {result && <Card padding={0}><Table verticalSpacing={4}><Table.Tbody>{result.steps.map((each) => (

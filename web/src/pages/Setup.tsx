@@ -18,6 +18,7 @@ export function Setup() {
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const [fault, setFault] = useState<Problem | null>(null);
+  const [isAsked, setIsAsked] = useState(false); // for an e-mail address: the link alone does not tell who is invited
   const [busy, setBusy] = useState(false);
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -36,7 +37,9 @@ export function Setup() {
       client.setQueryData(sessionQuery.queryKey, session);
       await navigate({ to: "/" });
     } catch (caught) {
-      setFault(asProblem(caught));
+      const problem = asProblem(caught);
+      setFault(problem);
+      if (problem.of("email")) setIsAsked(true);
     } finally {
       setBusy(false);
     }
@@ -54,8 +57,8 @@ export function Setup() {
     <Door title="Set your password">
       <form onSubmit={(event) => void enter(event)}>
         <Stack>
-          {fault && <Alert color="red" role="alert">{fault.message}</Alert>}
-          <TextInput label="E-mail" description="You sign in with it. Leave it empty if you were invited." type="email" autoComplete="username" value={email} onChange={(event) => setEmail(event.currentTarget.value)} error={fault?.of("email")} autoFocus />
+          {fault && !["email", "name", "password"].some((field) => fault.of(field)) && <Alert color="red" role="alert">{fault.message}</Alert>}
+          <TextInput label="E-mail" description="You sign in with it. Leave it empty only if you were invited." required={isAsked} type="email" autoComplete="username" value={email} onChange={(event) => setEmail(event.currentTarget.value)} error={fault?.of("email")} autoFocus />
           <TextInput label="Name" description="As others see it." autoComplete="name" value={name} onChange={(event) => setName(event.currentTarget.value)} error={fault?.of("name")} />
           <PasswordInput label="Password" description="12 characters or more: four words in a row are strong and easy to keep." autoComplete="new-password" required value={password} onChange={(event) => setPassword(event.currentTarget.value)} error={fault?.of("password")} />
           <Button type="submit" loading={busy} fullWidth>Set it and sign in</Button>

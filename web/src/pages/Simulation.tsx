@@ -137,7 +137,7 @@ function Intervals({ played, now }: Seen) {
   const moving = played.endpoints.filter((each) => new Set(each.intervals.map((one) => Math.round(one.seconds))).size > 1);
   return (
     <Card>
-      <Title order={2} mb="sm">Seconds between runs</Title>
+      <Title order={2} mb="sm">Time between runs</Title>
       {!moving.length && <Text size="sm" c="dimmed">Every endpoint kept its interval.</Text>}
       <Stack gap="xs">
         {moving.slice(0, 8).map((each) => (

@@ -34,7 +34,7 @@ export function IntervalChart({ endpoint, runs, planned }: Props) {
   const first = Math.min(nowMs - 10_000, ...runs.map((run) => Date.parse(run.started_at)));
   const reach = (nowMs - first) / 3; // the future takes a quarter of the picture
   const points = waits(runs, planned).filter((each) => each.at <= nowMs + reach);
-  if (points.length < 2) return <Text size="sm" c="dimmed">Two runs make the first interval.</Text>;
+  if (points.length < 2) return <Text size="sm" c="dimmed">It takes three runs to draw this.</Text>;
   const limits = [["minimum", endpoint.min_interval_ms], ["baseline", endpoint.interval_ms]] as const;
   const known = limits.flatMap(([name, ms]) => (ms ? [{ name, ms }] : []));
   const sizes = [...points.map((each) => each.ms), ...known.map((each) => each.ms)];

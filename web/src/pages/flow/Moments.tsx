@@ -2,6 +2,7 @@
 import { Group, Stack, Text } from "@mantine/core";
 import type { Moment } from "../../api/flows";
 import { useTimeMode, When } from "../../time/When";
+import { actorWords } from "../../words/actor";
 import { span } from "../../words/duration";
 import type { StepState } from "./FlowGraph";
 
@@ -24,7 +25,7 @@ export function Moments({ moments, shown = Infinity, isPlayed = false }: { momen
 function Told({ moment, start }: { moment: Moment; start: number | null }) {
   const { mode } = useTimeMode();
   const found = moment.until_at ? /^(.* (?:until|again at) )/s.exec(moment.text) : null;
-  if (!found) return moment.text;
+  if (!found) return moment.actor && moment.text.startsWith(moment.actor) ? `${actorWords(moment.actor)}${moment.text.slice(moment.actor.length)}` : moment.text;
   if (start !== null && moment.until_at) return <>{found[1]}{after(moment.until_at, start)}</>;
   return <>{found[1]}<When at={moment.until_at} mode={mode === "utc" ? "utc" : "local"} /></>; // 'until in 3m' is no English
 }

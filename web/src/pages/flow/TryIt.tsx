@@ -17,7 +17,7 @@ const EVENTS = '[{"type": "reply", "after_ms": "1h", "data": {}}]';
 
 export function TryIt({ name, version, inputs }: { name: string; version: number; inputs: Inputs }) {
   const [input, setInput] = useState(() => firstInput(inputs));
-  const [events, setEvents] = useState("[]");
+  const [events, setEvents] = useState("");
   const given = readObject(input);
   const happening = readList(events);
   const play = useMutation({ mutationFn: () => flowActs.simulate({ workflow: name, version, input: given ?? {}, events: happening ?? [] }) });

@@ -132,7 +132,7 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
       <form onSubmit={(event) => { event.preventDefault(); save.mutate(undefined); }}>
         <Stack>
           <TextInput label="Name" required {...text("name")} error={fault?.of("name")} data-autofocus />
-          <TagsInput label="To" description="Mail addresses or URLs; Enter after each" value={draft.to} onChange={(to) => set({ to })} error={fault?.of("to") ?? fault?.of("url")} acceptValueOnBlur splitChars={[",", " "]} placeholder={draft.to.length ? "" : "ops@example.com"} />
+          <TagsInput label="To" withAsterisk description="Mail addresses or URLs; Enter after each" value={draft.to} onChange={(to) => set({ to })} error={fault?.of("to") ?? fault?.of("url")} acceptValueOnBlur splitChars={[",", " "]} placeholder={draft.to.length ? "" : "ops@example.com"} />
           <Checkbox.Group label="Tell when" value={draft.kinds} onChange={(kinds) => set({ kinds: kinds as Alert["kinds"] })} error={fault?.of("kinds")}>
             <Stack gap={6} mt={6}>{KINDS.map(([kind, meaning]) => <Checkbox key={kind} value={kind} label={meaning} />)}</Stack>
           </Checkbox.Group>
