@@ -98,10 +98,10 @@ function Watch({ played }: { played: Played }) {
       {played.is_cut && <Alert color="gray" variant="light">There is more than is drawn here; <span className="mono">mainspring simulate --report</span> tells all.</Alert>}
       <Card>
         <Group justify="space-between" mb="sm"><Title order={2}>What ran when</Title><LaneKey /></Group>
-        <Group wrap="nowrap" gap="md" mb="sm">
+        <Group gap="md" mb="sm">
           <Button size="xs" variant="default" onClick={toggle} leftSection={going ? <IconPlayerPause size={14} /> : <IconPlayerPlay size={14} />}>{going ? "Stop" : now >= played.minutes ? "Again" : "Go on"}</Button>
-          <Slider style={{ flex: 1 }} min={0} max={played.minutes} step={played.minutes / 400} value={now} label={null} thumbLabel="Minute" onChange={(value) => { setGoing(false); setNow(value); }} />
-          <Text size="sm" className="tabular nowrap" miw={170} ta="right">minute {now.toFixed(1)}{phase?.phase ? ` · ${phase.phase}` : ""}</Text>
+          <Slider className="film" min={0} max={played.minutes} step={played.minutes / 400} value={now} label={null} thumbLabel="Minute" onChange={(value) => { setGoing(false); setNow(value); }} />
+          <Text size="sm" className="tabular nowrap" miw={170} ml="auto" ta="right">minute {now.toFixed(1)}{phase?.phase ? ` · ${phase.phase}` : ""}</Text>
         </Group>
         <Lanes minutes={played.minutes} phases={played.phases} lanes={played.endpoints} now={now} />
       </Card>
