@@ -188,6 +188,13 @@ def test_pause_ends_at_an_instant_of_ones_own_and_every_place_says_so(page: Page
     site.call("DELETE", f"/endpoints/{endpoint}")
 
 
+def test_who_is_signed_in_passes_the_login_by_and_an_unknown_tab_is_the_first(page: Page) -> None:
+    page.goto("/planner?tab=nonsense")
+    expect(page.get_by_role("tab", name="Rules")).to_have_attribute("aria-selected", "true")
+    page.goto("/login")
+    expect(page.get_by_role("heading", level=1, name="Overview")).to_be_visible()
+
+
 def test_dialog_keeps_the_focus_gives_it_back_and_is_sent_by_enter(page: Page, site: Site) -> None:
     endpoint = site.add("by keys")["id"]
     page.goto(f"/endpoints/{endpoint}")

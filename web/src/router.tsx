@@ -7,7 +7,7 @@ import { onSignedOut, Problem, unreachable } from "./api/client";
 import { executionQuery, executionsQuery, workflowQuery, workflowsQuery } from "./api/flows";
 import { plannerQuery } from "./api/planner";
 import { activityQuery, decisionQuery, endpointQuery, endpointsQuery, eventsQuery, healthQuery, jobsQuery, previewQuery, runQuery, runsQuery, statsQuery, upcomingQuery, workersQuery } from "./api/queries";
-import { sessionQuery, wasHere } from "./api/session";
+import { forgetVisit, sessionQuery, wasHere } from "./api/session";
 import { Broken, Missing, PendingPage } from "./parts/Outcomes";
 import { painted } from "./shell/painted";
 import { Shell } from "./shell/Shell";
@@ -47,8 +47,14 @@ const reading = (reads: Reads) => ({
 
 const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet, notFoundComponent: Missing });
 
+/** Who is signed in has nothing to do at the login. */
+async function passBy(client: QueryClient): Promise<void> {
+  if (wasHere() && (await client.ensureQueryData(sessionQuery).catch(() => null))) throw redirect({ to: "/" });
+}
+
 const login = createRoute({
   getParentRoute: () => root, path: "/login", validateSearch: only("from"),
+  beforeLoad: (given: unknown) => passBy((given as { context: { client: QueryClient } }).context.client), // unknown for the same reason
   component: lazyRouteComponent(() => import("./pages/Login"), "Login"),
 });
 const setup = createRoute({
@@ -156,6 +162,7 @@ export function makeRouter(client: QueryClient) {
     const { pathname, href } = router.latestLocation;
     if (pathname === login.fullPath) return;
     client.clear();
+    forgetVisit();
     void router.navigate(loginFrom(href));
   });
   return router;

@@ -12,8 +12,10 @@ const KEPT_AS = "mainspring-was-here";
 /** Whether somebody was signed in here before: then a page's first readings need not wait to hear that they may. */
 export const wasHere = (): boolean => localStorage.getItem(KEPT_AS) !== null;
 
+export const forgetVisit = (): void => localStorage.removeItem(KEPT_AS);
+
 async function readSession() {
-  localStorage.removeItem(KEPT_AS);
+  forgetVisit();
   const ask = () => data(api.GET("/api/v1/auth/session"));
   const session = await ask().catch((fault: unknown) => {
     if (!(fault instanceof Problem && fault.status === 404 && chosenTenant())) throw fault;

@@ -12,6 +12,7 @@ import { Dialog } from "../parts/Dialog";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { save } from "../parts/save";
+import { TabRow, tabOf } from "../parts/TabRow";
 import { useAct } from "../parts/useAct";
 import { When } from "../time/When";
 import { actorWords } from "../words/actor";
@@ -27,6 +28,8 @@ const VERBS: Record<Verb, { label: string; about: string; color?: string; needsR
   skip: { label: "Skip", about: "It goes on after the step that failed or waits.", needsReason: true },
   cancel: { label: "Cancel", about: "It ends for good; what was not sent yet is withdrawn.", color: "red", needsReason: true },
 };
+
+const TABS: [string, string][] = [["timeline", "Timeline"], ["log", "Log and proof"], ["replay", "Replay"]];
 
 export function ExecutionDetail() {
   const { execution: id } = useParams({ from: "/inside/executions/$execution" });
@@ -62,8 +65,8 @@ export function ExecutionDetail() {
         </Menu>
       </>}>
       {execution.error && <Alert color="red" title={`Step ${execution.step} failed and waits for a person`} role="alert"><Text size="sm" className="breaks">{execution.error}</Text></Alert>}
-      <Tabs value={tab ?? "timeline"} keepMounted={false} onChange={(value) => void navigate({ to: "/executions/$execution", params: { execution: id } as never, search: { tab: value ?? "timeline" } as never, replace: true })}>
-        <Tabs.List mb="md"><Tabs.Tab value="timeline">Timeline</Tabs.Tab><Tabs.Tab value="log">Log and proof</Tabs.Tab><Tabs.Tab value="replay">Replay</Tabs.Tab></Tabs.List>
+      <Tabs value={tabOf(TABS, tab)} keepMounted={false} onChange={(value) => void navigate({ to: "/executions/$execution", params: { execution: id } as never, search: { tab: value ?? "timeline" } as never, replace: true })}>
+        <TabRow tabs={TABS} chosen={tabOf(TABS, tab)} />
         <Tabs.Panel value="timeline"><Scrubbed execution={execution} /></Tabs.Panel>
         <Tabs.Panel value="log"><Log execution={execution} /></Tabs.Panel>
         <Tabs.Panel value="replay"><Replay execution={execution} first={Number(version?.slice(1)) || execution.version} /></Tabs.Panel>

@@ -7,7 +7,7 @@ import { useMay } from "../api/session";
 import { ModeSwitch } from "../parts/ModeSwitch";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
-import { TabRow } from "../parts/TabRow";
+import { TabRow, tabOf } from "../parts/TabRow";
 import { useAct } from "../parts/useAct";
 import { dollars } from "../words/money";
 import { Backtests } from "./planner/Backtests";
@@ -20,7 +20,7 @@ const TABS: [string, string][] = [["rules", "Rules"], ["done", "What it did"], [
 
 export function Planner() {
   const status = useQuery(plannerQuery);
-  const { tab = "rules" } = useSearch({ from: "/inside/planner" });
+  const tab = tabOf(TABS, useSearch({ from: "/inside/planner" }).tab);
   const navigate = useNavigate();
   if (status.error && !status.data) return <Page title="Planner"><Failed fault={status.error} retry={() => void status.refetch()} /></Page>;
   if (!status.data) return <PendingPage />;

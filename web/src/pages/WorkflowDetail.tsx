@@ -9,7 +9,7 @@ import { useMay } from "../api/session";
 import { Confirm } from "../parts/Confirm";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
-import { TabRow } from "../parts/TabRow";
+import { TabRow, tabOf } from "../parts/TabRow";
 import { useAct } from "../parts/useAct";
 import { When } from "../time/When";
 import { actorWords } from "../words/actor";
@@ -21,10 +21,11 @@ import { StartForm } from "./flow/StartForm";
 import { TryIt } from "./flow/TryIt";
 
 const RECENT = 100;
+const TABS: [string, string][] = [["graph", "Graph"], ["try", "Try it"], ["executions", "Executions"], ["versions", "Versions"], ["document", "Document"]];
 
 export function WorkflowDetail() {
   const { workflow: name } = useParams({ from: "/inside/workflows/$workflow" });
-  const { tab } = useSearch({ from: "/inside/workflows/$workflow" });
+  const tab = tabOf(TABS, useSearch({ from: "/inside/workflows/$workflow" }).tab);
   const navigate = useNavigate();
   const found = useQuery(workflowQuery(name));
   const mayRun = useMay("run");
@@ -52,8 +53,8 @@ export function WorkflowDetail() {
           {mayWrite && <Button size="xs" variant="default" mt="xs" loading={restore.isPending} onClick={() => restore.mutate(undefined)}>Restore</Button>}
         </Alert>
       )}
-      <Tabs value={tab ?? "graph"} onChange={(value) => void navigate({ to: "/workflows/$workflow", params: { workflow: name } as never, search: { tab: value ?? "graph" } as never, replace: true })} keepMounted={false}>
-        <TabRow tabs={[["graph", "Graph"], ["try", "Try it"], ["executions", "Executions"], ["versions", "Versions"], ["document", "Document"]]} chosen={tab ?? "graph"} />
+      <Tabs value={tab} onChange={(value) => void navigate({ to: "/workflows/$workflow", params: { workflow: name } as never, search: { tab: value ?? "graph" } as never, replace: true })} keepMounted={false}>
+        <TabRow tabs={TABS} chosen={tab} />
         <Tabs.Panel value="graph"><LiveGraph name={name} version={workflow.version} /></Tabs.Panel>
         <Tabs.Panel value="try"><TryIt key={workflow.version} name={name} version={workflow.version} inputs={workflow.input} /></Tabs.Panel>
         <Tabs.Panel value="executions"><Recent name={name} start={() => setOpen("start")} /></Tabs.Panel>

@@ -2,6 +2,9 @@
 import { Tabs } from "@mantine/core";
 import { useEffect, useRef } from "react";
 
+/** The tab that an address asks for, or the first where there is none of that name. */
+export const tabOf = (tabs: [string, string][], asked: string | undefined): string => (tabs.find(([name]) => name === asked) ?? tabs[0])?.[0] ?? "";
+
 export function TabRow({ tabs, chosen }: { tabs: [string, string][]; chosen: string }) {
   const row = useRef<HTMLDivElement>(null);
   useEffect(() => {

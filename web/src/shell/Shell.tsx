@@ -7,7 +7,7 @@ import { Link, Outlet, useLocation, useNavigate } from "@tanstack/react-router";
 import { memo, startTransition, useEffect, useMemo } from "react";
 import { api } from "../api/client";
 import { LiveProvider } from "../api/live";
-import { useMay, useSession } from "../api/session";
+import { forgetVisit, useMay, useSession } from "../api/session";
 import { chooseTenant } from "../api/tenant";
 import type { TimeMode } from "../time/format";
 import { useTimeMode } from "../time/When";
@@ -111,6 +111,7 @@ function UserMenu({ showKeys }: { showKeys: () => void }) {
   const leave = async () => {
     await api.POST("/api/v1/auth/logout");
     client.clear();
+    forgetVisit();
     await navigate({ to: "/login" });
   };
   return (
