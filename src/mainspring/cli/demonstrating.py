@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FOLDER = "mainspring-demo-"
 SPEED_MAX = 60.0  # then a minute is a second, and no limit of an endpoint is shorter
 HOST = "127.0.0.1"
+ENDS = (signal.SIGTERM, signal.SIGINT)
 
 
 def demo(
@@ -35,12 +36,9 @@ def demo(
     Starts everything with a database of its own and prints one link. Nobody has to log in, so it listens on this
     machine alone. Your settings and your database are not touched. Ctrl-C ends it and removes all that it made.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the loop has its own: the folder has to go
-    try:
-        with _folder() as folder:
-            complete(_demo(folder, port, speed))
-    except KeyboardInterrupt:
-        pass
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)  # they wait until the loop listens: the folder has to go
+    with _folder() as folder:
+        complete(_demo(folder, port, speed))
 
 
 async def _demo(folder: Path, port: int, speed: float) -> None:
@@ -49,14 +47,15 @@ async def _demo(folder: Path, port: int, speed: float) -> None:
 
     work = asyncio.ensure_future(_run(folder, port, speed))
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in ENDS:
         loop.add_signal_handler(number, work.cancel)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
     try:
         await work
     except asyncio.CancelledError:
         pass
     finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in ENDS:
             signal.signal(number, signal.SIG_IGN)
 
 
