@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from tests.api.door import client_of, open_app
 from tests.stores.databases import is_sqlite, query
 
-from benchmarks.world import database_url, filled
+from benchmarks.world import database_url, filled, steal_told
 from mainspring.domain.instant import rfc3339, to_us
 from mainspring.wiring.clock import SystemClock
 
@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=50)
     wanted = parser.parse_args()
     for kind in wanted.stores:
-        with database_url(kind) as url:
+        with database_url(kind) as url, steal_told():
             taken = asyncio.run(measure(url, wanted.endpoints, wanted.runs, wanted.rounds))
         print(f"\n{kind}: {wanted.endpoints:,} endpoints, {wanted.runs:,} runs")
         for what, (median, p95) in taken.items():
