@@ -12,6 +12,7 @@ import statistics
 import time
 from datetime import datetime, timedelta
 
+from httpx2 import AsyncClient
 from tests.api.door import client_of, open_app
 from tests.stores.databases import is_sqlite, query
 
@@ -23,7 +24,8 @@ GOAL_MS = 50
 DAYS = 30
 READS = {
     "list endpoints": "/endpoints?limit=50",
-    "list endpoints, last page": "/endpoints?limit=50&text=bench%209999",
+    "list endpoints, last page": "/endpoints?limit=50{last_page}",
+    "find one endpoint by text": "/endpoints?limit=50&text=bench%209999",
     "list failing endpoints": "/endpoints?state=failing",
     "search endpoints, nothing found": "/endpoints?text=%25nothing%25",
     "read endpoint": "/endpoints/ep_bench_0000007",
@@ -78,6 +80,14 @@ async def seed(url: str, endpoints: int, runs: int, now: datetime) -> None:
         await query(url, "ANALYZE run")
 
 
+async def last_page(client: AsyncClient) -> str:
+    """Where the last page of endpoints begins."""
+    path, cursor = "/api/v1/endpoints?limit=200", ""
+    while following := (await client.get(path + cursor)).json()["next_cursor"]:
+        cursor = f"&cursor={following}"
+    return cursor
+
+
 async def measure(url: str, endpoints: int, runs: int, rounds: int) -> dict[str, tuple[float, float]]:
     clock = SystemClock()
     now = clock.now()
@@ -88,6 +98,7 @@ async def measure(url: str, endpoints: int, runs: int, rounds: int) -> dict[str,
         day = now - timedelta(days=15)
         names = {"day": rfc3339(day), "next_day": rfc3339(day + timedelta(days=1))}
         async with open_app(stores, clock) as app, client_of(app) as client:
+            names["last_page"] = await last_page(client)
             for what, path in READS.items():
                 spans = []
                 for _ in range(rounds):

@@ -1,15 +1,24 @@
-"""How PostgreSQL goes about what is done thousands of times a second: by index, behind row-level security too."""
+"""How databases go about what is done often, and what must not grow: by index, behind row-level security too."""
 
 import re
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 
 import pytest
-from tests.stores.databases import query
+from tests.stores.databases import multiply, query
 from tests.stores.world import add, an_endpoint, claim, finished
 
+from mainspring.domain.looking import EndpointLook
 from mainspring.ports.stores import Stores
+from mainspring.stores import sqlite
+from mainspring.stores.lists import page_query
 from mainspring.stores.postgres.database import QUERIES, Session
+from mainspring.stores.postgres.look import PostgresLook
 from mainspring.stores.postgres.schedule import PostgresSchedule
+from mainspring.stores.sqlite.look import SqliteLook
+
+NOW = datetime(2025, 1, 1, tzinfo=UTC)
+AFTER = ("endpoint 5", "ep_5")
 
 
 @pytest.mark.parametrize("store_url", ["postgres"], indirect=True)
@@ -43,3 +52,41 @@ async def test_claims_and_finishes_read_no_table_as_a_whole(
             assert re.search(rf"Index Scan using {table}_pkey on {table} .*\n *Index Cond: \(.*id = ", plans[name]), (
                 plans[name]
             )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "begins_after"),
+    [
+        (EndpointLook(limit=5, after=AFTER), r"name ?>"),
+        (EndpointLook(limit=5, after=AFTER, state="failing"), r"name ?>"),
+        (EndpointLook(limit=5, after=AFTER, text="shop"), r"name ?>"),
+        (EndpointLook(limit=5, after=AFTER, state="archived"), r"\(?name, ?id\) ?>"),
+        (EndpointLook(limit=5, after=AFTER, job_id="job_1"), r"job_id ?= ?.*name ?>"),
+    ],
+)
+async def test_a_page_of_endpoints_begins_where_the_last_one_ended(
+    stores: Stores, store_url: str, wanted: EndpointLook, begins_after: str
+) -> None:
+    plan = await plan_of_page(stores, store_url, wanted)
+
+    assert re.search(begins_after, plan), plan
+    assert "Sort" not in plan, plan
+    assert "TEMP B-TREE" not in plan, plan
+
+
+async def plan_of_page(stores: Stores, store_url: str, wanted: EndpointLook) -> str:
+    name, values = page_query("default", wanted, NOW)
+    if isinstance(stores.look, SqliteLook):
+        bound = sqlite.database.bound(values)
+        explain = "EXPLAIN QUERY PLAN " + sqlite.database.QUERIES[name]
+        lines = await stores.look._db.read(lambda db: list(db._db.execute(explain, bound)))
+        return "\n".join(str(line[3]) for line in lines)
+    assert isinstance(stores.look, PostgresLook)
+    common, rare = an_endpoint("endpoint"), an_endpoint("other", job_id="job_1")
+    await add(stores, common, rare)
+    await multiply(store_url, common, 2_000)
+    await multiply(store_url, rare, 5)
+    await query(store_url, "ANALYZE endpoint")
+    async with stores.look._db.statement("default") as session:
+        lines = await session._connection.fetch("EXPLAIN " + QUERIES[name], *values)
+    return "\n".join(str(line[0]) for line in lines if "Index Cond" in line[0] or "Sort" in line[0])

@@ -10,7 +10,7 @@ from tests.harness.postgres import as_superuser
 from tests.stores.databases import empty
 from tests.stores.flow_world import SALT
 from tests.stores.people import add_user
-from tests.stores.world import FixedClock, add, an_endpoint, claim
+from tests.stores.world import START, FixedClock, add, an_endpoint, claim
 
 import mainspring.stores.postgres
 from mainspring.domain.audit import AuditKeys
@@ -85,7 +85,7 @@ def without_tenant(query: str) -> str:
 
 async def test_query_that_forgot_its_tenant_finds_nothing_of_another(database: Database) -> None:
     async with database.statement("acme") as session:
-        rows = await session._connection.fetch(without_tenant("endpoints"), "acme", None, False, None, None, 100)
+        rows = await session._connection.fetch(without_tenant("look_endpoints"), "acme", None, START, None, "", 100)
 
     assert {row["name"] for row in rows} == {"acme 1", "acme 2"}
 
@@ -98,7 +98,7 @@ async def test_with_the_policy_off_the_same_query_finds_the_other_tenant(
     await superuser.execute("ALTER TABLE schedule DISABLE ROW LEVEL SECURITY")
     try:
         async with database.statement("acme") as session:
-            rows = await session._connection.fetch(without_tenant("endpoints"), "acme", None, False, None, None, 100)
+            rows = await session._connection.fetch(without_tenant("look_endpoints"), "acme", None, START, None, "", 100)
     finally:
         await superuser.execute("ALTER TABLE endpoint ENABLE ROW LEVEL SECURITY")
         await superuser.execute("ALTER TABLE schedule ENABLE ROW LEVEL SECURITY")

@@ -1,16 +1,51 @@
 """How lists are cut into pages, the same on both databases."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.looking import RunLook, RunMark, RunPage
+from mainspring.domain.instant import EPOCH
+from mainspring.domain.looking import EndpointLook, RunLook, RunMark, RunPage
 from mainspring.domain.run import Run
+from mainspring.ports.endpoints import EndpointFilter
 from mainspring.stores.rows import id_floor
 
 LOOKED_AT_MAX = 20_000  # runs that a filter goes through for one page: about 20 ms
 RESULTS_MAX = 20_000  # twice what is kept of one endpoint by default
 NEWEST = "run`"  # sorts after every id of a run: '`' follows '_'
+# What `shapes.state_of` says, for filters and counts; the tests hold the one against the other.
+STATE = """CASE WHEN archived_at IS NOT NULL THEN 'archived' WHEN parked_at IS NOT NULL THEN 'parked'
+    WHEN NOT job_active THEN 'job-paused' WHEN paused_until > :now THEN 'paused'
+    WHEN deferred_until > :now THEN 'deferred' ELSE 'active' END"""
+IN_STATE = f"""(CAST(:state AS text) IS NULL OR (:state = 'failing' AND failure_count > 0)
+    OR (:state = 'running' AND lease_until IS NOT NULL)
+    OR (:state = 'adapting' AND (hint_interval_expires_at > :now OR hint_one_shot_expires_at > :now))
+    OR {STATE} = :state)"""
+
+
+def look_fragments(position: str, action: str) -> dict[str, str]:
+    """What `EndpointLook` filters by, in the words of a database."""
+    places = ("name", "description", f"{action} ->> 'url'")
+    found = " OR ".join(f"{position}(lower({place}), lower(:text)) > 0" for place in places)
+    return {"state": STATE, "in_state": IN_STATE, "has_text": f"(CAST(:text AS text) IS NULL OR {found})"}
+
+
+def filtered_query(tenant_id: str, wanted: EndpointFilter) -> tuple[str, Sequence[object]]:
+    state = "archived" if wanted.archived else None
+    look = EndpointLook(job_id=wanted.job_id, state=state, after=wanted.after, limit=wanted.limit)
+    return page_query(tenant_id, look, EPOCH)  # no matter when: neither state depends on it
+
+
+def page_query(tenant_id: str, wanted: EndpointLook, now: datetime) -> tuple[str, Sequence[object]]:
+    """The query that begins a page where the last one ended, and its values."""
+    name, last_id = wanted.after or ("", "")
+    if wanted.state == "archived":
+        return "look_archived_endpoints", (tenant_id, wanted.job_id, wanted.text, name, last_id, wanted.limit)
+    filters = (wanted.state, now, wanted.text, name, wanted.limit)
+    if wanted.job_id is not None:
+        return "look_endpoints_of_job", (tenant_id, wanted.job_id, *filters)
+    return "look_endpoints", (tenant_id, *filters)
 
 
 def in_order(found: Iterable[Endpoint], tenant_id: str) -> list[Endpoint]:

@@ -45,10 +45,6 @@ OUTCOME_COLUMNS = (
 RUN_COLUMNS = Run.__struct_fields__
 RUN_SUMMARY_COLUMNS = tuple(column for column in RUN_COLUMNS if column not in ("trail", "detail"))  # as lists show them
 JOB_COLUMNS = Job.__struct_fields__
-# What `shapes.state_of` says, for filters and counts; the tests hold the one against the other.
-STATE_IN_SQL = """CASE WHEN archived_at IS NOT NULL THEN 'archived' WHEN parked_at IS NOT NULL THEN 'parked'
-    WHEN NOT job_active THEN 'job-paused' WHEN paused_until > :now THEN 'paused'
-    WHEN deferred_until > :now THEN 'deferred' ELSE 'active' END"""
 RESULT_COLUMNS = (
     "id", "tenant_id", "status", "finished_at", "duration_ms", "status_code", "error_code", "error", "detail",
     "started_at", "body_type", "body_truncated", "body_seen", "body",

@@ -18,6 +18,7 @@ from mainspring.domain.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.instant import to_us
 from mainspring.ports.outside import Clock
+from mainspring.stores.lists import look_fragments
 from mainspring.stores.people import ACCOUNT_FRAGMENTS
 from mainspring.stores.queries import load_queries, migrations, numbered
 from mainspring.stores.rows import (
@@ -31,7 +32,6 @@ from mainspring.stores.rows import (
     RUN_COLUMNS,
     RUN_SUMMARY_COLUMNS,
     STATE_COLUMNS,
-    STATE_IN_SQL,
     qualified,
 )
 from mainspring.stores.sessions import ANALYSIS_COLUMNS
@@ -165,7 +165,7 @@ _QUERIES = load_queries(
         "state_assignments": _from_new(STATE_COLUMNS),
         "state_rows": _rows("states", (*STATE_COLUMNS, "id")),
         "run_summary": ", ".join(f"run.{column}" for column in RUN_SUMMARY_COLUMNS),
-        "state": STATE_IN_SQL,
+        **look_fragments("strpos", "action::json"),
         "run_columns": ", ".join(RUN_COLUMNS),
         "run_parameters": _parameters(RUN_COLUMNS),
         "run_rows": _rows("runs", RUN_COLUMNS),

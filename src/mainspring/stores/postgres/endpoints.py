@@ -11,7 +11,7 @@ from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
 from mainspring.ports.accounts import ORIGIN
 from mainspring.ports.endpoints import EndpointFilter, Join, as_it_is
-from mainspring.stores.lists import in_order
+from mainspring.stores.lists import filtered_query, in_order
 from mainspring.stores.people import AUDIT_COLUMNS, audited_by_tenant, digests, head_from, struct_values
 from mainspring.stores.postgres.database import Database, Session, as_json, columns
 from mainspring.stores.postgres.schedule import lock, tenants
@@ -55,9 +55,8 @@ class PostgresEndpoints:
             if wanted.ids is not None:
                 found = [endpoint_from(row) for row in await session.rows("endpoints_by_id", list(wanted.ids))]
                 return in_order(found, tenant_id)
-            rows = await session.rows(
-                "endpoints", tenant_id, wanted.job_id, wanted.archived, *(wanted.after or (None, None)), wanted.limit
-            )
+            query, values = filtered_query(tenant_id, wanted)
+            rows = await session.rows(query, *values)
         return [endpoint_from(row) for row in rows]
 
     async def change_endpoints(self, tenant_id: str, ids: Sequence[str], act: Act) -> list[Change]:

@@ -9,7 +9,16 @@ from mainspring.domain.health import Result
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.looking import EndpointLook, RunLook, RunMark, RunPage, StateCount
 from mainspring.domain.run import RunStatus
-from mainspring.stores.lists import LOOKED_AT_MAX, RESULTS_MAX, bounds_of, by_hour, is_filtered, marks_of, page_of
+from mainspring.stores.lists import (
+    LOOKED_AT_MAX,
+    RESULTS_MAX,
+    bounds_of,
+    by_hour,
+    is_filtered,
+    marks_of,
+    page_of,
+    page_query,
+)
 from mainspring.stores.postgres.database import Database
 from mainspring.stores.rows import endpoint_from, id_floor, run_summary_from
 
@@ -20,17 +29,9 @@ class PostgresLook:
         self._looked_at_max = looked_at_max
 
     async def endpoints(self, tenant_id: str, wanted: EndpointLook) -> list[Endpoint]:
-        after = wanted.after or (None, None)
         async with self._db.statement(tenant_id) as session:
-            if wanted.state == "archived":
-                rows = await session.rows(
-                    "look_archived_endpoints", tenant_id, wanted.job_id, wanted.text, *after, wanted.limit
-                )
-            else:
-                now = await self._db.now_in(session)
-                rows = await session.rows(
-                    "look_endpoints", tenant_id, wanted.job_id, wanted.state, now, wanted.text, *after, wanted.limit
-                )
+            query, values = page_query(tenant_id, wanted, await self._db.now_in(session))
+            rows = await session.rows(query, *values)
         return [endpoint_from(row) for row in rows]
 
     async def runs(self, tenant_id: str, wanted: RunLook) -> RunPage:

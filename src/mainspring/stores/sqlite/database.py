@@ -26,6 +26,7 @@ from mainspring.domain.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.instant import EPOCH, from_us
 from mainspring.ports.outside import Clock
+from mainspring.stores.lists import look_fragments
 from mainspring.stores.people import ACCOUNT_FRAGMENTS
 from mainspring.stores.queries import load_queries, migrations
 from mainspring.stores.rows import (
@@ -39,7 +40,6 @@ from mainspring.stores.rows import (
     RUN_COLUMNS,
     RUN_SUMMARY_COLUMNS,
     STATE_COLUMNS,
-    STATE_IN_SQL,
     qualified,
 )
 from mainspring.stores.sessions import ANALYSIS_COLUMNS
@@ -93,7 +93,7 @@ QUERIES = load_queries(
         "outcome_assignments": _from_new(OUTCOME_COLUMNS),
         "config_assignments": _assignments(CONFIG_COLUMNS[1:]),
         "run_summary": ", ".join(f"run.{column}" for column in RUN_SUMMARY_COLUMNS),
-        "state": STATE_IN_SQL,
+        **look_fragments("instr", "action"),
         "run_columns": ", ".join(RUN_COLUMNS),
         "run_parameters": _parameters(RUN_COLUMNS),
         "result_assignments": f"{_from_new(RESULT_COLUMNS[2:-1])}, body = unhex(new.body)",

@@ -11,7 +11,7 @@ from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
 from mainspring.ports.accounts import ORIGIN
 from mainspring.ports.endpoints import EndpointFilter, Join, as_it_is
-from mainspring.stores.lists import in_order
+from mainspring.stores.lists import filtered_query, in_order
 from mainspring.stores.people import audited_by_tenant, digests, head_from, struct_values
 from mainspring.stores.rows import config_values, event_rows, job_from, job_values, joined_status, state_values
 from mainspring.stores.sqlite.database import Connection, Database, instant, microseconds
@@ -47,12 +47,8 @@ class SqliteEndpoints:
             ids = encoded(wanted.ids)
             found = await self._db.read(lambda db: db.rows("endpoints_by_id", ids))
             return in_order([endpoint_row(row) for row in found], tenant_id)
-        rows = await self._db.read(
-            lambda db: db.rows(
-                "endpoints", tenant_id, wanted.job_id, wanted.archived, *(wanted.after or (None, None)), wanted.limit
-            )
-        )
-        return [endpoint_row(row) for row in rows]
+        query, values = filtered_query(tenant_id, wanted)
+        return [endpoint_row(row) for row in await self._db.read(lambda db: db.rows(query, *values))]
 
     async def change_endpoints(self, tenant_id: str, ids: Sequence[str], act: Act) -> list[Change]:
         def work(db: Connection) -> list[Change]:

@@ -8,7 +8,16 @@ from mainspring.domain.health import Result
 from mainspring.domain.instant import FOREVER, from_us
 from mainspring.domain.looking import EndpointLook, RunLook, RunMark, RunPage, StateCount
 from mainspring.domain.run import Run, RunStatus
-from mainspring.stores.lists import LOOKED_AT_MAX, RESULTS_MAX, bounds_of, by_hour, is_filtered, marks_of, page_of
+from mainspring.stores.lists import (
+    LOOKED_AT_MAX,
+    RESULTS_MAX,
+    bounds_of,
+    by_hour,
+    is_filtered,
+    marks_of,
+    page_of,
+    page_query,
+)
 from mainspring.stores.rows import RUN_SUMMARY_COLUMNS, id_floor, run_summary_from
 from mainspring.stores.sqlite.database import Connection, Database, instant
 from mainspring.stores.sqlite.schedule import encoded, endpoint_row
@@ -22,17 +31,8 @@ class SqliteLook:
         self._looked_at_max = looked_at_max
 
     async def endpoints(self, tenant_id: str, wanted: EndpointLook) -> list[Endpoint]:
-        after = wanted.after or (None, None)
-        now = self._db.clock.now()
-
-        def work(db: Connection) -> list[tuple[object, ...]]:
-            if wanted.state == "archived":
-                return db.rows("look_archived_endpoints", tenant_id, wanted.job_id, wanted.text, *after, wanted.limit)
-            return db.rows(
-                "look_endpoints", tenant_id, wanted.job_id, wanted.state, now, wanted.text, *after, wanted.limit
-            )
-
-        return [endpoint_row(row) for row in await self._db.read(work)]
+        query, values = page_query(tenant_id, wanted, self._db.clock.now())
+        return [endpoint_row(row) for row in await self._db.read(lambda db: db.rows(query, *values))]
 
     async def runs(self, tenant_id: str, wanted: RunLook) -> RunPage:
         before, first = bounds_of(wanted)

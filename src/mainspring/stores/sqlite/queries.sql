@@ -95,13 +95,6 @@ SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
 WHERE endpoint.tenant_id = :tenant_id AND (id = :name OR (name = :name AND archived_at IS NULL))
 ORDER BY id <> :name;
 
--- name: endpoints
--- A page of endpoints by name.
-SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND (:job_id IS NULL OR job_id = :job_id) AND (archived_at IS NOT NULL) = :archived
-  AND (:after_name IS NULL OR (name, id) > (:after_name, :after_id))
-ORDER BY name, id LIMIT :limit;
-
 -- name: delete_runs
 -- An endpoint's runs, when it is deleted.
 DELETE FROM run WHERE endpoint_id = :endpoint_id;
@@ -154,25 +147,30 @@ WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND (:before IS NULL
 ORDER BY id DESC LIMIT :limit;
 
 -- name: look_endpoints
--- A page of the endpoints that are not archived, by name.
+-- A page of the endpoints that are not archived, by name, which is theirs alone.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
 WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NULL
-  AND (:job_id IS NULL OR job_id = :job_id)
-  AND (:state IS NULL OR (:state = 'failing' AND failure_count > 0) OR (:state = 'running' AND lease_until IS NOT NULL)
-       OR (:state = 'adapting' AND (hint_interval_expires_at > :now OR hint_one_shot_expires_at > :now)) OR {{state}} = :state)
-  AND (:text IS NULL OR instr(lower(name), lower(:text)) > 0 OR instr(lower(description), lower(:text)) > 0
-       OR instr(lower(action ->> 'url'), lower(:text)) > 0)
-  AND (:after_name IS NULL OR (name, id) > (:after_name, :after_id))
-ORDER BY name, id LIMIT :limit;
+  AND {{in_state}}
+  AND {{has_text}}
+  AND name > :after_name
+ORDER BY name LIMIT :limit;
+
+-- name: look_endpoints_of_job
+-- The same of a job.
+SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
+WHERE +endpoint.tenant_id = :tenant_id AND job_id = :job_id AND archived_at IS NULL
+  AND {{in_state}}
+  AND {{has_text}}
+  AND name > :after_name
+ORDER BY name LIMIT :limit;
 
 -- name: look_archived_endpoints
 -- The same of those that are.
 SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
 WHERE endpoint.tenant_id = :tenant_id AND archived_at IS NOT NULL
   AND (:job_id IS NULL OR job_id = :job_id)
-  AND (:text IS NULL OR instr(lower(name), lower(:text)) > 0 OR instr(lower(description), lower(:text)) > 0
-       OR instr(lower(action ->> 'url'), lower(:text)) > 0)
-  AND (:after_name IS NULL OR (name, id) > (:after_name, :after_id))
+  AND {{has_text}}
+  AND (name, id) > (:after_name, :after_id)
 ORDER BY name, id LIMIT :limit;
 
 -- name: look_runs
