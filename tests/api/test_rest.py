@@ -6,7 +6,7 @@ from typing import get_args
 from httpx2 import AsyncClient
 
 from mainspring.api import answers
-from mainspring.api.fields import StatusFilter
+from mainspring.domain.looking import StatusFilter
 from mainspring.domain.run import Body, RunStatus
 from mainspring.ports.stores import Stores
 from tests.api.acting import fault, make

@@ -91,7 +91,7 @@ REFUSED_OF_HEALTH = {
     "one-shot at nonsense": (("hint", "oneshot", "health", "--at", "noon"), "at 'noon' is not an instant"),
     "unknown assumption": (("next", "health", "--if", "fails=3"), "did you mean 'failures'? write --if failures=3"),
     "assumption of less than none": (("next", "health", "--if", "failures=-1"), "is not a count"),
-    "unknown status": (("runs", "--status", "fail"), "did you mean 'failure'? choose one of running, success"),
+    "unknown status": (("runs", "--status", "fail"), "did you mean 'failed'? choose one of running, success"),
     "quota of less than none": (("tenant", "set", "--runs-per-month", "-5"), "is not a quota"),
     "no quota": (("tenant", "set"), "no quota was given; name one"),
     "job without a name": (("job", "add", " "), "job name ' ' is only spaces"),

@@ -36,6 +36,7 @@ async def test_what_is_shown_is_the_same(pair: Pair) -> None:
         ("job", "show", "shop"),
         ("runs", "health"),
         ("runs", "--status", "failure"),
+        ("runs", "--status", "failed"),
         ("run", "show", run["id"]),
         ("run", "show", run["id"], "--body"),
         ("why", "health"),

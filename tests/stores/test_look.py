@@ -178,7 +178,7 @@ async def test_filtered_page_ends_after_so_many_runs_and_says_where_to_go_on(sto
 
     pages, before = [], None
     while True:
-        page = await look.runs("default", RunLook(status=RunStatus.FAILURE, before_id=before, limit=10))
+        page = await look.runs("default", RunLook(status="failure", before_id=before, limit=10))
         pages.append(len(page.runs))
         before = page.next_before_id
         if before is None:

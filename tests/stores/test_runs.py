@@ -88,9 +88,11 @@ async def test_runs_are_listed_by_status(stores: Stores, clock: FixedClock) -> N
     claims = await some_runs(stores, clock, endpoint)
     failed = [each.run_id for each in reversed(claims[1::2])]
 
-    assert await listed(stores, RunFilter(status=RunStatus.FAILURE)) == failed
-    assert await listed(stores, RunFilter(endpoint_id=endpoint.id, status=RunStatus.FAILURE)) == failed
-    assert await listed(stores, RunFilter(status=RunStatus.BLOCKED)) == []
+    assert await listed(stores, RunFilter(status="failure")) == failed
+    assert await listed(stores, RunFilter(endpoint_id=endpoint.id, status="failure")) == failed
+    assert await listed(stores, RunFilter(status="failed")) == failed
+    assert await listed(stores, RunFilter(endpoint_id=endpoint.id, status="failed")) == failed
+    assert await listed(stores, RunFilter(status="blocked")) == []
 
 
 async def test_runs_of_another_tenant_are_neither_listed_nor_found(stores: Stores, clock: FixedClock) -> None:
@@ -114,7 +116,7 @@ async def test_run_is_seen_while_it_is_running(stores: Stores) -> None:
     await add(stores, endpoint)
     (each,) = (await claim(stores)).claims
 
-    assert await stores.runs.runs("default", RunFilter(status=RunStatus.RUNNING)) == [
+    assert await stores.runs.runs("default", RunFilter(status="running")) == [
         Run(
             each.run_id, "default", endpoint.id, START, 1, Trigger.SCHEDULE, "baseline-interval", RunStatus.RUNNING,
             START, claim_epoch=1, worker="worker-1", trail=endpoint.trail,

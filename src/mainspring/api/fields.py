@@ -65,10 +65,6 @@ StateFilter = Literal[
     "active", "paused", "job-paused", "parked", "deferred", "archived", "running", "failing", "adapting"
 ]
 """A state, or what an endpoint does besides: `adapting` is with a hint in force."""
-StatusFilter = Literal[
-    "running", "success", "failure", "timeout", "blocked", "abandoned", "superseded", "unknown", "missed", "failed"
-]
-"""A status of a run, or any of those with which a call failed."""
 Text = Annotated[str, AfterValidator(_storable), Field(max_length=TEXT_MAX)]
 Duration = Annotated[int, BeforeValidator(_duration), WithJsonSchema(DURATION_SCHEMA)]
 Instant = Annotated[datetime, BeforeValidator(_instant), WithJsonSchema(INSTANT_SCHEMA)]

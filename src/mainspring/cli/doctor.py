@@ -336,10 +336,9 @@ async def _backlog(stores: "Stores", settings: "Settings") -> list[Finding]:
 
 async def _blocked(stores: "Stores", settings: "Settings") -> list[Finding]:
     """Calls that were never made because of where they led: most often a network nobody has allowed yet."""
-    from mainspring.domain.run import RunStatus
     from mainspring.ports.records import RunFilter
 
-    runs = await stores.runs.runs(settings.tenant, RunFilter(status=RunStatus.BLOCKED, limit=BLOCKED_LOOKED_AT))
+    runs = await stores.runs.runs(settings.tenant, RunFilter(status="blocked", limit=BLOCKED_LOOKED_AT))
     refused = [run for run in runs if run.error_code == "blocked_address"]
     allowed = ",".join(map(str, settings.allow_cidrs)) or "no private network"
     if not refused:

@@ -1,7 +1,7 @@
 """`mainspring runs` and `mainspring run show`: what happened."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mainspring.client import Client
-    from mainspring.domain.run import Body, Run, RunStatus
+    from mainspring.domain.looking import StatusFilter
+    from mainspring.domain.run import Body, Run
     from mainspring.operations.endpoints import Desk
 
 app = Door("One run: an attempt at one slot of an endpoint.")
@@ -29,7 +30,8 @@ def runs(
     name: Annotated[str | None, typer.Argument(metavar="ENDPOINT", help="Only those of this endpoint.")] = None,
     count: Annotated[int, typer.Option("-n", "--limit", min=1, max=10_000, help="At most this many.")] = 50,
     status: Annotated[
-        str | None, typer.Option("--status", help="Only those that ended so: failure, timeout, ...")
+        str | None,
+        typer.Option("--status", help="Only those that ended so: success, timeout, ...; failed: in any way."),
     ] = None,
     before: Annotated[
         str | None, typer.Option("--before", metavar="RUN", help="Only those older than this run.")
@@ -56,7 +58,7 @@ def runs(
     def over(client: "Client") -> tuple[list["Run"], dict[str, str], "datetime"]:
         if before is not None:
             client.runs.read(before)
-        shapes = client.runs.iterate(endpoint=name, status=wanted.value if wanted else None, limit=min(count, 200))
+        shapes = client.runs.iterate(endpoint=name, status=wanted, limit=min(count, 200))
         older = (shape for shape in shapes if before is None or shape["id"] < before)
         chosen = list(islice(older, count))
         names = {shape["endpoint_id"]: shape["endpoint"] for shape in chosen}
@@ -165,16 +167,14 @@ def _show(run: "Run", kept: "Body | None", name: str, now: "datetime") -> None:
     show_fields(fields)
 
 
-def _status(text: str | None) -> "RunStatus | None":
-    from mainspring.domain.run import RunStatus
+def _status(text: str | None) -> "StatusFilter | None":
+    from mainspring.domain.looking import StatusFilter
 
-    if text is None:
-        return None
-    known = tuple(RunStatus)
-    if text not in known:
+    known = get_args(StatusFilter)
+    if text is not None and text not in known:
         raise InvalidInput(
             f"unknown status '{shown(text)}'{did_you_mean(text, known) or ';'} choose one of {', '.join(known)}",
             field="status",
             value=shown(text),
         )
-    return RunStatus(text)
+    return cast("StatusFilter | None", text)

@@ -1,10 +1,16 @@
 """What lists are asked for and answer with: filters, pages, counts."""
 
 from datetime import datetime
+from typing import Literal
 
 from msgspec import Struct
 
 from mainspring.domain.run import Run, Trigger
+
+StatusFilter = Literal[
+    "running", "success", "failure", "timeout", "blocked", "abandoned", "superseded", "unknown", "missed", "failed"
+]
+"""A status of a run, or any of those with which a call failed."""
 
 
 class EndpointLook(Struct, frozen=True):
@@ -19,7 +25,7 @@ class EndpointLook(Struct, frozen=True):
 
 class RunLook(Struct, frozen=True):
     endpoint_id: str | None = None
-    status: str | None = None  # as `RunStatus` names it, or failed: failure, timeout or blocked
+    status: StatusFilter | None = None
     trigger: Trigger | None = None
     since: datetime | None = None
     until: datetime | None = None

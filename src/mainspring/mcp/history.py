@@ -6,7 +6,7 @@ from pydantic import Field
 
 from mainspring.domain.access import Scope
 from mainspring.domain.errors import NotFound
-from mainspring.domain.run import RunStatus
+from mainspring.domain.looking import StatusFilter
 from mainspring.domain.selection import may_see
 from mainspring.mcp.arguments import LIST_DEFAULT, WORDS_MAX, CallArguments, EndpointName, Limit
 from mainspring.mcp.tool import Arguments, Toolbox, Visit
@@ -21,7 +21,10 @@ box = Toolbox()
 
 class ListRuns(Arguments):
     endpoint: Annotated[EndpointName | None, Field(description="Only those of this endpoint, by name or id.")] = None
-    status: Annotated[RunStatus | None, Field(description="Only those that ended so.", examples=["failure"])] = None
+    status: Annotated[
+        StatusFilter | None,
+        Field(description="Only those that ended so; `failed`: as failure, timeout or blocked.", examples=["failed"]),
+    ] = None
     before: Annotated[str | None, Field(description="Read on: the `next` of the answer before.")] = None
     limit: Limit = LIST_DEFAULT
 

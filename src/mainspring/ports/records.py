@@ -9,13 +9,13 @@ from msgspec import Struct
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, StoredEvent
 from mainspring.domain.health import Result
-from mainspring.domain.looking import EndpointLook, RunLook, RunMark, RunPage, StateCount
-from mainspring.domain.run import Body, Outcome, Run, RunStatus
+from mainspring.domain.looking import EndpointLook, RunLook, RunMark, RunPage, StateCount, StatusFilter
+from mainspring.domain.run import Body, Outcome, Run
 
 
 class RunFilter(Struct, frozen=True):
     endpoint_id: str | None = None
-    status: RunStatus | None = None
+    status: StatusFilter | None = None
     before_id: str | None = None
     limit: int = 50
 

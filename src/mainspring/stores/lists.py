@@ -23,12 +23,16 @@ IN_STATE = f"""(CAST(:state AS text) IS NULL OR (:state = 'failing' AND failure_
     OR (:state = 'adapting' AND (hint_interval_expires_at > :now OR hint_one_shot_expires_at > :now))
     OR {STATE} = :state)"""
 
+ENDED_SO = """(CAST(:status AS text) IS NULL OR status = :status
+    OR (:status = 'failed' AND status IN ('failure', 'timeout', 'blocked')))"""
+
 
 def look_fragments(position: str, action: str) -> dict[str, str]:
-    """What `EndpointLook` filters by, in the words of a database."""
+    """What endpoints and runs are filtered by, in the words of a database."""
     places = ("name", "description", f"{action} ->> 'url'")
     found = " OR ".join(f"{position}(lower({place}), lower(:text)) > 0" for place in places)
-    return {"state": STATE, "in_state": IN_STATE, "has_text": f"(CAST(:text AS text) IS NULL OR {found})"}
+    has_text = f"(CAST(:text AS text) IS NULL OR {found})"
+    return {"state": STATE, "in_state": IN_STATE, "has_text": has_text, "ended_so": ENDED_SO}
 
 
 def filtered_query(tenant_id: str, wanted: EndpointFilter) -> tuple[str, Sequence[object]]:

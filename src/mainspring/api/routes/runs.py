@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from mainspring.api.access import Reading
 from mainspring.api.answers import BodyShown, Page, Run, RunInFull
 from mainspring.api.cursors import open_cursor, seal_cursor
-from mainspring.api.fields import Cursor, EndpointRef, Instant, Limit, RunRef, StatusFilter
+from mainspring.api.fields import Cursor, EndpointRef, Instant, Limit, RunRef
 from mainspring.domain.errors import NotFound
-from mainspring.domain.looking import RunLook
+from mainspring.domain.looking import RunLook, StatusFilter
 from mainspring.domain.run import Body, Trigger
 from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.shapes import Shape, body_shape, run_in_full, run_shape

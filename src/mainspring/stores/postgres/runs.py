@@ -21,13 +21,12 @@ class PostgresRuns:
         return run_from(rows[0]) if rows else None
 
     async def runs(self, tenant_id: str, wanted: RunFilter) -> list[Run]:
-        status = wanted.status.value if wanted.status else None
         async with self._db.statement(tenant_id) as session:
             if wanted.endpoint_id is None:
-                rows = await session.rows("runs", tenant_id, wanted.before_id, status, wanted.limit)
+                rows = await session.rows("runs", tenant_id, wanted.before_id, wanted.status, wanted.limit)
             else:
                 rows = await session.rows(
-                    "runs_of_endpoint", tenant_id, wanted.endpoint_id, wanted.before_id, status, wanted.limit
+                    "runs_of_endpoint", tenant_id, wanted.endpoint_id, wanted.before_id, wanted.status, wanted.limit
                 )
         return [run_from(row) for row in rows]
 

@@ -136,14 +136,14 @@ SELECT {{run_columns}} FROM run WHERE tenant_id = :tenant_id AND id = :id;
 -- name: runs
 -- A tenant's runs, newest first.
 SELECT {{run_columns}} FROM run
-WHERE tenant_id = :tenant_id AND (:before IS NULL OR id < :before) AND (:status IS NULL OR status = :status)
+WHERE tenant_id = :tenant_id AND (:before IS NULL OR id < :before) AND {{ended_so}}
 ORDER BY id DESC LIMIT :limit;
 
 -- name: runs_of_endpoint
 -- An endpoint's runs, newest first.
 SELECT {{run_columns}} FROM run
 WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND (:before IS NULL OR id < :before)
-  AND (:status IS NULL OR status = :status)
+  AND {{ended_so}}
 ORDER BY id DESC LIMIT :limit;
 
 -- name: look_endpoints
@@ -178,7 +178,7 @@ ORDER BY name, id LIMIT :limit;
 SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
 FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
 WHERE run.tenant_id = :tenant_id AND run.id < :before AND run.id >= :from
-  AND (:status IS NULL OR status = :status OR (:status = 'failed' AND status IN ('failure', 'timeout', 'blocked')))
+  AND {{ended_so}}
   AND (:trigger IS NULL OR trigger = :trigger)
 ORDER BY run.id DESC LIMIT :limit;
 
@@ -187,7 +187,7 @@ ORDER BY run.id DESC LIMIT :limit;
 SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
 FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
 WHERE run.tenant_id = :tenant_id AND run.endpoint_id = :endpoint_id AND run.id < :before AND run.id >= :from
-  AND (:status IS NULL OR status = :status OR (:status = 'failed' AND status IN ('failure', 'timeout', 'blocked')))
+  AND {{ended_so}}
   AND (:trigger IS NULL OR trigger = :trigger)
 ORDER BY run.id DESC LIMIT :limit;
 

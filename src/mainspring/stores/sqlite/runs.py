@@ -23,13 +23,14 @@ class SqliteRuns:
         return _run(rows[0]) if rows else None
 
     async def runs(self, tenant_id: str, wanted: RunFilter) -> list[Run]:
-        status = wanted.status.value if wanted.status else None
         if wanted.endpoint_id is None:
-            rows = await self._db.read(lambda db: db.rows("runs", tenant_id, wanted.before_id, status, wanted.limit))
+            rows = await self._db.read(
+                lambda db: db.rows("runs", tenant_id, wanted.before_id, wanted.status, wanted.limit)
+            )
         else:
             rows = await self._db.read(
                 lambda db: db.rows(
-                    "runs_of_endpoint", tenant_id, wanted.endpoint_id, wanted.before_id, status, wanted.limit
+                    "runs_of_endpoint", tenant_id, wanted.endpoint_id, wanted.before_id, wanted.status, wanted.limit
                 )
             )
         return [_run(row) for row in rows]
