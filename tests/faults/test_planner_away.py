@@ -78,10 +78,23 @@ Bad = Callable[[Place, asyncio.Event], Coroutine[Any, Any, None]]
 async def stands_still(place: Place, begun: asyncio.Event) -> None:
     """With what it judged in its hands; on PostgreSQL also with a lock on everybody it advises."""
     where = "before_plan" if place.stage.is_sqlite else "inside_plan"
-    planner = place.plan(f"{where}=stop")
-    await until(lambda: planner.is_stopped, "a planner stands still", DEADLINE_S)
+    while True:
+        planner = place.plan(f"{where}=stop")
+        await until(lambda planner=planner: planner.is_stopped, "a planner stands still", DEADLINE_S)  # type: ignore[misc]  # bound now
+        if not place.stage.is_sqlite or await anybody_else_may_write(place.stage.url):
+            break
+        planner.kill()
     begun.set()
     await asyncio.Event().wait()
+
+
+async def anybody_else_may_write(url: str) -> bool:
+    """Not where the planner's sign of life was being committed as it stopped: then it keeps the file of SQLite."""
+    try:
+        async with nobody_else_writes(url):
+            return True
+    except apsw.BusyError:
+        return False
 
 
 async def dies(place: Place, begun: asyncio.Event) -> None:
