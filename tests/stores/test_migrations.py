@@ -123,3 +123,15 @@ def test_every_query_is_used_and_no_fragment_is_left_open(folder: str, queries: 
 
 def test_parameters_are_numbered_by_first_appearance_and_casts_are_left_alone() -> None:
     assert numbered("SELECT :b::text, :a, :b") == "SELECT $1::text, $2, $1"
+
+
+async def test_no_column_is_sorted_by_the_language_of_its_database(postgres_empty_url: str) -> None:
+    async with open_stores(postgres_empty_url, clock=FixedClock()):
+        pass
+    by_language = (
+        "SELECT relname, attname FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid "
+        "WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i') AND attnum > 0 "
+        "AND attcollation NOT IN (0, '\"C\"'::regcollation)"
+    )
+
+    assert await query(postgres_empty_url, by_language) == []

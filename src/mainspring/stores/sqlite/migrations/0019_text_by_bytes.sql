@@ -1,0 +1,1 @@
+-- Nothing: SQLite compares text byte by byte.
