@@ -9,6 +9,7 @@ import pytest
 from tests.harness.postgres import as_superuser
 from tests.stores.databases import is_sqlite
 from tests.stores.world import (
+    LEASE_MARGIN_MS,
     START,
     FixedClock,
     add,
@@ -27,7 +28,7 @@ from tests.stores.world import (
 from mainspring.domain.endpoint import LostWorkerPolicy, Tenant
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.planning import FAULTY_DELAY
-from mainspring.domain.run import RunStatus, Trigger
+from mainspring.domain.run import HttpAction, RunStatus, Trigger
 from mainspring.ports.records import RunFilter
 from mainspring.ports.schedule import Caps, ClaimBatch
 from mainspring.ports.stores import Stores
@@ -46,6 +47,34 @@ async def test_due_endpoint_is_claimed_with_a_run_row_and_a_lease_of_its_own_dea
     assert (each.endpoint.id, each.slot_at, each.attempt, each.trigger) == (endpoint.id, START, 1, Trigger.SCHEDULE)
     assert stored.lease_until == START + timedelta(seconds=60)
     assert (run.id, run.status, run.slot_at, run.claim_epoch) == (each.run_id, RunStatus.RUNNING, START, 1)
+
+
+async def test_leases_of_one_claim_last_as_long_as_the_deadline_of_each(stores: Stores) -> None:
+    endpoints = [an_endpoint(action=HttpAction("http://127.0.0.1:9/", timeout_ms=ms)) for ms in (1, 5_000, 600_000)]
+    await add(stores, *endpoints)
+
+    await claim(stores)
+
+    leases = [(await get(stores, endpoint)).lease_until for endpoint in endpoints]
+    assert leases == [START + timedelta(milliseconds=ms + LEASE_MARGIN_MS) for ms in (1, 5_000, 600_000)]
+
+
+STOPPED = {
+    "paused": {"paused_until": START + timedelta(microseconds=1)},
+    "of a job that is not active": {"job_active": False},
+    "archived": {"archived_at": START},
+    "parked": {"parked_at": START},
+}
+
+
+@pytest.mark.parametrize("fields", STOPPED.values(), ids=STOPPED)
+async def test_due_endpoint_is_not_claimed_that_is(stores: Stores, fields: dict[str, object]) -> None:
+    stopped, neighbour = an_endpoint("stopped", **fields), an_endpoint()
+    await add(stores, stopped, neighbour)
+
+    batch = await claim(stores)
+
+    assert [each.endpoint.id for each in batch.claims] == [neighbour.id]
 
 
 async def test_endpoint_is_not_claimed_before_it_is_due(stores: Stores, clock: FixedClock) -> None:

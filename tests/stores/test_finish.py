@@ -32,7 +32,7 @@ from tests.stores.world import (
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
 from mainspring.domain.planning import FAULTY_DELAY
-from mainspring.domain.run import Body, HttpAction, Outcome, Phases, Run, RunStatus, Trigger
+from mainspring.domain.run import ENDED_BY_CALL, Body, HttpAction, Outcome, Phases, Run, RunStatus, Trigger
 from mainspring.domain.text import REPLACEMENT
 from mainspring.ports.records import RunFilter
 from mainspring.ports.schedule import FinishReport
@@ -65,6 +65,17 @@ async def test_body_is_stored_exactly(stores: Stores, body: Body) -> None:
     await stores.schedule.finish([finished(each, an_outcome(body=body))])
 
     assert await stores.runs.body("default", each.run_id) == body
+
+
+@pytest.mark.parametrize("status", ENDED_BY_CALL)
+async def test_body_is_kept_whichever_way_its_run_ended(stores: Stores, status: RunStatus) -> None:
+    await add(stores, an_endpoint())
+    (each,) = (await claim(stores)).claims
+
+    await stores.schedule.finish([finished(each, an_outcome(status, body=BODIES["every byte"]))])
+
+    assert (await get_run(stores, each)).status is status
+    assert await stores.runs.body("default", each.run_id) == BODIES["every byte"]
 
 
 async def test_run_that_got_no_body_has_none(stores: Stores) -> None:
@@ -188,6 +199,15 @@ async def test_failures_stretch_the_interval_and_the_first_success_brings_it_bac
         clock.at = next_run_at
 
     assert gaps == [120, 240, 480, 960, 1920, 1920, 60]
+
+
+async def test_run_of_20_s_every_15_s_is_followed_by_one_15_s_after_its_end(stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint(interval_ms=15_000)
+    await add(stores, endpoint)
+
+    await run_slot(stores, clock, took_ms=20_000)
+
+    assert (await get(stores, endpoint)).next_run_at == START + timedelta(seconds=35)
 
 
 async def test_failure_is_counted_with_the_status_and_the_start_of_its_run(stores: Stores, clock: FixedClock) -> None:

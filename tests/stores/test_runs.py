@@ -10,9 +10,12 @@ from tests.stores.world import (
     add,
     an_endpoint,
     an_outcome,
+    change,
     claim,
     finished,
     get,
+    hinted_once,
+    requested,
     run_slot,
     told,
 )
@@ -20,6 +23,7 @@ from tests.stores.world import (
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, MisfirePolicy, Tenant
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.governor import decode_trail
 from mainspring.domain.run import Body, Outcome, Run, RunStatus, Trigger
 from mainspring.domain.text import REPLACEMENT
 from mainspring.ports.records import RunFilter
@@ -134,6 +138,34 @@ async def test_retried_run_says_so(stores: Stores, clock: FixedClock) -> None:
 
     assert (retried.trigger, retried.attempt, retried.status) == (Trigger.RETRY, 2, RunStatus.RUNNING)
     assert (lost.trigger, lost.attempt, lost.status) == (Trigger.SCHEDULE, 1, RunStatus.ABANDONED)
+
+
+async def test_run_keeps_the_decision_that_planned_it(stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint(next_run_at=START + timedelta(hours=1))
+    await add(stores, endpoint)
+    await change(stores, endpoint, hinted_once(timedelta(seconds=20)))
+    decided = await get(stores, endpoint)
+    clock.tick(seconds=20)
+    await run_slot(stores, clock)
+
+    (run,) = await stores.runs.runs("default", RunFilter())
+
+    assert (run.trigger, run.source, run.trail) == (Trigger.SCHEDULE, "ai-oneshot", decided.trail)
+    assert [(step.rule, step.verdict) for step in decode_trail(run.trail)] == [
+        ("baseline-interval", "lost"),
+        ("ai-oneshot", "won"),
+    ]
+
+
+async def test_requested_run_says_so(stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint(next_run_at=START + timedelta(hours=1))
+    await add(stores, endpoint)
+    await change(stores, endpoint, requested())
+    await run_slot(stores, clock)
+
+    (run,) = await stores.runs.runs("default", RunFilter())
+
+    assert (run.trigger, run.slot_at, run.status) == (Trigger.MANUAL, START, RunStatus.SUCCESS)
 
 
 async def test_missed_slots_are_one_row(stores: Stores, clock: FixedClock) -> None:
