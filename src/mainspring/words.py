@@ -25,7 +25,7 @@ RULES = {
     "paused": "The pause",
     "retry-after": "The target's Retry-After",
     "overdue": "The rule for what is overdue",
-    "faulty": "The rule for what cannot be planned",
+    "faulty": "The rule for what fails inside",
 }
 
 

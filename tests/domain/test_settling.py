@@ -9,7 +9,7 @@ from tests.stores.world import an_endpoint, an_outcome
 
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import MisfirePolicy
-from mainspring.domain.governor import decode_trail
+from mainspring.domain.governor import Step, decode_trail
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.planning import FAULTY_DELAY
 from mainspring.domain.run import RunStatus, Trigger
@@ -256,6 +256,38 @@ def test_an_endpoint_that_cannot_be_planned_is_pushed_ahead_with_its_result_reco
     assert types(settlement.events) == ["endpoint.faulty", "run.finished"]
     assert settlement.events[0].data["fault"] == "cannot read 0 12 * * *"
     assert "ValueError: cannot read 0 12 * * *" in decode_trail(settled.trail)[0].why
+
+
+@pytest.mark.parametrize("code", ["internal", "unstorable"])
+def test_what_threw_when_called_or_stored_is_left_alone_for_the_same_delay(code: str) -> None:
+    claim = started()
+
+    settlement = end(claim.endpoint, claim, an_outcome(RunStatus.FAILURE, error_code=code, error="a bug"), took=1)
+
+    settled = after(settlement)
+    later = at("12:00:01") + FAULTY_DELAY
+    assert (due(settled), settled.failure_count, settled.is_running) == (later, 1, False)
+    assert types(settlement.events) == ["endpoint.faulty", "run.finished", "backoff.applied"]
+    assert settlement.events[0].data == {"fault": "a bug"}
+    why = "it failed inside and is tried again later: a bug"
+    assert decode_trail(settled.trail)[-1] == Step("faulty", later, "moved", why)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        pytest.param({"interval_ms": 3_600_000}, at("14:00:00"), id="it runs later anyway"),
+        pytest.param({"archived_at": NOON}, None, id="it runs no more"),
+    ],
+)
+def test_what_threw_is_not_called_sooner_for_it(fields: dict[str, object], expected: datetime | None) -> None:
+    claim = started()
+    changed = replace(claim.endpoint, **fields)
+
+    settled = after(end(changed, claim, an_outcome(RunStatus.FAILURE, error_code="internal", error="a bug")))
+
+    assert settled.next_run_at == expected
+    assert "faulty" not in [step.rule for step in decode_trail(settled.trail)]
 
 
 def test_a_catch_up_goes_on_with_the_next_slot_at_once() -> None:

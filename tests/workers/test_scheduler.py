@@ -9,10 +9,11 @@ import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
-from mainspring.domain.endpoint import Endpoint, LostWorkerPolicy
+from mainspring.domain.endpoint import Endpoint, LostWorkerPolicy, Tenant
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import EventType
 from mainspring.domain.hint import IntervalHint
+from mainspring.domain.planning import FAULTY_DELAY
 from mainspring.domain.run import HttpAction, Run, RunStatus, Trigger, slot_id
 from mainspring.observe import Metrics
 from mainspring.ports.records import RunFilter
@@ -130,6 +131,23 @@ async def test_a_call_that_raises_is_a_failure_of_its_own_endpoint(stores: Store
     assert (failed.status, failed.error_code) == (RunStatus.FAILURE, "internal")
     assert failed.error == "the call raised RuntimeError: a bug in calling"
     assert await bench.statuses(good) == [RunStatus.SUCCESS]
+
+
+async def test_an_endpoint_that_throws_when_called_or_stored_is_pushed_ahead_and_no_other_is(stores: Stores) -> None:
+    bench = Bench(stores)
+    await stores.endpoints.put_tenant(Tenant("other", "other"))
+    called, stored, neighbour = an_endpoint(), an_endpoint(), an_endpoint()
+    stranger = an_endpoint(tenant_id="other", job_id="job_other")
+    await add(stores, called, stored, neighbour, stranger)
+    bench.caller.answers |= {called.id: RuntimeError("a bug in calling"), stored.id: an_outcome()}
+    bench.store.refuses = lambda finished: finished.outcome.body is not None
+
+    await bench.scheduler.run_once()
+
+    planned = [(await get(stores, each)).next_run_at for each in (called, stored, neighbour, stranger)]
+    assert planned == [START + FAULTY_DELAY] * 2 + [START + MINUTE] * 2
+    faulty = {event.endpoint_id for event in await told(stores) if event.type is EventType.ENDPOINT_FAULTY}
+    assert faulty == {called.id, stored.id}
 
 
 async def test_a_manual_run_of_an_idle_endpoint_starts_now_and_keeps_the_cadence(

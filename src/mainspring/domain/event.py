@@ -111,7 +111,7 @@ MEANING: dict[EventType, str] = {
     EventType.ENDPOINT_PARKED: "An endpoint lost its worker too often in a row and was taken out of the schedule.",
     EventType.ENDPOINT_ARCHIVED: "An endpoint was archived: kept, with its runs, but never run again.",
     EventType.ENDPOINT_DELETED: "An endpoint and its runs were deleted.",
-    EventType.ENDPOINT_FAULTY: "Planning or storing one endpoint failed; it was pushed ahead, its neighbours were not.",
+    EventType.ENDPOINT_FAULTY: "Planning, calling or storing one endpoint threw; it was pushed ahead, and it alone.",
     EventType.JOB_CREATED: "A job was added.",
     EventType.JOB_UPDATED: "A job's name or description changed.",
     EventType.JOB_PAUSED: "A job was paused; none of its endpoints runs.",

@@ -19,6 +19,7 @@ from mainspring.domain.governor import (
     CronReader,
     Decision,
     Step,
+    decode_trail,
     encode_trail,
     plan_next_run,
 )
@@ -82,6 +83,15 @@ def push_ahead(endpoint: Endpoint, now: datetime, fault: str) -> Endpoint:
     later = now + FAULTY_DELAY
     step = Step("faulty", later, "won", f"planning failed and is tried again later: {fault}")
     return replace(endpoint, next_run_at=later, trail=encode_trail((step,)))
+
+
+def hold_off(endpoint: Endpoint, now: datetime, fault: str) -> Endpoint:
+    """What threw while it was called or stored is left alone for the same delay, unless its plan lies beyond it."""
+    later = now + FAULTY_DELAY
+    if endpoint.next_run_at is None or endpoint.next_run_at >= later:
+        return endpoint
+    step = Step("faulty", later, "moved", f"it failed inside and is tried again later: {fault}")
+    return replace(endpoint, next_run_at=later, trail=encode_trail((*decode_trail(endpoint.trail), step)))
 
 
 def expire_hints(endpoint: Endpoint, now: datetime, cron: CronReader) -> tuple[Endpoint, tuple[Event, ...]]:

@@ -14,8 +14,10 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.governor import BASELINE_INTERVAL, CronReader, plan_next_run
 from mainspring.domain.instant import after_ms
-from mainspring.domain.planning import plan_after_run, push_ahead, without_expired_hints
+from mainspring.domain.planning import hold_off, plan_after_run, push_ahead, without_expired_hints
 from mainspring.domain.run import Outcome, RunStatus, Trigger
+
+THROWN = frozenset({"internal", "unstorable"})  # it was we who failed, while it was called or its result was stored
 
 
 class Finished(Struct, frozen=True):
@@ -65,6 +67,9 @@ def settle(
     except Exception as fault:  # whatever one endpoint's plan throws is that endpoint's alone
         planned = push_ahead(applied, now, f"{type(fault).__name__}: {fault}")
         events = (*events, _event(EventType.ENDPOINT_FAULTY, now, claim, {"fault": str(fault)}))
+    if outcome.error_code in THROWN:
+        planned = hold_off(planned, now, outcome.error or "")
+        events = (*events, _event(EventType.ENDPOINT_FAULTY, now, claim, {"fault": outcome.error}))
     return Settlement(planned, outcome.status, (*events, *_ended(planned, finished, now)))
 
 

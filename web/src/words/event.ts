@@ -22,7 +22,7 @@ const PLAIN: Record<string, string> = {
   "endpoint.parked": "parked after losing its worker too often",
   "endpoint.archived": "archived",
   "endpoint.deleted": "deleted",
-  "endpoint.faulty": "could not be planned",
+  "endpoint.faulty": "failed inside and was pushed ahead",
   "planner.analysed": "was looked at by the model",
   "quota.deferred": "waits: the runs of the month are used up",
 };

@@ -38,7 +38,7 @@ const SOURCES: Record<string, string> = {
   paused: "pause",
   "retry-after": "target's Retry-After",
   overdue: "overdue",
-  faulty: "cannot be planned",
+  faulty: "failed inside",
 };
 
 const FAULTS: Record<string, string> = {
