@@ -315,6 +315,16 @@ async def test_a_tls_handshake_that_stalls_ends_at_the_deadline(peer: HostilePee
     assert (outcome.status, outcome.error_code) == (RunStatus.TIMEOUT, "deadline")
 
 
+async def test_a_request_that_is_never_read_ends_at_the_deadline(caller: HttpCaller) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}/"
+        async with asyncio.timeout(60):
+            larger_than_any_buffer = "x" * 30_000_000
+            outcome = await caller.call(request_to(url, method="POST", body=larger_than_any_buffer, timeout_ms=500))
+
+    assert (outcome.status, outcome.error_code) == (RunStatus.TIMEOUT, "deadline")
+
+
 def real_now() -> datetime:
     """TLS compares certificates with the machine's clock, so these tests must."""
     return datetime.now(UTC)

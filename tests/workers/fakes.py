@@ -64,6 +64,7 @@ class FaultyStore:
         self.claims = 0  # how often somebody reached for work
         self.finishes = 0
         self.heartbeats = 0
+        self.sleeps_s: list[float] = []
 
     async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
         self.claims += 1
@@ -95,6 +96,7 @@ class FaultyStore:
         return await self._store.expire_hints(limit)
 
     async def wait_for_change(self, timeout_s: float) -> bool:
+        self.sleeps_s.append(timeout_s)
         return await self._store.wait_for_change(timeout_s)
 
     async def now(self) -> datetime:

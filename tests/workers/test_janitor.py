@@ -37,15 +37,22 @@ async def fill_history(stores: Stores, clock: FixedClock, endpoints: int, slots:
         clock.tick(minutes=1)
 
 
+@pytest.mark.parametrize(
+    ("options", "threshold"),
+    [
+        pytest.param({}, timedelta(minutes=5), id="five minutes, unless told otherwise"),
+        pytest.param({"zombie_after": timedelta(seconds=90)}, timedelta(seconds=90), id="as configured"),
+    ],
+)
 async def test_a_run_nobody_finished_is_closed_as_a_timeout_after_its_threshold(
-    stores: Stores, clock: FixedClock
+    stores: Stores, clock: FixedClock, options: dict[str, object], threshold: timedelta
 ) -> None:
     metrics = Metrics()
-    keeper = a_janitor(stores, metrics, zombie_after=timedelta(minutes=5))
+    keeper = a_janitor(stores, metrics, **options)
     await add(stores, an_endpoint())
     (each,) = (await claim(stores)).claims
     lease_s = 60
-    clock.tick(seconds=lease_s, minutes=5)
+    clock.at += timedelta(seconds=lease_s) + threshold
     await keeper.run_once()
     assert (await get_run(stores, each)).status is RunStatus.RUNNING
 

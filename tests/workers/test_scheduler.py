@@ -150,6 +150,30 @@ async def test_an_endpoint_that_throws_when_called_or_stored_is_pushed_ahead_and
     assert faulty == {called.id, stored.id}
 
 
+async def test_results_that_end_together_are_recorded_in_one_transaction(stores: Stores) -> None:
+    bench = Bench(stores)
+    await add(stores, *(an_endpoint() for _ in range(5)))
+
+    await bench.scheduler.run_once()
+
+    assert (await bench.statuses(), bench.store.finishes) == ([RunStatus.SUCCESS] * 5, 1)
+
+
+async def test_a_hanging_target_takes_only_its_own_places(stores: Stores) -> None:
+    bench = Bench(stores, places=4, per_host=2)
+    hanging, quick = ([an_endpoint(host=f"{host}:80") for _ in range(6)] for host in ("hanging", "quick"))
+    await add(stores, *hanging, *quick)
+    for each in hanging:
+        bench.caller.hold(each.id)
+    async with bench.running():
+        await until(lambda: bench.metrics.finished[RunStatus.SUCCESS] == 6, "the others run, one after the other")
+
+        assert {each.endpoint_id for each in bench.caller.requests} >= {each.id for each in quick}
+        assert bench.scheduler.in_flight == 2
+        for each in hanging:
+            await bench.caller.let_go(each.id)
+
+
 async def test_a_manual_run_of_an_idle_endpoint_starts_now_and_keeps_the_cadence(
     stores: Stores, clock: FixedClock
 ) -> None:

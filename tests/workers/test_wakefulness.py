@@ -6,11 +6,36 @@ from datetime import timedelta
 import pytest
 
 from mainspring.domain.changes import Act
+from mainspring.observe import Metrics
 from mainspring.ports.stores import Stores
-from tests.harness.waiting import holds_for
+from mainspring.workers.scheduler import EARLY_S, Scheduler, SchedulerOptions
+from tests.harness.waiting import holds_for, until
 from tests.stores.world import START, add, an_endpoint, change, claim, finished, hinted, hinted_once, requested
+from tests.workers.fakes import FaultyStore, ScriptedCaller
 
 HEARD_S = 0.3  # how long a notification may take through the database; a store has no way to say that it heard one
+
+
+@pytest.mark.parametrize(
+    ("due_in", "slept"),
+    [
+        pytest.param(timedelta(seconds=3), 3.0, id="until the earliest slot"),
+        pytest.param(timedelta(hours=1), 5.0, id="for one tick, where the earliest slot is later"),
+        pytest.param(None, 5.0, id="for one tick, where nothing is planned"),
+    ],
+)
+async def test_a_scheduler_sleeps(stores: Stores, due_in: timedelta | None, slept: float) -> None:
+    later = [START + due_in, START + due_in + timedelta(seconds=1)] if due_in else [None]
+    await add(stores, *(an_endpoint(next_run_at=at) for at in later))
+    store = FaultyStore(stores.schedule)
+    scheduler = Scheduler(store, ScriptedCaller(), SchedulerOptions("worker-1"), Metrics())
+    working = asyncio.create_task(scheduler.run())
+
+    await until(lambda: store.sleeps_s, "it falls asleep")
+
+    scheduler.stop()
+    await working
+    assert store.sleeps_s[0] == slept + EARLY_S
 
 
 async def fall_asleep_and_wake(stores: Stores, other_stores: Stores) -> None:
