@@ -364,6 +364,18 @@ async def test_release_ends_the_run_as_abandoned(stores: Stores) -> None:
     assert (run.status, run.error_code, run.finished_at) == (RunStatus.ABANDONED, "lost_worker", START)
 
 
+async def test_release_is_told_as_the_end_of_its_run(stores: Stores) -> None:
+    endpoint = an_endpoint()
+    await add(stores, endpoint)
+    (each,) = (await claim(stores)).claims
+
+    await stores.schedule.release([each])
+
+    *_, last = await told(stores)
+    data: dict[str, object] = {"status": "abandoned", "worker": "worker-1"}
+    assert last == Event(EventType.RUN_ABANDONED, START, "default", endpoint.id, each.run_id, "worker-1", data)
+
+
 async def test_result_that_comes_after_its_release_is_superseded(stores: Stores) -> None:
     endpoint = an_endpoint()
     await add(stores, endpoint)

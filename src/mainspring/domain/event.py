@@ -92,7 +92,7 @@ MEANING: dict[EventType, str] = {
     EventType.RUN_STARTED: "A worker claimed a slot and calls the endpoint now.",
     EventType.RUN_FINISHED: "A run ended; carries its status and the next run with its source.",
     EventType.RUN_TIMEOUT: "A run passed its deadline.",
-    EventType.RUN_ABANDONED: "The worker of a run was lost; the slot is retried, or left if it may run at most once.",
+    EventType.RUN_ABANDONED: "The worker of a run was lost or shut down; the slot is retried, or left (at most once).",
     EventType.RUN_SUPERSEDED: "A result came after another worker had taken the slot over; it changed nothing.",
     EventType.RUN_MISSED: "Slots passed while nothing could run them; the misfire policy did not run them later.",
     EventType.SCHEDULE_UPDATED: "The next run moved for another reason than a run's end.",

@@ -138,6 +138,11 @@ def release_all(claims: Sequence[Claim], locked: Iterable[Endpoint], now: dateti
         asked = endpoint.trigger is Trigger.MANUAL  # then the schedule's own next run stays where it is
         rows.add_state(replace(freed, manual_at=now) if asked else replace(freed, next_run_at=now))
         rows.closed.append((endpoint.tenant_id, claim.run_id, "abandoned", "its worker shut down; the slot runs again"))
+        worker = endpoint.claimed_by
+        data: dict[str, object] = {"status": RunStatus.ABANDONED, "worker": worker}
+        rows.events.append(
+            Event(EventType.RUN_ABANDONED, now, endpoint.tenant_id, endpoint.id, claim.run_id, worker, data)
+        )
     return rows
 
 

@@ -75,6 +75,7 @@ class PostgresSchedule:
             rows = release_all(claims, await self._endpoints(session, revisions), now)
             await _close(session, rows, now)
             await _write_states(session, rows)
+            await session.run("add_events", as_json(rows.event_rows()))
             await self._db.notify(session)
         self.wake()
 
