@@ -25,7 +25,7 @@ class PostgresSessions:
             until = now + timedelta(milliseconds=lease_ms)
             since = now - timedelta(milliseconds=lookback_ms)
             hour = id_floor("ses", now - HOUR)
-            rows = await session.rows("lease_analyses", endpoint_id, now, until, worker, since, hour, per_hour, limit)
+            rows = await session.rows("lease_analyses", endpoint_id, since, now, until, worker, hour, per_hour, limit)
         return [str(row[0]) for row in rows]
 
     async def record_session(self, session: Session, worker: str, event: Event) -> None:

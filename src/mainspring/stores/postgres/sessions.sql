@@ -1,18 +1,24 @@
 -- name: lease_analyses
 -- Lease endpoints that are due for a model's look; or this one, due or not. What another one has leased, or looked at
 -- meanwhile, is left out. Here who looks keeps nobody from writing.
+-- What was never looked at is due by a run of its own, or of a sibling: that may be what it sleeps for.
 WITH described AS (
     SELECT id, job_id FROM endpoint WHERE description <> '' AND archived_at IS NULL AND :only::text IS NULL
     UNION ALL SELECT endpoint.id, endpoint.job_id FROM job JOIN endpoint ON endpoint.job_id = job.id
     WHERE job.description <> '' AND endpoint.description = '' AND endpoint.archived_at IS NULL AND :only::text IS NULL
-    UNION ALL SELECT id, job_id FROM endpoint WHERE id = :only AND archived_at IS NULL)
+    UNION ALL SELECT id, job_id FROM endpoint WHERE id = :only AND archived_at IS NULL),
+lively AS (
+    SELECT job_id FROM (SELECT DISTINCT job_id FROM described
+                        WHERE NOT EXISTS (SELECT 1 FROM analysis WHERE analysis.endpoint_id = described.id)) AS unseen
+    WHERE EXISTS (SELECT 1 FROM endpoint AS member JOIN schedule ON schedule.id = member.id
+                  WHERE member.job_id = unseen.job_id AND schedule.last_run_at >= :since))
 INSERT INTO analysis (endpoint_id, tenant_id, next_analysis_at, failure_count, lease_until, worker)
 SELECT described.id, schedule.tenant_id, :now::timestamptz, schedule.failure_count, :lease_until::timestamptz, :worker::text
 FROM described JOIN schedule ON schedule.id = described.id JOIN job ON job.id = described.job_id
 LEFT JOIN analysis AS seen ON seen.endpoint_id = described.id
 WHERE job.status = 'active' AND (seen.lease_until IS NULL OR seen.lease_until <= :now)
   AND (:only::text IS NOT NULL OR
-       (schedule.last_run_at >= :since OR seen.endpoint_id IS NOT NULL)
+       (seen.endpoint_id IS NOT NULL OR described.job_id IN (SELECT job_id FROM lively))
        AND (seen.endpoint_id IS NULL OR seen.next_analysis_at <= :now OR schedule.failure_count > seen.failure_count
             OR (seen.failure_count > 0 AND schedule.failure_count = 0))
        AND (SELECT COUNT(*) FROM planner_session AS held

@@ -25,7 +25,7 @@ class SqliteSessions:
     ) -> list[str]:
         now = self._db.clock.now()
         since, hour = now - timedelta(milliseconds=lookback_ms), id_floor("ses", now - HOUR)
-        rows = await self._db.read(lambda db: db.rows("analyses_due", endpoint_id, now, since, hour, per_hour, limit))
+        rows = await self._db.read(lambda db: db.rows("analyses_due", endpoint_id, since, now, hour, per_hour, limit))
         if not rows:
             return []
         due = encoded([row[0] for row in rows])

@@ -1,17 +1,23 @@
 -- name: analyses_due
 -- Endpoints that are due for a model's look, and that nobody has leased; or this one, due or not. A reader looks for
 -- them: who did so in the one write transaction that there is kept the scheduler from its own. CROSS JOIN: jobs first, few of them have a description.
+-- What was never looked at is due by a run of its own, or of a sibling: that may be what it sleeps for.
 WITH described AS (
     SELECT id, job_id FROM endpoint WHERE description <> '' AND archived_at IS NULL AND :only IS NULL
     UNION ALL SELECT endpoint.id, endpoint.job_id FROM job CROSS JOIN endpoint ON endpoint.job_id = job.id
     WHERE job.description <> '' AND endpoint.description = '' AND endpoint.archived_at IS NULL AND :only IS NULL
-    UNION ALL SELECT id, job_id FROM endpoint WHERE id = :only AND archived_at IS NULL)
+    UNION ALL SELECT id, job_id FROM endpoint WHERE id = :only AND archived_at IS NULL),
+lively AS (
+    SELECT job_id FROM (SELECT DISTINCT job_id FROM described
+                        WHERE NOT EXISTS (SELECT 1 FROM analysis WHERE analysis.endpoint_id = described.id)) AS unseen
+    WHERE EXISTS (SELECT 1 FROM endpoint AS member CROSS JOIN schedule ON schedule.id = member.id
+                  WHERE member.job_id = unseen.job_id AND schedule.last_run_at >= :since))
 SELECT described.id
 FROM described JOIN schedule ON schedule.id = described.id JOIN job ON job.id = described.job_id
 LEFT JOIN analysis AS seen ON seen.endpoint_id = described.id
 WHERE job.status = 'active' AND (seen.lease_until IS NULL OR seen.lease_until <= :now)
   AND (:only IS NOT NULL OR
-       (schedule.last_run_at >= :since OR seen.endpoint_id IS NOT NULL)
+       (seen.endpoint_id IS NOT NULL OR described.job_id IN (SELECT job_id FROM lively))
        AND (seen.endpoint_id IS NULL OR seen.next_analysis_at <= :now OR schedule.failure_count > seen.failure_count
             OR (seen.failure_count > 0 AND schedule.failure_count = 0))
        AND (SELECT COUNT(*) FROM planner_session AS held
