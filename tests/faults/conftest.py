@@ -17,9 +17,9 @@ import pytest
 from tests.faults.stage import Stage
 from tests.harness.pace import Pace
 from tests.peers.journal import Journal
-from tests.stores.databases import clock, shared_postgres_url, store_url, stores
+from tests.stores.databases import clock, other_stores, shared_postgres_url, store_url, stores
 
-__all__ = ["clock", "shared_postgres_url", "store_url", "stores"]
+__all__ = ["clock", "other_stores", "shared_postgres_url", "store_url", "stores"]
 
 Figures = Callable[..., None]
 

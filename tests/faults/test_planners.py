@@ -1,6 +1,7 @@
 """R26 and the planner's part of R1: planners die at any moment, three share one database; every run is judged once."""
 
 import asyncio
+import time
 from collections import Counter
 from datetime import timedelta
 from itertools import pairwise
@@ -8,15 +9,22 @@ from itertools import pairwise
 from mainspring import failpoints
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import FOREVER
+from mainspring.domain.rulebook import StoredRule
+from mainspring.domain.rules import read_rule
+from mainspring.observe import Metrics
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.rules import add_rules, find_owner, set_mode
+from mainspring.ports.stores import Stores
+from mainspring.workers.planner import Planner
 from tests.faults.conftest import Figures
 from tests.faults.ledger import all_events, all_runs, events_so_far
 from tests.faults.nursery import Nursery
 from tests.faults.stage import JOB, Stage, calling, fill
 from tests.faults.storm import drain, start_workers
-from tests.harness.waiting import until_true
+from tests.harness.pace import Pace
+from tests.harness.waiting import until, until_true
 from tests.peers.journal import Journal
+from tests.stores.world import START, FixedClock, add, an_endpoint, run_slot
 
 PLANNERS = 3  # each in a scheduler's process
 WATCHES = 8
@@ -195,6 +203,32 @@ async def test_killed_planner_leaves_hints_whole_or_not_at_all(
     assert Counter(each.endpoint_id for each in fired) == Counter(endpoints.keys())
     assert {endpoint_id for endpoint_id, state in known[0].states.items() if state.fired_at} == endpoints.keys()
     assert all(each is not None and each.interval_hint is not None for each in endpoints.values())
+
+
+async def test_a_finished_run_of_another_process_is_judged_within_a_second(
+    stores: Stores, other_stores: Stores, clock: FixedClock, figures: Figures, pace: Pace
+) -> None:
+    endpoint = an_endpoint("watched")
+    await add(stores, endpoint)
+    judge = StoredRule(
+        "rule_1", "default", endpoint.job_id, endpoint.id, read_rule({"when": "ok", "interval": "30s"}, "x"), START
+    )
+    await stores.planner.add_rules([judge], Event(EventType.RULES_CHANGED, START, "default"))
+    metrics = Metrics()
+    planner = Planner(stores.planner, metrics, "planner-1")
+    working = asyncio.create_task(planner.run())
+    waits: list[float] = []
+    for number in range(1, 6):
+        assert len(await run_slot(other_stores, clock, took_ms=0)) == 1
+        ended_s = time.monotonic()
+        await until(lambda number=number: metrics.judged == number, "the run is judged")  # type: ignore[misc]  # bound now
+        waits.append(time.monotonic() - ended_s)
+        clock.tick(minutes=1)
+    planner.stop()
+    await working
+
+    figures(runs=len(waits), slowest_s=round(max(waits), 3))
+    assert max(waits) <= pace.fair(1.0)
 
 
 def told(events: list[Event]) -> list[Event]:

@@ -15,8 +15,9 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import Endpoint, Tenant
-from mainspring.domain.errors import Misconfigured
+from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.instant import FOREVER
 from mainspring.domain.run import Body, Header, HttpAction, RunStatus
 from mainspring.domain.schedule import CRON
 from mainspring.domain.session import Session
@@ -195,6 +196,29 @@ async def test_no_call_is_made_over_the_token_quota(stores: Stores, watched: End
     assert session.status == "skipped"
     assert "of its 0 tokens" in session.detail.note
     assert script.prompts == []
+
+
+class Unread:
+    """The endpoints of a store, of which the quota cannot be read."""
+
+    def __init__(self, endpoints: EndpointStore) -> None:
+        self._endpoints = endpoints
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._endpoints, name)
+
+    async def tenant(self, tenant_id: str) -> Tenant | None:
+        raise StoreUnavailable("the database does not answer: told so; it is tried again")
+
+
+async def test_no_call_is_made_where_the_quota_cannot_be_read(stores: Stores, watched: Endpoint) -> None:
+    script = Scripted(DONE)
+
+    with pytest.raises(StoreUnavailable):
+        await analyst(replace(stores, endpoints=Unread(stores.endpoints)), script).run_once()
+
+    assert script.prompts == []
+    assert await stores.sessions.sessions("default") == []
 
 
 async def test_two_analysts_never_look_at_one_endpoint_at_once(
@@ -397,3 +421,32 @@ async def test_tool_results_are_told_in_words_a_model_can_read(stores: Stores, w
     assert "within 24 hours" in await scene.call("pause_until", {"until": "2031-01-01T00:00:00Z", "reason": "x"})
     history = json.loads(await scene.call("get_response_history", {"limit": 1}))
     assert (len(history["runs"]), history["has_more"]) == (1, False)
+
+
+async def test_history_comes_newest_first_in_pages_with_repeats_marked(
+    stores: Stores, clock: FixedClock, watched: Endpoint
+) -> None:
+    for text in (b"two", b"two", b"three"):
+        clock.tick(minutes=1)
+        await run_slot(stores, clock, an_outcome(body=Body(text, "text/plain", False, len(text))), took_ms=0)
+    scene = await analyst(stores, Scripted())._scene(watched, "live")
+
+    first = json.loads(await scene.call("get_response_history", {"limit": 3}))
+    rest = json.loads(await scene.call("get_response_history", {"limit": 3, "offset": first["next_offset"]}))
+
+    told = [run["body"] for run in first["runs"]]
+    assert told == ["<data>three</data>", "<data>two</data>", "the same as the newer one"]
+    assert (first["has_more"], first["next_offset"]) == (True, 3)
+    assert (len(rest["runs"]), rest["has_more"], rest["next_offset"]) == (1, False, None)
+
+
+async def test_siblings_are_told_with_their_latest_run_or_that_there_is_none(stores: Stores, watched: Endpoint) -> None:
+    await add(stores, an_endpoint("new", paused_until=FOREVER, next_run_at=FOREVER))
+    scene = await analyst(stores, Scripted())._scene(watched, "live")
+
+    siblings = json.loads(await scene.call("get_sibling_latest_responses", {}))["siblings"]
+
+    told = {each["name"]: (each["state"], each["latest"]) for each in siblings}
+    assert told["new"] == ("asleep", "no runs yet")
+    assert told["sibling"][1]["status"] == "success"
+    assert set(told) == {"new", "sibling"}
