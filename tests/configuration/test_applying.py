@@ -227,6 +227,15 @@ async def test_quota_counts_what_would_be_there(desk: Desk) -> None:
     ]
 
 
+async def test_rules_are_held_to_the_tenants_minimum_interval(desk: Desk) -> None:
+    tenant = await desk.stores.endpoints.tenant(desk.tenant_id)
+    assert tenant is not None
+    await desk.stores.endpoints.put_tenant(replace(tenant, interval_ms_min=60_000))
+    document = "jobs:\n  shop:\n    rules:\n      - when: ok\n        interval: 30s\n"
+
+    assert await faults(desk, document) == ["5:19 interval 30s is below the tenant's minimum 1m; raise it"]
+
+
 async def test_configuration_event_tells_what_was_done(desk: Desk) -> None:
     await apply(desk, SHOP)
 

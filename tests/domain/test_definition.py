@@ -216,6 +216,26 @@ def test_the_tenants_minimum_interval_is_a_quota() -> None:
     assert check_definition(replace(PLAIN, interval_ms=None, cron="0 * * * *"), tenant)[0].cron == "0 * * * *"
 
 
+@pytest.mark.parametrize(
+    ("cron", "closest"),
+    [("* * * * *", "1m"), ("*/4 * * * *", "4m"), ("0 * * * * *", "1m"), ("0,3 12 * * 1", "3m"), ("58,0 * * * *", "2m")],
+)
+def test_a_cron_whose_times_are_closer_than_the_tenants_minimum_is_refused(cron: str, closest: str) -> None:
+    with pytest.raises(QuotaExceeded) as refused:
+        check_definition(replace(PLAIN, interval_ms=None, cron=cron), replace(TENANT, interval_ms_min=300_000))
+
+    assert str(refused.value) == (
+        f"cron {cron!r} has times only {closest} apart, and the tenant's minimum is 5m; choose times further apart"
+    )
+
+
+@pytest.mark.parametrize("cron", ["*/5 * * * *", "0 0 29 2 1", "@yearly", "H/5 * * * *"])
+def test_a_cron_that_keeps_the_tenants_minimum_passes(cron: str) -> None:
+    given = replace(PLAIN, interval_ms=None, cron=cron)
+
+    assert check_definition(given, replace(TENANT, interval_ms_min=300_000), "ep_1")[0].cron == cron
+
+
 def test_a_service_port_passes_only_where_the_operator_allows_it() -> None:
     given = replace(PLAIN, url="http://example.org:5432/")
     with pytest.raises(InvalidInput, match="belongs to another service"):

@@ -5,7 +5,8 @@ from msgspec.structs import replace
 from tests.stores.world import FixedClock, an_outcome, run_slot
 
 from mainspring.domain.definition import Definition
-from mainspring.domain.errors import Conflict, InvalidInput, NotFound
+from mainspring.domain.endpoint import Tenant
+from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from mainspring.domain.run import Body, RunStatus
 from mainspring.operations.endpoints import Desk, add_endpoint
 from mainspring.operations.rules import (
@@ -41,6 +42,20 @@ async def test_rules_are_named_added_and_removed(desk: Desk) -> None:
     assert await remove_rules(desk, whole, []) == ["rule-1"]
     with pytest.raises(NotFound):
         await remove_rules(desk, owner, ["mine"])
+
+
+async def test_rule_is_held_to_the_tenants_minimum_interval(desk: Desk) -> None:
+    await add_endpoint(desk, ONE)
+    owner = await find_owner(desk, "one", None)
+    (there,) = await add_rules(desk, owner, [PAUSE])
+    await desk.stores.endpoints.put_tenant(Tenant("default", "default", interval_ms_min=30_000))
+    greedy = {"when": "ok", "interval": "29s"}
+
+    with pytest.raises(QuotaExceeded, match="interval 29s is below the tenant's minimum 30s"):
+        await add_rules(desk, owner, [{**greedy, "interval": "30s"}, greedy])
+    with pytest.raises(QuotaExceeded, match="interval 29s is below the tenant's minimum 30s"):
+        await edit_rule(desk, there.id, {"interval": "29s"})
+    assert [known.stored for known in await rules_of(desk, owner)] == [there]
 
 
 async def test_rule_is_edited_in_place(desk: Desk) -> None:

@@ -200,6 +200,16 @@ async def test_edited_interval_is_held_to_the_quota_of_the_tenant(desk: Desk) ->
         await edit_endpoint(desk, "health", lambda old: replace(old, interval_ms=30_000))
 
 
+async def test_hint_is_held_to_the_tenants_minimum_interval(desk: Desk) -> None:
+    endpoint = await add_endpoint(desk, HEALTH)
+    await desk.stores.endpoints.put_tenant(Tenant("default", "default", interval_ms_min=30_000))
+
+    with pytest.raises(QuotaExceeded, match=r"interval 29\.999s is below the tenant's minimum 30s; raise it"):
+        await put_interval_hint(desk, "health", 29_999)
+    assert await get(desk.stores, endpoint) == endpoint
+    assert (await put_interval_hint(desk, "health", 30_000)).endpoint.interval_hint is not None
+
+
 async def test_archived_endpoint_makes_room_in_the_quota(desk: Desk) -> None:
     await desk.stores.endpoints.put_tenant(Tenant("default", "default", endpoints_max=1))
     await add_endpoint(desk, HEALTH)

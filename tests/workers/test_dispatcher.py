@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mainspring.domain.endpoint import Tenant
 from mainspring.domain.run import Body, Outcome, RunStatus
 from mainspring.observe import Metrics
 from mainspring.ports.records import RunFilter
@@ -302,6 +303,17 @@ async def test_hint_step_moves_the_next_run_of_an_endpoint(stage: Stage) -> None
     done = await get(stage.stores, "x1")
     assert done.status is Status.COMPLETED
     assert "'endpoint': 'billing'" in str(done.state.steps["s0"])
+
+
+async def test_hint_step_is_held_to_the_tenants_minimum_interval(stage: Stage) -> None:
+    await add(stage.stores, an_endpoint("billing", interval_ms=3_600_000))
+    await stage.stores.endpoints.put_tenant(Tenant("default", "default", interval_ms_min=60_000))
+    await stage.begin({"hint": {"endpoint": "billing", "interval": "30s"}})
+    await stage.go_on()
+
+    stopped = await get(stage.stores, "x1")
+    assert stopped.status is Status.FAILED
+    assert "interval 30s is below the tenant's minimum 1m" in stopped.state.error
 
 
 async def test_hints_are_cleared_and_a_run_is_asked_for(stage: Stage) -> None:

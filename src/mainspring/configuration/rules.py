@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from mainspring.configuration.entries import EndpointEntry, JobEntry
 from mainspring.configuration.faults import Place
 from mainspring.configuration.planning import ARCHIVE, CHANGE, FieldChange, Plan, Step, Wanted
-from mainspring.domain.errors import InvalidInput
+from mainspring.domain.definition import check_minimum
+from mainspring.domain.errors import InvalidInput, QuotaExceeded
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.rulebook import StoredRule
 from mainspring.domain.rules import KEYS, RULES_MAX, Rule, check_rule, read_rule, rule_document
@@ -107,9 +108,11 @@ def _checked(plan: Plan, wanted: Wanted, owner: str | None, members: tuple[str, 
             if rule.name in rules:
                 raise InvalidInput(f"rule {rule.name!r} is there twice; give one of them another name", field="name")
             check_rule(rule, owner, members)
+            check_minimum(rule.interval_ms, plan.tenant)
             rules[rule.name] = rule
-        except InvalidInput as fault:
-            plan.fault(_place(wanted, number, fault.field), str(fault))
+        except (InvalidInput, QuotaExceeded) as fault:
+            field = fault.field if isinstance(fault, InvalidInput) else "interval"
+            plan.fault(_place(wanted, number, field), str(fault))
             is_good = False
     return list(rules.values()) if is_good else None
 

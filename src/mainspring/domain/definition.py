@@ -5,6 +5,8 @@ Every door builds a Definition and every door gets the same refusals: what was w
 
 import re
 import unicodedata
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,9 +26,10 @@ from mainspring.domain.endpoint import (
     Tenant,
 )
 from mainspring.domain.errors import InvalidInput, QuotaExceeded, did_you_mean
+from mainspring.domain.instant import FOREVER
 from mainspring.domain.name import check_name
 from mainspring.domain.run import Header, HttpAction
-from mainspring.domain.schedule import check_cron, check_timezone
+from mainspring.domain.schedule import check_cron, check_timezone, occurrences
 from mainspring.domain.target import check_header, check_url
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -34,6 +37,8 @@ HEADERS_MAX = 50
 BODY_MAX = 1_000_000
 BODY_CAP_MAX = 10_000_000
 DESCRIPTION_MAX = 10_000
+# How close the times of a cron come to each other is seen from so many of them: a day of quarters, two years of weeks.
+PACED_FROM, PACED_TIMES = datetime(2025, 1, 1, tzinfo=UTC), 100
 REDIRECTS_MAX = 5
 SECRET_WORDS = ("authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "x-auth", "signature")
 PLAIN_KEYS = {"idempotency", "correlation", "partition", "cache"}  # these tell things apart, and open nothing
@@ -88,7 +93,7 @@ def check_definition(
         headers=tuple(marked_secret(header) for header in given.headers),
     )
     _check_schedule(checked, endpoint_id)
-    _check_limits(checked, tenant)
+    _check_limits(checked, tenant, endpoint_id)
     _check_call(checked)
     return checked, target.host_key
 
@@ -128,6 +133,17 @@ def speaks_of_a_secret(name: str) -> bool:
     words = re.split("[-_]", name.lower())
     is_key = words[-1] == "key" and PLAIN_KEYS.isdisjoint(words)
     return is_key or any(word in name.lower() for word in SECRET_WORDS)
+
+
+def check_minimum(interval_ms: int | None, tenant: Tenant) -> None:
+    """The tenant's minimum holds for whatever asks for an interval: a schedule, a hint, a rule."""
+    floor = tenant.interval_ms_min
+    if floor is not None and interval_ms is not None and interval_ms < floor:
+        raise QuotaExceeded(
+            f"interval {format_duration(interval_ms)} is below the tenant's minimum {format_duration(floor)}; raise it",
+            quota="interval_ms_min",
+            limit=floor,
+        )
 
 
 def action_of(definition: Definition, headers: tuple[Header, ...]) -> HttpAction:
@@ -175,7 +191,7 @@ def _check_schedule(given: Definition, endpoint_id: str) -> None:
         _in_bounds(given.interval_ms, INTERVAL_MS_MIN, INTERVAL_MS_MAX, "interval")
 
 
-def _check_limits(given: Definition, tenant: Tenant) -> None:
+def _check_limits(given: Definition, tenant: Tenant, endpoint_id: str) -> None:
     low, high, interval = given.min_interval_ms, given.max_interval_ms, given.interval_ms
     for field, value in (("min_interval", low), ("max_interval", high)):
         if value is not None:
@@ -201,12 +217,20 @@ def _check_limits(given: Definition, tenant: Tenant) -> None:
             field="interval",
             value=interval,
         )
-    floor = tenant.interval_ms_min
-    if floor is not None and interval is not None and interval < floor:
+    check_minimum(interval, tenant)
+    if given.cron is not None and tenant.interval_ms_min is not None:
+        _check_pace(given.cron, given.timezone, endpoint_id, tenant.interval_ms_min)
+
+
+def _check_pace(cron: str, timezone: str, endpoint_id: str, floor_ms: int) -> None:
+    times = occurrences(cron, timezone, PACED_FROM, FOREVER, PACED_TIMES, endpoint_id=endpoint_id)
+    closest_ms = min(((after - at) // timedelta(milliseconds=1) for at, after in pairwise(times)), default=floor_ms)
+    if closest_ms < floor_ms:
         raise QuotaExceeded(
-            f"interval {format_duration(interval)} is below the tenant's minimum {format_duration(floor)}; raise it",
+            f"cron {cron!r} has times only {format_duration(closest_ms)} apart, and the tenant's minimum is "
+            f"{format_duration(floor_ms)}; choose times further apart",
             quota="interval_ms_min",
-            limit=floor,
+            limit=floor_ms,
         )
 
 

@@ -16,6 +16,7 @@ from mainspring.domain.definition import (
     action_of,
     check_definition,
     check_header_count,
+    check_minimum,
     check_text,
     definition_of,
 )
@@ -165,12 +166,14 @@ async def put_interval_hint(
     desk: Desk, name_or_id: str, interval_ms: int, ttl: timedelta = INTERVAL_TTL_DEFAULT, reason: str = ""
 ) -> Change:
     reason = check_text(reason, "reason", REASON_MAX)
+    endpoint = await find_endpoint(desk, name_or_id)
+    check_minimum(interval_ms, await tenant_of(desk))
 
-    def act(endpoint: Endpoint, now: datetime) -> Change:
+    def act(each: Endpoint, now: datetime) -> Change:
         hint = make_interval_hint(now, interval_ms, ttl, reason, desk.actor)
-        return changes.put_interval_hint(endpoint, hint, now, desk.cron)
+        return changes.put_interval_hint(each, hint, now, desk.cron)
 
-    return await _change(desk, await find_endpoint(desk, name_or_id), act)
+    return await _change(desk, endpoint, act)
 
 
 async def put_one_shot_hint(

@@ -7,6 +7,7 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mainspring.domain.definition import check_minimum
 from mainspring.domain.endpoint import Endpoint, Job
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import Event, EventType
@@ -25,7 +26,7 @@ from mainspring.domain.rulebook import (
     decide,
 )
 from mainspring.domain.rules import HISTORY_MAX, RULES_MAX, Rule, check_rule, mentions, read_rule, rule_document
-from mainspring.operations.endpoints import Desk, find_endpoint
+from mainspring.operations.endpoints import Desk, find_endpoint, tenant_of
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.planner import KnownRule, PlannerStore
 
@@ -153,6 +154,7 @@ async def edit_rule(desk: Desk, rule_id: str, wanted: Mapping[str, object]) -> K
     document = {key: value for key, value in named.items() if value is not None}
     others = [each.stored.rule.name for each in await rules_of(desk, owner) if each.stored.id != rule_id]
     (rule,) = check_rules([document], owner, others)
+    check_minimum(rule.interval_ms, await tenant_of(desk))
     edited = replace(known.stored, rule=rule)
     now = await desk.stores.schedule.now()
     data: dict[str, object] = {"changed": [rule.name], "job": owner.job.name}
@@ -165,6 +167,9 @@ async def edit_rule(desk: Desk, rule_id: str, wanted: Mapping[str, object]) -> K
 async def add_rules(desk: Desk, owner: Owner, documents: Sequence[object]) -> list[StoredRule]:
     """Checked all, then stored all; they judge runs that finish from now on."""
     rules = check_rules(documents, owner, [known.stored.rule.name for known in await rules_of(desk, owner)])
+    tenant = await tenant_of(desk)
+    for rule in rules:
+        check_minimum(rule.interval_ms, tenant)
     now = await desk.stores.schedule.now()
     endpoint_id = None if owner.endpoint is None else owner.endpoint.id
     stored = [

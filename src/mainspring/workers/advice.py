@@ -6,6 +6,7 @@ from typing import cast
 
 from mainspring.domain import changes
 from mainspring.domain.changes import Change
+from mainspring.domain.definition import check_minimum
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import MainspringError, StoreUnavailable
 from mainspring.domain.hint import INTERVAL_TTL_DEFAULT, ONE_SHOT_TTL_DEFAULT, make_interval_hint, make_one_shot_hint
@@ -30,7 +31,10 @@ class HintErrand:
             error = f"there is no endpoint {name!r} any more; add it, then retry"
             return "failure", {"code": "no_endpoint", "error": error}
         author = f"execution:{intent.execution_id}"
+        tenant = await self._stores.endpoints.tenant(intent.tenant_id)
         try:
+            if tenant is not None:
+                check_minimum(cast("int | None", intent.request.get("interval_ms")), tenant)
             (change,) = await self._stores.endpoints.change_endpoints(
                 intent.tenant_id, [endpoint.id], lambda each, now: _advised(each, now, intent.request, author)
             )
