@@ -48,6 +48,17 @@ async def test_first_opening_migrates_and_the_second_does_nothing(empty_url: str
     assert [await open_once(empty_url), await open_once(empty_url)] == [names_of_migrations(empty_url), ()]
 
 
+async def test_file_that_needs_no_migration_is_opened_while_another_writes(tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path}/empty.db"
+    await open_once(url)
+    other = apsw.Connection(str(file_of(url)))
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        assert await open_once(url) == ()
+    finally:
+        other.close()
+
+
 def test_of_many_that_open_at_once_one_migrates_and_all_succeed(empty_url: str) -> None:
     start = Barrier(OPENERS)
 

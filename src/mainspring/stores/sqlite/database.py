@@ -225,7 +225,7 @@ class Database:
         self._looker = self._writer if in_memory else Connection(path, readonly=True)  # where it is called
         self._writing = asyncio.Lock()
         self._threads = (ThreadPoolExecutor(1, "sqlite-writer"), ThreadPoolExecutor(1, "sqlite-reader"))
-        self.migrated = self._transact("BEGIN IMMEDIATE", self._writer, self._migrate)
+        self.migrated = () if self._is_current() else self._transact("BEGIN IMMEDIATE", self._writer, self._migrate)
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run short `work` in one write transaction: commits where it returns, leaves nothing where it raises."""
@@ -317,6 +317,14 @@ class Database:
     def _unavailable(self, fault: Exception) -> StoreUnavailable:
         way_out = WAYS_OUT.get(type(fault), "try again when it can")
         return StoreUnavailable(f"the database {self.path} cannot be used now: {fault}; {way_out}")
+
+    def _is_current(self) -> bool:
+        """Whether nothing is left to migrate: then whoever opens the file keeps nobody from writing."""
+        try:
+            applied = {row[0] for row in self._writer.rows("applied_migrations")}
+        except apsw.Error:  # no such table yet; whatever else it is, the migration tells it
+            return False
+        return applied == {number for number, _, _ in migrations(PACKAGE)}
 
     def _migrate(self, connection: Connection) -> tuple[str, ...]:
         """Bring the schema up to date, and say what that took; the write lock keeps two migrators apart."""
