@@ -36,6 +36,22 @@ def test_rule_is_checked_while_it_is_written_tried_on_past_runs_and_kept(page: P
     assert site.call("GET", f"/endpoints/{endpoint}")["interval_hint"] is None
 
 
+def test_pause_by_a_rule_says_whose_it_is_and_is_undone(page: Page, site: Site) -> None:
+    endpoint = site.add("lulled")["id"]
+    rule = {"name": "rest", "when": "ok", "pause": "forever", "reason": "it ran once"}
+    site.call("POST", "/rules", {"endpoint": endpoint, "rule": rule})
+    site.run(endpoint)
+    page.goto(f"/endpoints/{endpoint}")
+    expect(page.get_by_text("Paused by rule rest")).to_be_visible()
+    page.goto("/planner?tab=done")
+    row = page.get_by_role("row").filter(has_text="lulled")
+    expect(row).to_contain_text("not at all")
+    expect(row).to_contain_text("it ran once")
+    row.get_by_role("button", name="Undo").click()
+    expect(row).to_have_count(0)
+    assert site.call("GET", f"/endpoints/{endpoint}")["status"] == "active"
+
+
 def test_endpoint_beyond_the_first_twenty_is_found_by_a_part_of_its_name(page: Page, site: Site) -> None:
     many = {f"crowd {place:02}": {"url": f"{site.shop}/ok", "every": "1h", "job": "crowd"} for place in range(21)}
     site.call("POST", "/config/apply", {"document": json.dumps({"endpoints": many})})

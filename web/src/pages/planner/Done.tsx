@@ -3,7 +3,7 @@ import { Anchor, Button, Card, Group, Stack, Table, Text, Title } from "@mantine
 import { IconArrowBackUp, IconBulb } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { acts, bulkAct } from "../../api/acts";
 import { endpointsQuery, eventsQuery } from "../../api/queries";
 import { useMay } from "../../api/session";
@@ -12,6 +12,7 @@ import { Confirm } from "../../parts/Confirm";
 import { Feed } from "../../parts/Feed";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
+import { isForever } from "../../time/format";
 import { When } from "../../time/When";
 import { actorWords, isPlanner } from "../../words/actor";
 import { duration } from "../../words/duration";
@@ -19,14 +20,22 @@ import { scheduleWords } from "../../words/schedule";
 
 export function Done() {
   const adapting = useInfiniteQuery(endpointsQuery({ state: "adapting" }, 100));
+  const paused = useInfiniteQuery(endpointsQuery({ state: "paused" }, 100));
+  const pauses = useQuery(eventsQuery({ type: "endpoint.paused" }, 200));
   const fired = useQuery(eventsQuery({ type: "rule.fired" }, 100));
   const navigate = useNavigate();
-  const endpoints = adapting.data?.pages.flatMap((page) => page.items) ?? [];
-  const events = (fired.data?.items ?? []).filter((event) => !event.data.shadow).reverse();
-  const fault = adapting.error ?? fired.error;
-  if (fault && !(adapting.data && fired.data)) return <Failed fault={fault} retry={() => { void adapting.refetch(); void fired.refetch(); }} />;
-  if (!adapting.data || !fired.data) return <Pending />;
-  if (!endpoints.length && !events.length) {
+  const all = [adapting, paused, pauses, fired];
+  const failed = all.find((each) => each.error && !each.data);
+  if (failed) return <Failed fault={failed.error} retry={() => all.forEach((each) => void each.refetch())} />;
+  if (!adapting.data || !paused.data || !pauses.data || !fired.data) return <Pending />;
+  const pausedBy = new Map(pauses.data.items.map((event) => [event.endpoint_id, event.actor])); // the newest stands last, and wins
+  const changed = [
+    ...adapting.data.pages.flatMap((page) => page.items).flatMap(hinted),
+    ...paused.data.pages.flatMap((page) => page.items).flatMap((endpoint) => asleep(endpoint, pausedBy.get(endpoint.id) ?? "")),
+  ];
+  const events = fired.data.items.filter((event) => !event.data.shadow).reverse();
+  const more = [adapting, paused].find((each) => each.hasNextPage);
+  if (!changed.length && !events.length) {
     return (
       <Empty icon={IconBulb} title="The planner has changed nothing yet" command="mainspring rules add NAME --when 'status_code >= 500' --interval 30s --ttl 10m" action={<Button onClick={() => void navigate({ to: "/planner", search: { tab: "rules" } as never })}>To the rules</Button>}>
         When a rule or the model changes when an endpoint runs, it stands here with its reason, and a button that takes it back.
@@ -35,8 +44,8 @@ export function Done() {
   }
   return (
     <Stack>
-      <InForce endpoints={endpoints} />
-      {adapting.hasNextPage && <Button variant="default" mx="auto" loading={adapting.isFetchingNextPage} onClick={() => void adapting.fetchNextPage()}>Show more</Button>}
+      <InForce changed={changed} />
+      {more && <Button variant="default" mx="auto" loading={more.isFetchingNextPage} onClick={() => void more.fetchNextPage()}>Show more</Button>}
       <Card>
         <Title order={2} mb="sm">What rules did lately</Title>
         {events.length ? <Feed events={events} /> : <Text size="sm" c="dimmed">No rule has fired among the newest events.</Text>}
@@ -45,33 +54,50 @@ export function Done() {
   );
 }
 
-function InForce({ endpoints }: { endpoints: Endpoint[] }) {
+/** One change that is in force: a hint, whoever gave it, or a pause that a rule or the model ordered. */
+type Change = { endpoint: Endpoint; runs: ReactNode; until: ReactNode; author: string; reason: string; isPause?: true };
+
+function hinted(endpoint: Endpoint): Change[] {
+  const { interval_hint: every, one_shot_hint: once } = endpoint;
+  const hint = every ?? once;
+  if (!hint) return [];
+  const runs = every ? `every ${duration(every.interval_ms)}` : <span>once more, <When at={once?.next_run_at} /></span>;
+  return [{ endpoint, runs, until: <When at={hint.expires_at} />, author: hint.author, reason: hint.reason }];
+}
+
+function asleep(endpoint: Endpoint, author: string): Change[] {
+  if (!isPlanner(author)) return [];
+  const until = isForever(endpoint.paused_until) ? "it is resumed" : <When at={endpoint.paused_until} />;
+  return [{ endpoint, runs: "not at all", until, author, reason: endpoint.pause_reason, isPause: true }];
+}
+
+function InForce({ changed }: { changed: Change[] }) {
   const mayRun = useMay("run");
   const [asked, setAsked] = useState(false);
-  const undo = useAct((endpoint: Endpoint) => acts.clearHints(endpoint.id), { done: "Undone: its own schedule is back, until a rule or the model asks again" });
-  const byPlanner = endpoints.filter((each) => hintsOf(each).some((hint) => isPlanner(hint.author)));
-  const all = useAct(() => bulkAct("clear-hints", { ids: byPlanner.map((each) => each.id) }, {}, false), { done: (total) => `Undone for ${total.changed}`, after: () => setAsked(false) });
+  const undo = useAct(({ endpoint, isPause }: Change) => (isPause ? acts.resume(endpoint.id) : acts.clearHints(endpoint.id)), { done: "Undone: its own schedule is back, until a rule or the model asks again" });
+  const byPlanner = changed.filter((each) => isPlanner(each.author));
+  const all = useAct(() => undoAll(byPlanner), { done: (count) => `Undone for ${count}`, after: () => setAsked(false) });
   return (
-    <Card padding={0} pb={endpoints.length ? 0 : "md"}>
+    <Card padding={0} pb={changed.length ? 0 : "md"}>
       <Group justify="space-between" p="md" pb="xs">
         <Title order={2}>In force now</Title>
         {mayRun && byPlanner.length > 1 && <Button size="compact-sm" variant="default" leftSection={<IconArrowBackUp size={14} />} onClick={() => setAsked(true)}>Undo all {byPlanner.length}</Button>}
       </Group>
-      {!endpoints.length && <Text size="sm" c="dimmed" px="md">Every endpoint runs by its own schedule.</Text>}
-      {endpoints.length > 0 && (
+      {!changed.length && <Text size="sm" c="dimmed" px="md">Every endpoint runs by its own schedule.</Text>}
+      {changed.length > 0 && (
         <Table className="stacks inset" verticalSpacing={8}>
           <Table.Thead><Table.Tr><Table.Th>Endpoint</Table.Th><Table.Th>Runs</Table.Th><Table.Th>Instead of</Table.Th><Table.Th>Until</Table.Th><Table.Th>By</Table.Th>{mayRun && <Table.Th>Actions</Table.Th>}</Table.Tr></Table.Thead>
           <Table.Tbody>
-            {endpoints.map((each) => hintsOf(each).slice(0, 1).map((hint) => (
-              <Table.Tr key={each.id}>
-                <Table.Td className="stack-title breaks"><Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: each.id } as never} size="sm" fw={600}>{each.name}</Anchor></Table.Td>
-                <Table.Td data-label="Runs">{each.interval_hint ? `every ${duration(each.interval_hint.interval_ms)}` : <span>once more, <When at={each.one_shot_hint?.next_run_at} /></span>}</Table.Td>
-                <Table.Td data-label="Instead of">{scheduleWords(each)}</Table.Td>
-                <Table.Td data-label="Until"><When at={hint.expires_at} /></Table.Td>
-                <Table.Td data-label="By" maw={360}><div><Text size="sm" className="breaks">{actorWords(hint.author)}</Text>{hint.reason && <Text size="xs" c="dimmed" className="breaks">{hint.reason}</Text>}</div></Table.Td>
-                {mayRun && <Table.Td><Button size="compact-sm" variant="default" leftSection={<IconArrowBackUp size={14} />} aria-label={`Undo for ${each.name}`} loading={undo.isPending && undo.variables?.id === each.id} onClick={() => undo.mutate(each)}>Undo</Button></Table.Td>}
+            {changed.map((each) => (
+              <Table.Tr key={`${each.endpoint.id}-${each.isPause ?? false}`}>
+                <Table.Td className="stack-title breaks"><Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: each.endpoint.id } as never} size="sm" fw={600}>{each.endpoint.name}</Anchor></Table.Td>
+                <Table.Td data-label="Runs">{each.runs}</Table.Td>
+                <Table.Td data-label="Instead of">{scheduleWords(each.endpoint)}</Table.Td>
+                <Table.Td data-label="Until">{each.until}</Table.Td>
+                <Table.Td data-label="By" maw={360}><div><Text size="sm" className="breaks">{actorWords(each.author)}</Text>{each.reason && <Text size="xs" c="dimmed" className="breaks">{each.reason}</Text>}</div></Table.Td>
+                {mayRun && <Table.Td><Button size="compact-sm" variant="default" leftSection={<IconArrowBackUp size={14} />} aria-label={`Undo for ${each.endpoint.name}`} loading={undo.isPending && undo.variables?.endpoint.id === each.endpoint.id} onClick={() => undo.mutate(each)}>Undo</Button></Table.Td>}
               </Table.Tr>
-            )))}
+            ))}
           </Table.Tbody>
         </Table>
       )}
@@ -82,4 +108,11 @@ function InForce({ endpoints }: { endpoints: Endpoint[] }) {
   );
 }
 
-const hintsOf = (endpoint: Endpoint) => [endpoint.interval_hint, endpoint.one_shot_hint].flatMap((each) => (each ? [each] : []));
+async function undoAll(changes: Change[]): Promise<number> {
+  let count = 0;
+  for (const verb of ["resume", "clear-hints"] as const) {
+    const ids = changes.filter((each) => !!each.isPause === (verb === "resume")).map((each) => each.endpoint.id);
+    if (ids.length) count += (await bulkAct(verb, { ids }, {}, false)).changed;
+  }
+  return count;
+}
