@@ -98,6 +98,9 @@ def test_execution_that_failed_is_found_and_skipped_and_another_paused_and_cance
     site.call("POST", "/workflows", {"document": document})
     failed = site.call("POST", "/workflows/doomed/start", {"input": {"order": 1}, "correlation": "order-1"})
 
+    page.goto("/")
+    page.get_by_role("link", name="All that wait").click()
+    expect(page.get_by_role("link", name="order-1")).to_be_visible()
     page.goto("/executions?status=attention&workflow=doomed")
     expect(page.get_by_role("link", name="order-1")).to_be_visible()
     page.get_by_role("button", name="All that match").click()

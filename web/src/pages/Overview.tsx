@@ -17,6 +17,7 @@ import { Timeline } from "../parts/Timeline";
 import { When } from "../time/When";
 import { dollars } from "../words/money";
 import { Failures } from "./overview/Failures";
+import { Stopped } from "./overview/Stopped";
 
 export function Overview() {
   const stats = useQuery(statsQuery);
@@ -73,6 +74,7 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
             </Card>
             <Later>
               <Failures />
+              <Stopped />
               <Card>
                 <Title order={2} mb="sm">Next runs</Title>
                 {upcoming.error ? <Failed fault={upcoming.error} retry={() => void upcoming.refetch()} /> : <Timeline items={upcoming.data?.items ?? []} />}
