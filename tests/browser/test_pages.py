@@ -124,7 +124,7 @@ def test_run_shows_what_was_sent_and_the_decisions_before_and_after(page: Page, 
     expect(page.get_by_text(second)).to_be_visible()
 
 
-def test_overview_leads_to_all_that_failed_and_a_blocked_run_says_why(page: Page, site: Site) -> None:
+def test_overview_leads_to_all_that_failed_a_blocked_run_says_why_and_is_quieted(page: Page, site: Site) -> None:
     walled = site.add("walled", url="http://10.1.2.3/")["id"]
     site.run(walled)
     page.goto("/")
@@ -135,7 +135,11 @@ def test_overview_leads_to_all_that_failed_and_a_blocked_run_says_why(page: Page
     card.get_by_role("link", name="All failed runs").click()
     expect(page.get_by_role("row").filter(has_text="walled")).to_contain_text("10.1.2.3 is private")
     page.get_by_role("link", name="walled").click()
-    expect(page.get_by_role("note").filter(has_text="The last run failed")).to_contain_text("10.1.2.3 is private")
+    notice = page.get_by_role("note").filter(has_text="The last run failed")
+    expect(notice).to_contain_text("10.1.2.3 is private")
+    notice.get_by_role("button", name="Keep it quiet").click()
+    page.get_by_role("dialog", name="Pause walled").get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("Paused by ann@example.com")).to_be_visible()
     site.call("DELETE", f"/endpoints/{walled}")
 
 

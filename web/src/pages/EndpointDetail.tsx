@@ -113,14 +113,17 @@ function Notices({ endpoint }: { endpoint: Endpoint }) {
 
 /** What it said last, the way to the whole answer, and how to quiet it. */
 function Failing({ endpoint, last }: { endpoint: Endpoint; last: Run | undefined }) {
+  const mayRun = useMay("run");
+  const [asked, setAsked] = useState(false);
   return (
     <Alert color="red" role="note" icon={<IconAlertTriangle />} title={endpoint.failure_count === 1 ? "The last run failed" : `The last ${endpoint.failure_count} runs failed`}>
       {last?.error && <Text size="sm" className="breaks">{last.error}</Text>}
       <Group gap="md" mt="xs">
         {last && <Anchor component={Link} to="/runs/$run" params={{ run: last.id } as never} size="sm" underline="always">What came back</Anchor>}
         <Anchor component={Link} to="/settings" search={{ tab: "alerts" } as never} size="sm" underline="always">Who is told of it</Anchor>
-        <Text size="sm" c="dimmed">Pause it to keep it quiet.</Text>
+        {mayRun && <Button size="xs" variant="default" leftSection={<IconPlayerPause size={14} />} onClick={() => setAsked(true)}>Keep it quiet</Button>}
       </Group>
+      {asked && <PauseForm endpoint={endpoint} close={() => setAsked(false)} />}
     </Alert>
   );
 }
