@@ -28,6 +28,7 @@ export function Overview() {
   if (!count) {
     return (
       <Page title="Overview">
+        <Stopped />
         <Empty
           icon={IconRocket} title="Nothing to run yet"
           action={mayWrite && <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />}>Add the first endpoint</Button>}
