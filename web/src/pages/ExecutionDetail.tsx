@@ -64,7 +64,10 @@ export function ExecutionDetail() {
           </Menu.Dropdown>
         </Menu>
       </>}>
-      {execution.error && <Alert color="red" title={`Step ${execution.step} failed and waits for a person`} role="alert"><Text size="sm" className="breaks">{execution.error}</Text></Alert>}
+      {execution.error && <Alert color="red" title={`Step ${execution.step} failed and waits for a person`} role="alert">
+        <Text size="sm" className="breaks">{execution.error}</Text>
+        {mayRun && allowed.map((each) => <Text key={each} size="sm" c="dimmed"><b>{VERBS[each].label}</b>: {VERBS[each].about}</Text>)}
+      </Alert>}
       <Tabs value={tabOf(TABS, tab)} keepMounted={false} onChange={(value) => void navigate({ to: "/executions/$execution", params: { execution: id } as never, search: { tab: value ?? "timeline" } as never, replace: true })}>
         <TabRow tabs={TABS} chosen={tabOf(TABS, tab)} />
         <Tabs.Panel value="timeline"><Scrubbed execution={execution} /></Tabs.Panel>

@@ -33,7 +33,7 @@ export function ExecutionTable({ executions: all }: { executions: Execution[] })
   return (
     <Card padding={0}>
       <table className="list stacks">
-        <thead><tr><th>Execution</th><th>Status</th><th>Where</th><th>Moves</th><th>Last moved</th><th>Started</th></tr></thead>
+        <thead><tr><th>Execution</th><th>Status</th><th>Where</th><th>Goes on</th><th>Last moved</th><th>Started</th></tr></thead>
         <tbody>{executions.map((each) => <Row key={each.id} execution={each} />)}</tbody>
       </table>
     </Card>
@@ -49,7 +49,7 @@ const Row = memo(function Row({ execution }: { execution: Execution }) {
       </div></td>
       <td data-label="Status"><ExecutionStatus status={execution.status} /></td>
       <td data-label="Where" className="words-cell"><div className="two-lines breaks">{standing(execution)}</div></td>
-      <td data-label="Moves"><When at={execution.wake_at} none="–" /></td>
+      <td data-label="Goes on"><When at={execution.wake_at} none="–" /></td>
       <td data-label="Last moved"><When at={execution.moved_at} /></td>
       <td data-label="Started"><When at={execution.created_at} /></td>
     </tr>

@@ -6,6 +6,9 @@ import { BOX, layout, type Placed } from "./layout";
 export type StepState = "done" | "here" | "failed" | "left";
 type Props = { graph: Graph; states?: Map<string, StepState>; notes?: Map<string, string>; onStep?: (step: string) => void };
 
+/** Beside the colour, for whoever cannot tell it or does not know what it means. */
+const WORDS: Record<StepState, string> = { done: "done", here: "now", failed: "failed", left: "not done" };
+
 const LEAST_SCALE = 0.7; // smaller could not be read: then it scrolls
 
 const cut = (text: string, most: number) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
@@ -32,13 +35,14 @@ export function FlowGraph({ graph, states, notes, onStep }: Props) {
         {graph.nodes.map((node) => {
           const place = drawn.places.get(node.id);
           if (!place) return null;
-          const note = notes?.get(node.id);
+          const state = states?.get(node.id);
+          const note = notes ? notes.get(node.id) : state && WORDS[state];
           return (
-            <g key={node.id} className="node" data-state={states?.get(node.id)} transform={`translate(${place.x} ${place.y})`} {...(onStep ? asLink(node.id, onStep) : {})}>
+            <g key={node.id} className="node" data-state={state} transform={`translate(${place.x} ${place.y})`} {...(onStep ? asLink(node.id, onStep) : {})}>
               <rect width={BOX.width} height={BOX.height} rx={node.kind === "end" ? 22 : 8} />
               <text x={12} y={19} fontWeight={600}>{cut(node.id === "$end" ? "end" : node.id, note ? 17 : 22)}</text>
               <text x={12} y={35} className="kind">{cut(node.label && node.label !== node.id ? node.label : node.kind, 25)}</text>
-              {note && <text x={BOX.width - 10} y={19} textAnchor="end" fontWeight={600}>{note}</text>}
+              {note && <text x={BOX.width - 10} y={19} textAnchor="end" className="note">{note}</text>}
               <title>{`${node.id}: ${node.kind}${node.label ? `, ${node.label}` : ""}`}</title>
             </g>
           );
