@@ -4,10 +4,10 @@ import json
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.site import EMAIL, PASSWORD, Site
-from tests.browser.tab import PAGES, go, serious
+from tests.browser.site import EMAIL, PASSWORD, Json, Site
+from tests.browser.tab import PAGES, PATIENCE_MS, go, serious
 
 SCREENS: dict[str, tuple[Literal["light", "dark"], int, tuple[str, ...]]] = {
     "light": ("light", 1440, ()),
@@ -84,6 +84,25 @@ def test_smallest_phone_shows_when_long_names_run_next_and_both_kinds_of_schedul
     assert kind is not None
     assert frame is not None
     assert kind["x"] + kind["width"] <= frame["x"] + frame["width"]
+
+
+def test_times_of_a_new_endpoint_are_chosen_in_words_and_meant_where_the_reader_is(
+    browser: Browser, site_and_cookies: tuple[Site, list[Json]]
+) -> None:
+    site, cookies = site_and_cookies
+    context = browser.new_context(base_url=site.url, timezone_id="Asia/Tokyo")
+    context.add_cookies(cookies)
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    page.goto("/endpoints/new")
+    page.get_by_label("Name").fill("in Tokyo")
+    page.get_by_label("URL").fill(f"{site.shop}/ok")
+    page.get_by_text("At certain times (cron)").click()
+    page.get_by_role("button", name="weekdays at 09:00").click()
+    expect(page.get_by_label("Cron expression")).to_have_value("0 9 * * 1-5")
+    expect(page.get_by_label("Time zone")).to_have_value("Asia/Tokyo")
+    expect(page.get_by_role("cell", name="09:00:00 GMT+9").first).to_be_visible()
+    context.close()
 
 
 def test_mistake_in_the_form_is_said_where_it_is(page: Page, site: Site) -> None:

@@ -1,5 +1,5 @@
 /** Create or change an endpoint: the form, and beside it at once what the server makes of it. */
-import { Accordion, ActionIcon, Alert, Autocomplete, Button, Card, Checkbox, Fieldset, Grid, Group, SegmentedControl, Select, Stack, Text, Textarea, TextInput, Title } from "@mantine/core";
+import { Accordion, ActionIcon, Alert, Autocomplete, Button, Card, Checkbox, Fieldset, Grid, Group, SegmentedControl, Select, SimpleGrid, Stack, Text, Textarea, TextInput, Title } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -36,7 +36,8 @@ export function EndpointEdit() {
 }
 
 const MONO = { input: { fontFamily: "var(--mantine-font-family-monospace)" } };
-const CRON_HELP: [string, string][] = [["*/15 * * * *", "every 15 minutes"], ["0 9 * * 1-5", "weekdays at 09:00"], ["@daily", "at midnight"], ["H 3 * * *", "at some minute after 03:00, a different one for each endpoint"], ["0 0 1 * *", "on the first of the month"]];
+const CRONS: [string, string][] = [["every 15 minutes", "*/15 * * * *"], ["weekdays at 09:00", "0 9 * * 1-5"], ["every midnight", "@daily"], ["after 03:00, each at a minute of its own", "H 3 * * *"], ["first of the month", "0 0 1 * *"]];
+const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 function Form({ title, start, saved }: { title: string; start: Draft; saved?: Endpoint }) {
   const [draft, setDraft] = useState(start);
@@ -81,7 +82,7 @@ function Form({ title, start, saved }: { title: string; start: Draft; saved?: En
               <Card>
                 <Title order={2} mb="sm">When</Title>
                 <Stack>
-                  <SegmentedControl value={draft.kind} onChange={(kind) => set({ kind: kind as Draft["kind"] })} data={[{ value: "interval", label: "Every so often" }, { value: "cron", label: "At certain times (cron)" }]} aria-label="Kind of schedule" />
+                  <SegmentedControl value={draft.kind} onChange={(kind) => set({ kind: kind as Draft["kind"], ...(kind === "cron" && !saved && draft.timezone === EMPTY.timezone ? { timezone: ZONE } : {}) })} data={[{ value: "interval", label: "Every so often" }, { value: "cron", label: "At certain times (cron)" }]} aria-label="Kind of schedule" />
                   {draft.kind === "interval" ? (
                     <TextInput label="Interval" description="30s, 5m, 1h30m, 1d" required {...text("interval")} error={fault?.of("interval_ms")} maw={220} />
                   ) : (
@@ -90,7 +91,7 @@ function Form({ title, start, saved }: { title: string; start: Draft; saved?: En
                         <TextInput label="Cron expression" description="Minute, hour, day, month, weekday" required styles={MONO} {...text("cron")} error={fault?.of("cron")} />
                         <TextInput label="Time zone" description="As in Europe/Berlin" {...text("timezone")} error={fault?.of("timezone")} />
                       </Group>
-                      <Group gap={6}>{CRON_HELP.map(([cron, meaning]) => <Button key={cron} size="compact-xs" variant="default" title={meaning} onClick={() => set({ cron })} className="mono">{cron}</Button>)}</Group>
+                      <Group gap={6}>{CRONS.map(([meaning, cron]) => <Button key={cron} size="compact-xs" variant="default" title={cron} onClick={() => set({ cron })}>{meaning}</Button>)}</Group>
                     </>
                   )}
                 </Stack>
@@ -159,14 +160,12 @@ function More({ draft, set, text, of }: MoreProps) {
         <Accordion.Control>Limits, failures and missed slots</Accordion.Control>
         <Accordion.Panel>
           <Stack>
-            <Group grow align="flex-start">
+            <SimpleGrid cols={{ base: 1, xs: 2 }}>
               <TextInput label="Never closer than" description="Minimum interval" {...text("minInterval")} error={of("min_interval_ms")} />
               <TextInput label="Never farther than" description="Maximum interval" {...text("maxInterval")} error={of("max_interval_ms")} />
-            </Group>
-            <Group grow align="flex-start">
               <Select label="After failures" data={[{ value: "default", label: "Double the interval, up to 32 times" }, { value: "monitor", label: "As a monitor: up to an hour" }]} value={draft.backoff} onChange={(backoff) => set({ backoff: backoff ?? "default" })} allowDeselect={false} error={of("backoff")} />
               <Select label="Missed slots" data={[{ value: "run_once", label: "Run the newest once" }, { value: "skip", label: "Skip them" }, { value: "catch_up", label: "Catch up" }]} value={draft.misfire} onChange={(misfire) => set({ misfire: misfire ?? "run_once" })} allowDeselect={false} error={of("misfire")} />
-            </Group>
+            </SimpleGrid>
           </Stack>
         </Accordion.Panel>
       </Accordion.Item>

@@ -24,7 +24,7 @@ export function Rehearsal({ rehearsed, isNew }: { rehearsed: EndpointRehearsed; 
           {Array.from({ length: Math.max(after.length, isNew ? 0 : before.length) }, (_, place) => (
             <Table.Tr key={place}>
               {!isNew && <Table.Td><Instant at={before[place]?.next_run_at} /></Table.Td>}
-              <Table.Td fw={before[place]?.next_run_at === after[place]?.next_run_at ? 400 : 600}><Instant at={after[place]?.next_run_at} /></Table.Td>
+              <Table.Td fw={isNew || before[place]?.next_run_at === after[place]?.next_run_at ? 400 : 600}><Instant at={after[place]?.next_run_at} /></Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
