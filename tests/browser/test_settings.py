@@ -35,6 +35,18 @@ def test_webhook_is_made_tried_watched_and_switched_off_and_on(page: Page, site:
     expect(row.get_by_role("button", name="Test")).to_be_visible()
 
 
+def test_alert_about_one_endpoint_finds_it_by_a_part_of_its_name_and_names_it(page: Page, site: Site) -> None:
+    site.add("cash register")
+    page.goto("/settings?tab=alerts")
+    page.get_by_role("button", name="New alert").click()
+    page.get_by_label("Name").fill("till watch")
+    page.get_by_role("combobox", name="To").fill(f"{site.shop}/ok")
+    page.get_by_placeholder("every endpoint").fill("regis")
+    page.get_by_role("option", name="cash register").click()
+    page.get_by_role("button", name="Add the alert").click()
+    expect(page.get_by_role("row").filter(has_text="till watch")).to_contain_text("cash register")
+
+
 def test_alert_is_made_with_quiet_hours_and_its_way_is_tried(page: Page, site: Site) -> None:
     page.goto("/settings?tab=alerts")
     page.get_by_role("button", name="New alert").click()

@@ -18,7 +18,7 @@ const ACTS: { value: Does; label: string }[] = [
   { value: "interval", label: "run at another interval for a while" }, { value: "run", label: "run once more" }, { value: "pause", label: "pause" },
   { value: "resume", label: "resume" }, { value: "clear_hints", label: "clear the hints" },
 ];
-const EXAMPLES: [string, string][] = [["status_code >= 500", "the target fails"], ["duration_ms > 2000", "it is slow"], ["failures >= 3", "three failures in a row"], ["body.depth > 200", "a number in the JSON response"]];
+const EXAMPLES: [string, string][] = [["status_code >= 500", "the target fails"], ["duration_ms > 2000", "it is slow"], ["failures >= 3", "three failures in a row"], ["body.depth > 200", "a number in the response is high"]];
 
 /** `of` is set where the rule's owner is already clear. */
 export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; name: string }; close: () => void }) {
@@ -40,8 +40,8 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
       <form onSubmit={(event) => { event.preventDefault(); save.mutate(undefined); }}>
         <Stack>
           {!rule && !of && <OwnerPicker owner={owner} set={setOwner} />}
-          <Textarea label="When" description="A CEL condition over a finished run: body, status_code, ok, duration_ms, failures, health, history, siblings" required autosize minRows={2} styles={MONO} {...text("when")} error={of_("when")} data-autofocus spellCheck={false} />
-          <Group gap={6}>{EXAMPLES.map(([when, meaning]) => <Button key={when} size="compact-xs" variant="default" className="mono" title={meaning} onClick={() => set({ when })}>{when}</Button>)}</Group>
+          <Textarea label="When" description="A CEL condition over a finished run: body, status_code, ok, duration_ms, failures, health, history, siblings" required autosize minRows={2} styles={MONO} {...text("when")} error={of_("when")} {...(owner ? { "data-autofocus": true } : {})} spellCheck={false} />
+          <Group gap={6}>{EXAMPLES.map(([when, meaning]) => <Button key={when} size="compact-xs" variant="default" title={when} onClick={() => set({ when })}>{meaning}</Button>)}</Group>
           <Group grow align="flex-start" preventGrowOverflow={false}>
             <MultiSelect label="Then" data={ACTS} value={draft.does} onChange={(does) => set({ does: does as Does[] })} />
             {draft.does.includes("interval") && <TextInput label="Run every" {...text("interval")} error={of_("interval")} />}
@@ -55,7 +55,7 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
             <TextInput label="To the endpoint" placeholder="the rule's own" {...text("target")} error={of_("target")} />
           </Group>
           <Group grow align="flex-start" preventGrowOverflow={false}>
-            <TextInput label="Name" placeholder="made from its place" {...text("name")} error={of_("name")} />
+            <TextInput label="Name" placeholder="rule-1 and so on" {...text("name")} error={of_("name")} />
             <TextInput label="Reason" description="It stands with the hint" inputWrapperOrder={["label", "input", "description", "error"]} {...text("reason")} error={of_("reason")} />
           </Group>
           {test.data && <Card padding="sm"><Stack gap="md"><Fired tested={test.data.fired} />{test.data.played && <BacktestResult tested={test.data.played} />}</Stack></Card>}
@@ -63,6 +63,7 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
           <Group justify="space-between">
             <Text size="sm" c="dimmed" role="status">{!isReady ? "" : check.isFetching ? "Checking…" : check.isSuccess ? "It can be kept." : ""}</Text>
             <Group>
+              <Button variant="default" onClick={close}>Cancel</Button>
               <Button variant="default" disabled={!isReady} loading={test.isPending} onClick={() => { save.reset(); test.mutate(undefined); }}>Test on past runs</Button>
               <Button type="submit" disabled={!isReady} loading={save.isPending}>{rule ? "Save" : "Add the rule"}</Button>
             </Group>
@@ -87,7 +88,7 @@ function OwnerPicker({ owner, set }: { owner: Owner | null; set: (owner: Owner |
     <Group align="flex-end" gap="sm">
       <SegmentedControl value={kind} onChange={(value) => { setKind(value); set(null); }} data={[{ value: "endpoint", label: "One endpoint" }, { value: "job", label: "A whole job" }]} aria-label="Whose rule" />
       {kind === "endpoint"
-        ? <EndpointPicker label="Endpoint" required value={owner && "endpoint" in owner ? owner.endpoint : null} set={(value) => set(value ? { endpoint: value } : null)} />
+        ? <EndpointPicker label="Endpoint" required data-autofocus value={owner && "endpoint" in owner ? owner.endpoint : null} set={(value) => set(value ? { endpoint: value } : null)} />
         : <Select label="Job" required searchable data={(jobs.data?.items ?? []).map((job) => ({ value: job.id, label: job.name }))} onChange={(value) => set(value ? { job: value } : null)} style={{ flex: 1, minWidth: 200 }} />}
     </Group>
   );

@@ -1,14 +1,15 @@
 /** Who is told when something breaks, recovers, is late or runs out; when they are left in peace; and a test of the way. */
-import { Alert as Box, Badge, Button, Card, Checkbox, Group, Menu, NumberInput, SegmentedControl, Select, Stack, Table, TagsInput, Text, TextInput } from "@mantine/core";
+import { Alert as Box, Badge, Button, Card, Checkbox, Group, Menu, NumberInput, SegmentedControl, Select, SimpleGrid, Stack, Table, TagsInput, Text, TextInput } from "@mantine/core";
 import { IconBell, IconChevronDown, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { asProblem } from "../../api/client";
 import { type Alert, alertActs, alertsQuery } from "../../api/notices";
-import { jobsQuery } from "../../api/queries";
+import { endpointQuery, jobsQuery } from "../../api/queries";
 import { useMay } from "../../api/session";
 import { Confirm } from "../../parts/Confirm";
 import { Dialog } from "../../parts/Dialog";
+import { EndpointPicker } from "../../parts/EndpointPicker";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { SubscriptionState } from "../../parts/SubscriptionState";
 import { useAct } from "../../parts/useAct";
@@ -61,7 +62,8 @@ function Row({ alert, ask }: { alert: Alert; ask: (what: "edit" | "test" | "deli
   const mayWrite = useMay("write");
   const jobs = useQuery(jobsQuery);
   const able = useAct(() => alertActs.update(alert.id, { enabled: !alert.enabled }), { done: alert.enabled ? `${alert.name} is off` : `${alert.name} is on` });
-  const about = alert.endpoint_id ? "one endpoint" : alert.job_id ? `job ${jobs.data?.items.find((job) => job.id === alert.job_id)?.name ?? ""}` : "every endpoint";
+  const endpoint = useQuery({ ...endpointQuery(alert.endpoint_id ?? ""), enabled: !!alert.endpoint_id });
+  const about = alert.endpoint_id ? (endpoint.data?.name ?? "one endpoint") : alert.job_id ? `job ${jobs.data?.items.find((job) => job.id === alert.job_id)?.name ?? ""}` : "every endpoint";
   return (
     <Table.Tr>
       <Table.Td className="stack-title"><div><Text size="sm" fw={600} className="breaks">{alert.name}</Text><Text size="xs" c="dimmed" className="breaks">{about}{alert.description && ` · ${alert.description}`}</Text></div></Table.Td>
@@ -126,7 +128,7 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
   } as never;
   const save = useAct(() => (alert ? alertActs.update(alert.id, wish) : alertActs.create(wish)), { done: `${draft.name} is ${alert ? "changed" : "added"}`, after: close, quiet: true });
   const fault = save.error ? asProblem(save.error) : null;
-  const text = (name: "name" | "cooldown" | "quiet" | "timezone" | "description" | "endpoint") => ({ value: draft[name], onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }) });
+  const text = (name: "name" | "cooldown" | "quiet" | "timezone") => ({ value: draft[name], onChange: (event: { currentTarget: { value: string } }) => set({ [name]: event.currentTarget.value }) });
   return (
     <Dialog onClose={close} title={alert ? `Edit ${alert.name}` : "New alert"} size="lg">
       <form onSubmit={(event) => { event.preventDefault(); save.mutate(undefined); }}>
@@ -136,18 +138,14 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
           <Checkbox.Group label="Tell when" value={draft.kinds} onChange={(kinds) => set({ kinds: kinds as Alert["kinds"] })} error={fault?.of("kinds")}>
             <Stack gap={6} mt={6}>{KINDS.map(([kind, meaning]) => <Checkbox key={kind} value={kind} label={meaning} />)}</Stack>
           </Checkbox.Group>
-          <Group grow align="flex-start" preventGrowOverflow={false}>
+          <SimpleGrid cols={{ base: 1, xs: 2 }}>
             <NumberInput label="Failures in a row" min={1} value={draft.failures} onChange={(failures) => set({ failures: Number(failures) })} error={fault?.of("failures")} />
             <TextInput label="At most once in" description="About one thing; 0s is each time" inputWrapperOrder={["label", "input", "description", "error"]} {...text("cooldown")} error={fault?.of("cooldown_ms")} />
-          </Group>
-          <Group grow align="flex-start" preventGrowOverflow={false}>
             <Select label="About the job" placeholder="every job" clearable data={(jobs.data?.items ?? []).map((job) => ({ value: job.id, label: job.name }))} value={draft.job || null} onChange={(job) => set({ job: job ?? "" })} error={fault?.of("job")} />
-            <TextInput label="About the endpoint" placeholder="every endpoint" {...text("endpoint")} error={fault?.of("endpoint")} />
-          </Group>
-          <Group grow align="flex-start" preventGrowOverflow={false}>
-            <TextInput label="Quiet hours" placeholder="22:00-07:00" {...text("quiet")} error={fault?.of("quiet")} />
-            <TextInput label="Time zone" {...text("timezone")} error={fault?.of("timezone")} disabled={!draft.quiet} />
-          </Group>
+            <EndpointPicker label="About the endpoint" placeholder="every endpoint" clearable value={draft.endpoint || null} set={(endpoint) => set({ endpoint: endpoint ?? "" })} error={fault?.of("endpoint")} />
+            <TextInput label="Quiet hours" description="Nobody is told then; empty is never" placeholder="22:00-07:00" inputWrapperOrder={["label", "input", "description", "error"]} {...text("quiet")} error={fault?.of("quiet")} />
+            <TextInput label="Time zone" description="Of the quiet hours" inputWrapperOrder={["label", "input", "description", "error"]} {...text("timezone")} error={fault?.of("timezone")} disabled={!draft.quiet} />
+          </SimpleGrid>
           {draft.quiet && <SegmentedControl value={draft.instead} onChange={(instead) => set({ instead: instead as "digest" })} data={[{ value: "digest", label: "Tell all of it afterwards" }, { value: "drop", label: "Tell nothing" }]} aria-label="During quiet hours" />}
           {fault && !fault.faults.some((each) => each.pointer) && <Text size="sm" c="red" role="alert">{fault.message}</Text>}
           <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={save.isPending}>{alert ? "Save" : "Add the alert"}</Button></Group>
