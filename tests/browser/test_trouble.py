@@ -47,6 +47,24 @@ def test_every_page_says_that_the_server_fails_and_offers_to_try_again(
     expect(troubled_page.get_by_text("This month")).to_be_visible()
 
 
+def test_answer_that_is_none_of_ours_is_told_in_plain_words(troubled_page: Page) -> None:
+    troubled_page.goto("/demo")
+    settle(troubled_page)
+    troubled_page.evaluate(HURRY)
+    troubled_page.route(
+        "**/api/v1/endpoints*", lambda route: route.fulfill(status=502, body="<html>", content_type="text/html")
+    )
+    troubled_page.evaluate(GO, "/endpoints")
+    expect(troubled_page.get_by_role("alert")).to_contain_text("The server failed")
+    expect(troubled_page.get_by_role("alert")).to_contain_text("status 502 without a reason")
+
+
+def test_what_is_not_there_leads_to_what_is(troubled_page: Page) -> None:
+    troubled_page.goto("/endpoints/no-such")
+    troubled_page.get_by_role("link", name="To the endpoints").click()
+    expect(troubled_page.get_by_role("heading", level=1, name="Endpoints")).to_be_visible()
+
+
 def test_session_that_ended_leads_from_every_page_to_the_login_and_back(
     troubled_page: Page, shown: dict[str, str]
 ) -> None:

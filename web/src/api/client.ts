@@ -72,8 +72,8 @@ export function toProblem(response: Response, body: unknown): Problem {
   const text = (name: string) => (typeof said[name] === "string" ? said[name] : "");
   return new Problem(
     response.status,
-    text("title") || `Status ${response.status}`,
-    text("detail") || "The server answered with something that is not a problem it knows.",
+    text("title") || (response.status >= 500 ? "The server failed" : `Status ${response.status}`),
+    text("detail") || `The answer was status ${response.status} without a reason. Try again; if it stays so, the log of the server says more, or that of a proxy before it.`,
     Array.isArray(said.errors) ? (said.errors as Fault[]) : [],
     text("request_id"),
     text("type").replace("/problems/", ""),

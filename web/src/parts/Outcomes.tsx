@@ -2,9 +2,10 @@
 import { Alert, Button, Card, Center, Code, CopyButton, Group, Skeleton, Stack, Text, ThemeIcon, Title } from "@mantine/core";
 import { IconAlertTriangle, IconMapPinOff, IconPlugConnectedX } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
-import { type ErrorComponentProps, Link, useRouter } from "@tanstack/react-router";
+import { type ErrorComponentProps, Link, useLocation, useRouter } from "@tanstack/react-router";
 import type { ComponentType, ReactNode } from "react";
 import { asProblem, UNREACHABLE } from "../api/client";
+import { PAGES } from "../shell/pages";
 
 export function Pending() {
   return (
@@ -25,10 +26,12 @@ export function PendingPage() {
   );
 }
 
-/** A failed read in its place on the page, with the way to try again. */
+/** A failed read in its place on the page, with the way to try again; from what is not there, the way to what is. */
 export function Failed({ fault, retry }: { fault: unknown; retry?: () => void }) {
   const problem = asProblem(fault);
   const Icon = problem.status === UNREACHABLE ? IconPlugConnectedX : IconAlertTriangle;
+  const pathname = useLocation({ select: (location) => location.pathname });
+  const above = PAGES.find((page) => page.to !== "/" && pathname.startsWith(`${page.to}/`));
   return (
     <Alert color={problem.status === 404 ? "gray" : "red"} icon={<Icon />} title={problem.title} role="alert">
       <Text size="sm" className="breaks">{problem.message}</Text>
@@ -36,6 +39,7 @@ export function Failed({ fault, retry }: { fault: unknown; retry?: () => void })
         <Text size="xs" c="dimmed" mt={4}>Request <span className="mono">{problem.requestId}</span>: the server's log has more under it.</Text>
       )}
       {retry && problem.status !== 404 && <Button mt="sm" size="xs" variant="default" onClick={retry}>Try again</Button>}
+      {above && problem.status === 404 && <Button mt="sm" size="xs" variant="default" component={Link} to={above.to}>To the {above.label.toLowerCase()}</Button>}
     </Alert>
   );
 }
