@@ -32,6 +32,7 @@ export function eventWords(event: EventShown): string {
     const value = event.data[name];
     return typeof value === "string" || typeof value === "number" ? String(value) : "";
   };
+  const [subject, act] = event.type.split(".").map((part) => part.replaceAll("_", " "));
   switch (event.type) {
     case "run.finished":
       return `ended: ${said("status") || "done"}${said("status_code") ? ` (${said("status_code")})` : ""}`;
@@ -68,6 +69,6 @@ export function eventWords(event: EventShown): string {
     case "endpoint.paused":
       return `paused${said("reason") ? `: ${said("reason")}` : ""}`;
     default:
-      return PLAIN[event.type] ?? event.type.replace(/[._]/g, " ");
+      return PLAIN[event.type] ?? [subject, said("name") || said("subject"), act].filter(Boolean).join(" ");
   }
 }
