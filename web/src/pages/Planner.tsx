@@ -68,13 +68,15 @@ function Spend({ status }: { status: PlannerStatus }) {
   const share = spend.tokens_max ? Math.min(100, (spend.tokens / spend.tokens_max) * 100) : 0;
   return (
     <Card>
-      <Title order={2} mb="sm">Spent in {spend.month}</Title>
+      <Title order={2} mb="sm">Spent in {monthWords(spend.month)}</Title>
       <Text fz={26} fw={650} lh={1.2} className="tabular">{dollars(spend.cost_usd)}</Text>
       <Text size="sm" c="dimmed" mt={4} className="tabular">{spend.tokens.toLocaleString()} tokens{spend.tokens_max === null ? "" : ` of ${spend.tokens_max.toLocaleString()}`} in {spend.sessions === 1 ? "1 session" : `${spend.sessions.toLocaleString()} sessions`}</Text>
       {spend.tokens_max !== null && <Progress value={share} mt="xs" color={share >= 100 ? "red" : share > 80 ? "orange" : "cyan"} aria-label="Tokens used of the quota" />}
     </Card>
   );
 }
+
+const monthWords = (month: string): string => new Date(`${month}-01T00:00:00Z`).toLocaleDateString("en", { month: "long", year: "numeric", timeZone: "UTC" });
 
 function Judges({ status }: { status: PlannerStatus }) {
   return (

@@ -42,7 +42,7 @@ export function Runs() {
     <Page title="Runs">
       <Group gap="xs">
         <EndpointPicker value={filters.endpoint ?? null} set={(id) => set({ endpoint: id ?? undefined })} data-filter clearable placeholder="Any endpoint" aria-label="Filter by endpoint" leftSection={<IconSearch size={16} />} style={{ flex: "none" }} w={{ base: "100%", xs: 260 }} />
-        <Select placeholder="Any outcome" aria-label="Filter by outcome" data={[{ value: "failed", label: "failed in any way" }, ...RUN_STATUSES]} value={filters.status ?? null} onChange={(value) => set({ status: value ?? undefined })} clearable w={180} />
+        <Select placeholder="Any outcome" aria-label="Filter by outcome" data={[{ value: "failed", label: "failed in any way" }, ...RUN_STATUSES]} value={filters.status ?? null} onChange={(value) => set({ status: value ?? undefined })} clearable w={200} />
         <Select placeholder="Any trigger" aria-label="Filter by trigger" data={TRIGGERS} value={filters.trigger ?? null} onChange={(value) => set({ trigger: value ?? undefined })} clearable w={140} />
         <Select placeholder="Any time" aria-label="Filter by time" data={[...(chosen ? [{ value: "chosen", label: chosen }] : []), LAST_NIGHT, ...Object.keys(SPANS)]} value={chosen ? "chosen" : null} clearable w={chosen ? 320 : 150}
           onChange={(value) => value !== "chosen" && set({ since: undefined, until: undefined, ...spanOf(value) })} />

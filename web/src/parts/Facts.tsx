@@ -1,8 +1,10 @@
 import { Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
+export type Fact = [string, ReactNode];
+
 /** Names and values, one a line. */
-export function Facts({ rows }: { rows: [string, ReactNode][] }) {
+export function Facts({ rows }: { rows: Fact[] }) {
   return (
     <dl style={{ display: "grid", gridTemplateColumns: "minmax(90px, auto) 1fr", gap: "4px 16px", margin: 0 }}>
       {rows.map(([name, value]) => (

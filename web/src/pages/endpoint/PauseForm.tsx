@@ -17,7 +17,7 @@ export function PauseEnd({ set, error }: { set: (end: End) => void; error?: stri
   const choose = (value: string) => { setKind(value); set(value && value !== OWN ? { for_ms: value } : {}); };
   return (
     <>
-      <Select label="For how long" data={SPANS} value={kind} onChange={(value) => choose(value ?? "")} allowDeselect={false} error={kind === OWN ? undefined : error} />
+      <Select label="For how long" data={SPANS} value={kind} onChange={(value) => choose(value ?? "")} allowDeselect={false} maxDropdownHeight={300} error={kind === OWN ? undefined : error} />
       {kind === OWN && <TextInput label="Until" description="In your local time" type="datetime-local" required onChange={({ currentTarget: { value } }) => set(value ? { until: new Date(value).toISOString() } : {})} error={error} />}
     </>
   );

@@ -2,7 +2,7 @@ import { Button, Card, Group, PasswordInput, SegmentedControl, SimpleGrid, Stack
 import { useState } from "react";
 import { api, asProblem, data } from "../../api/client";
 import { useSession } from "../../api/session";
-import { Facts } from "../../parts/Facts";
+import { type Fact, Facts } from "../../parts/Facts";
 import { useAct } from "../../parts/useAct";
 import type { TimeMode } from "../../time/format";
 import { useTimeMode, When } from "../../time/When";
@@ -16,8 +16,8 @@ export function Account() {
       <Card>
         <Title order={2} mb="sm">Who you are here</Title>
         <Facts rows={[
-          ["Name", session.user?.name || "–"], ["E-mail", session.user?.email ?? session.actor], ["Tenant", session.tenant ?? "none"],
-          ["You may", session.scopes.join(", ") || "nothing"], ["Signed in until", <When at={session.expires_at} />],
+          ["Name", session.user ? session.user.name || "–" : session.actor], ...(session.user ? [["E-mail", session.user.email] as Fact] : []), ["Tenant", session.tenant ?? "none"],
+          ["You may", session.scopes.join(", ") || "nothing"], ...(session.expires_at ? [["Signed in until", <When at={session.expires_at} />] as Fact] : []),
         ]} />
       </Card>
       <Card>
