@@ -129,6 +129,18 @@ def test_server_that_is_gone_is_said_on_every_page_and_when_it_is_back_they_go_o
     expect(troubled_page.get_by_label("Events: live")).to_be_visible()
 
 
+def test_click_without_a_network_is_told_to_have_failed(troubled_page: Page, site: Site) -> None:
+    endpoint = site.add("unplugged")["id"]
+    troubled_page.goto(f"/endpoints/{endpoint}")
+    settle(troubled_page)
+    troubled_page.context.set_offline(True)
+    try:
+        troubled_page.get_by_role("button", name="Run now").click()
+        expect(troubled_page.get_by_role("alert")).to_contain_text("The server does not answer")
+    finally:
+        troubled_page.context.set_offline(False)
+
+
 def test_cut_connection_is_said_at_the_login(browser_page: Page) -> None:
     browser_page.goto("/login")
     browser_page.route("**/api/**", lambda route: route.abort())

@@ -13,9 +13,13 @@ import { theme } from "./theme";
 import { TimeModeProvider } from "./time/When";
 
 const PATIENCE_MS = 400;
+// A machine without a network still reaches a server on it; and a click that waits for one would act when nobody expects it.
+const networkMode = "always";
 const client = new QueryClient({
   defaultOptions: {
+    mutations: { networkMode },
     queries: {
+      networkMode,
       staleTime: 15_000, // events make things old sooner; this is for when there are none
       gcTime: 300_000,
       refetchOnWindowFocus: false,
