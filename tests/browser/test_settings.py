@@ -45,6 +45,8 @@ def test_alert_about_one_endpoint_finds_it_by_a_part_of_its_name_and_names_it(pa
     page.get_by_role("option", name="cash register").click()
     page.get_by_role("button", name="Add the alert").click()
     expect(page.get_by_role("row").filter(has_text="till watch")).to_contain_text("cash register")
+    page.goto("/settings?tab=audit")
+    expect(page.get_by_role("row").filter(has_text="alert.created").filter(has_text="till watch")).to_be_visible()
 
 
 def test_alert_is_made_with_quiet_hours_and_its_way_is_tried(page: Page, site: Site) -> None:

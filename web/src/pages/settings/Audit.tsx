@@ -32,7 +32,7 @@ export function Audit() {
             <Table.Tr key={entry.seq}>
               <Table.Td className="stack-title nowrap"><When at={entry.at} /></Table.Td>
               <Table.Td data-label="Who" className="breaks">{actorWords(entry.actor)}</Table.Td>
-              <Table.Td data-label="Did"><div className="mono">{entry.act}</div><div className="small breaks">{auditWords(entry.detail)}</div></Table.Td>
+              <Table.Td data-label="Did"><div><div className="mono">{entry.act}</div><div className="small breaks">{auditWords(entry.detail)}</div></div></Table.Td>
               <Table.Td data-label="To" className="breaks"><Subject entry={entry} /></Table.Td>
               <Table.Td data-label="From" className="mono">{entry.address ?? "–"}</Table.Td>
             </Table.Tr>
@@ -45,10 +45,10 @@ export function Audit() {
   );
 }
 
-function Subject({ entry: { act, subject, endpoint } }: { entry: Pick<Entry, "act" | "subject" | "endpoint"> }) {
+function Subject({ entry: { act, subject, endpoint, detail } }: { entry: Pick<Entry, "act" | "subject" | "endpoint" | "detail"> }) {
   if (!subject) return "–";
   if (endpoint) return <Go to={endpointPath(subject)}>{endpoint}</Go>;
   if (subject.startsWith("exe_")) return <Go to={executionPath(subject)} className="mono">{subject}</Go>;
   if (act.startsWith("workflow.")) return <Go to={workflowPath(subject)}>{subject}</Go>;
-  return subject;
+  return typeof detail.name === "string" && detail.name !== subject ? <div>{detail.name}<div className="small mono breaks">{subject}</div></div> : subject;
 }
