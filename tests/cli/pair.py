@@ -62,7 +62,7 @@ def timeless(text: str) -> str:
     """Without what differs from one moment, or one caller, to the next."""
     text = text.replace("key:all", "cli").replace("API key all", "the command line")
     text = re.sub(r"\b[0-9a-f]{8,}\b|([0-9.]+(ms|s|m|h|d))+\b|[0-9]+[0-9a-f]*([.][0-9]+)?", "#", text)
-    return re.sub(r" +|-{2,}|─+", " ", re.sub(r"#+|in #|# ago|now", "#", text))
+    return re.sub(r" +|-{2,}|─+", " ", re.sub(r"in #+|#+ ago|#+|now", "#", text))
 
 
 @asynccontextmanager

@@ -19,6 +19,13 @@ JSON = ("-o", "json")
 ON_SQLITE = pytest.mark.parametrize("pair", ["sqlite"], indirect=True)  # what is long, and the same on both
 
 
+@pytest.mark.parametrize("later", ["now", "in 1h", "in 59m59s", "1ms ago", "3d4h ago"])
+def test_comparison_does_not_see_how_much_time_passed_between_two_doors(later: str) -> None:
+    assert timeless(f"runs next at 2025-01-01 00:00:00.001 UTC ({later})") == timeless(
+        "runs next at 2025-01-01 00:00:01 UTC (in 999ms)"
+    )
+
+
 async def test_what_is_shown_is_the_same(pair: Pair) -> None:
     await pair.json(
         "endpoint", "add", "health", "--url", "https://example.com/", "--every", "1h", "--no-spread", "--job", "shop",
