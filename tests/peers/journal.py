@@ -6,8 +6,8 @@
 
 or as a process: `python -m tests.peers.journal --file journal --port 0` prints its port and serves until killed.
 One line for each request is appended with a single write to a file opened with O_APPEND, so a line is whole or absent
-whatever is killed, and several journals may share a file. Answers 200 with a small JSON body unless the query says
-otherwise.
+whatever is killed, and several journals may share a file. Answers 200 with a small JSON body, at once, unless the query
+says otherwise: `status`, `delay_ms`, or `first_delay_ms` for the first attempt alone.
 """
 
 import argparse
@@ -117,7 +117,8 @@ class _Target(asyncio.Protocol):
             return
         arguments = dict(parse_qsl(query.decode("latin-1")))
         answer = ANSWER.replace(b"200 OK", arguments.get("status", "200 OK").encode("latin-1"), 1)
-        delay_s = int(arguments.get("delay_ms", "0")) / 1_000
+        delay_ms = arguments.get("first_delay_ms" if fields[1] == b"1" else "delay_ms", arguments.get("delay_ms", "0"))
+        delay_s = int(delay_ms) / 1_000
         if delay_s:
             asyncio.get_running_loop().call_later(delay_s, self._answer, answer)
         else:
