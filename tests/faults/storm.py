@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.stores import Stores
 from tests.faults.nursery import Nursery, Worker
-from tests.harness.waiting import until, until_true
+from tests.harness.waiting import DEADLINE_S, until, until_true
 from tests.peers.journal import Journal
 
 DELIVERIES_PER_KILL = 10  # at most; about five on average, as many slots as the promise wants per kill
@@ -43,7 +43,7 @@ async def kill_workers(nursery: Nursery, journal: Journal, workers: int, kills: 
     alive = await start_workers(nursery, workers)
     for _ in range(kills):
         wanted = tail.grown() + draw.randint(0, DELIVERIES_PER_KILL)
-        await until(lambda wanted=wanted: tail.grown() >= wanted, "deliveries go on between kills", 30)  # type: ignore[misc]  # bound now
+        await until(lambda wanted=wanted: tail.grown() >= wanted, "deliveries go on between kills")  # type: ignore[misc]  # bound now
         await asyncio.sleep(draw.uniform(0, MOMENT_S))
         victim = alive.pop(draw.randrange(len(alive)))
         victim.kill()
@@ -62,7 +62,7 @@ async def ready(workers: Iterable[Worker]) -> None:
         await asyncio.to_thread(worker.wait_for, "scheduler started")
 
 
-async def drain(nursery: Nursery, stores: Stores, deadline_s: float = 30.0) -> None:
+async def drain(nursery: Nursery, stores: Stores, deadline_s: float = 2 * DEADLINE_S) -> None:
     """Wait until the survivors hold every slot of the dead, then end them with SIGTERM: what is left is settled."""
     workers = nursery.running
     await ready(workers)

@@ -112,7 +112,7 @@ async def test_no_slot_is_claimed_twice_by_eight_processes(
         with postgres_stage.nursery(lease_margin="30s", concurrency=PLACES) as nursery:
             await start_workers(nursery, 8)
             tail = Tail(journal)
-            await until(lambda: tail.grown() >= ENDPOINTS * rounds, "all rounds run", 20 + 4 * rounds)
+            await until(lambda: tail.grown() >= ENDPOINTS * rounds, "all rounds run", 60 + 10 * rounds)
             await drain(nursery, stores)
         ledger = await read_ledger(stores, journal.entries())
 

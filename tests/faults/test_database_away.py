@@ -15,9 +15,10 @@ from mainspring.domain.run import ENDED_BY_CALL, RunStatus
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, read_ledger
 from tests.faults.nursery import Nursery, Worker
-from tests.faults.stage import Stage, calling, fill, proxied, steady_load
+from tests.faults.stage import UNHURRIED_MS, Stage, calling, fill, proxied, steady_load
 from tests.faults.storm import Tail, drain, start_workers
 from tests.faults.vitals import Vitals
+from tests.harness.pace import Pace
 from tests.harness.postgres import Cluster
 from tests.harness.proxy import FaultProxy
 from tests.harness.waiting import holds_for, until
@@ -50,7 +51,7 @@ async def load(stage: Stage, journal: Journal) -> list[Endpoint]:
         from_at = await stores.schedule.now() + timedelta(seconds=1)
         await fill(stores, steady_load(journal, from_at, 20))
         urls = [journal.url(f"/slow/{n}?delay_ms=3000") for n in range(SLOW)]
-        slow = [calling(url, from_at + timedelta(seconds=2), 3_600_000, timeout_ms=5_000) for url in urls]
+        slow = [calling(url, from_at + timedelta(seconds=2), 3_600_000, UNHURRIED_MS) for url in urls]
         await fill(stores, slow)
     return slow
 
@@ -69,7 +70,13 @@ def unrecorded(stage: Stage, ledger: Ledger) -> set[str]:
 
 
 async def test_immediate_restarts_lose_no_acknowledged_result_and_work_goes_on_by_itself(
-    crash_stage: Stage, cluster: Cluster, journal: Journal, long_run: bool, seed: int, figures: Figures
+    crash_stage: Stage,
+    cluster: Cluster,
+    journal: Journal,
+    long_run: bool,
+    seed: int,
+    figures: Figures,
+    pace: Pace,
 ) -> None:
     restarts = 20 if long_run else 3
     draw = random.Random(seed)
@@ -80,7 +87,7 @@ async def test_immediate_restarts_lose_no_acknowledged_result_and_work_goes_on_b
         tail = Tail(journal)
         for _ in range(restarts):
             wanted = tail.grown() + draw.randint(40, 160)
-            await until(lambda wanted=wanted: tail.grown() >= wanted, "work goes on", 30)  # type: ignore[misc]  # bound now
+            await until(lambda wanted=wanted: tail.grown() >= wanted, "work goes on")  # type: ignore[misc]  # bound now
             await asyncio.to_thread(cluster.restart, "immediate")
             gaps.append(await resume_s(tail))
         survivors = nursery.running
@@ -90,7 +97,7 @@ async def test_immediate_restarts_lose_no_acknowledged_result_and_work_goes_on_b
     assert survivors == workers
     assert nursery.count("database away") >= restarts
     assert unrecorded(crash_stage, ledger) == set()
-    assert max(gaps) <= RESUMES_WITHIN_S
+    assert max(gaps) <= pace.fair(RESUMES_WITHIN_S)
     assert ledger.lost() == []
     assert ledger.recorded_twice() == []
     assert ledger.ids_that_differ() == []
@@ -99,7 +106,7 @@ async def test_immediate_restarts_lose_no_acknowledged_result_and_work_goes_on_b
 async def resume_s(tail: Tail) -> float:
     """How long from now until the next delivery."""
     back_at, wanted = time.monotonic(), tail.grown() + 1
-    await until(lambda: tail.grown() >= wanted, "work resumes", 30)
+    await until(lambda: tail.grown() >= wanted, "work resumes")
     return time.monotonic() - back_at
 
 
@@ -126,7 +133,14 @@ async def come_back(how: str, cluster: Cluster, proxy: FaultProxy) -> None:
     ("how", "short_s"), [pytest.param("stopped", 8, id="stopped"), pytest.param("half open", 4, id="half open")]
 )
 async def test_an_outage_crashes_nothing_and_spins_nothing_and_results_are_recorded_afterwards(
-    how: str, short_s: int, crash_stage: Stage, cluster: Cluster, journal: Journal, long_run: bool, figures: Figures
+    how: str,
+    short_s: int,
+    crash_stage: Stage,
+    cluster: Cluster,
+    journal: Journal,
+    long_run: bool,
+    figures: Figures,
+    pace: Pace,
 ) -> None:
     outage_s = 60 if long_run else short_s
     slow = {each.id for each in await load(crash_stage, journal)}
@@ -136,7 +150,7 @@ async def test_an_outage_crashes_nothing_and_spins_nothing_and_results_are_recor
             tail = Tail(journal)
             await until(lambda: sum("/slow/" in each.path for each in journal.entries()) == SLOW, "slow calls start")
             await go_away(how, cluster, proxy)
-            await until(lambda: all(noticed(worker) for worker in workers), "all notice", 30)
+            await until(lambda: all(noticed(worker) for worker in workers), "all notice")
             before, accepted = [Vitals.of(worker.pid) for worker in workers], proxy.accepted
             await holds_for(lambda: nursery.running == workers, "nobody crashes", outage_s)
             after, attempts = [Vitals.of(worker.pid) for worker in workers], proxy.accepted - accepted
@@ -158,7 +172,7 @@ async def test_an_outage_crashes_nothing_and_spins_nothing_and_results_are_recor
     assert 0 < attempts_per_s <= ATTEMPTS_PER_S_MAX
     assert max(cpu) <= CPU_SHARE_MAX
     assert max(growth_mb) <= GROWTH_MB_MAX
-    assert resumed_s <= RESUMES_WITHIN_S
+    assert resumed_s <= pace.fair(RESUMES_WITHIN_S)
     assert [(run.status, run.attempt) for run in ledger.runs if run.endpoint_id in slow] == [
         (RunStatus.SUCCESS, 1)
     ] * SLOW

@@ -29,10 +29,10 @@ async def call_slowly(stores: Stores, journal: Journal) -> None:
     """Endpoints that are called once: some end within a grace, some do not, some of those may run once only."""
     due_at = await stores.schedule.now() + timedelta(seconds=1)
     urls = [journal.url(f"/soon/{n}?delay_ms={SOON_MS}") for n in range(10)]
-    await fill(stores, [calling(url, due_at, HOUR_MS, timeout_ms=10_000) for url in urls])
+    await fill(stores, [calling(url, due_at, HOUR_MS, UNHURRIED_MS) for url in urls])
     for kind, policy in (("late", LostWorkerPolicy.RETRY), ("once", LostWorkerPolicy.SKIP)):
         urls = [journal.url(f"/{kind}/{n}?delay_ms={LATE_MS}") for n in range(5)]
-        await fill(stores, [calling(url, due_at, HOUR_MS, timeout_ms=10_000, on_lost_worker=policy) for url in urls])
+        await fill(stores, [calling(url, due_at, HOUR_MS, UNHURRIED_MS, on_lost_worker=policy) for url in urls])
 
 
 def received(journal: Journal, kind: str, attempt: int) -> list[Entry]:
@@ -50,7 +50,7 @@ async def test_runs_that_end_within_the_grace_are_recorded_and_the_rest_is_done_
             await start_workers(nursery, 1)
             told_at = time.time()
             leaving.terminate()
-            await until(lambda: not leaving.is_running, "it ends", GRACE_S + 10)
+            await until(lambda: not leaving.is_running, "it ends")
             ended_s = time.time() - told_at
             await until(lambda: len(received(journal, "late", 2)) == 5, "the other one calls again")
             await until_counted(stores, RunStatus.RUNNING, 0)

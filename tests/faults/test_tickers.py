@@ -132,7 +132,7 @@ class Weather:
 
     async def work_goes_on(self) -> None:
         wanted = self._tail.grown() + EXECUTIONS
-        await until(lambda: self._tail.grown() >= wanted, "effects leave", 40)
+        await until(lambda: self._tail.grown() >= wanted, "effects leave", TAKEOVER_S)
 
     def _noticed(self) -> int:
         return self._nursery.count("partition lost") + self._nursery.count("worker failed")
@@ -142,7 +142,7 @@ class Weather:
             await asyncio.sleep(ASK_S)
             return not any(_is_one_of(worker, [name]) for _, name in (await self.leaders()).values())
 
-        await until_true(others_lead, "another takes over", 40)
+        await until_true(others_lead, "another takes over", TAKEOVER_S)
 
 
 def _is_one_of(worker: Worker, names: list[str]) -> bool:
