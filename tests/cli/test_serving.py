@@ -17,7 +17,8 @@ from tests.harness.waiting import wait_until
 from tests.peers.journal import Entry, Journal
 
 WITHIN_S = 1.0  # what the spec promises for a hint, an edit, a pause, a resume, a clear, a run now
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
+RARELY = "30d"  # so long that no run comes by itself while a test lasts
 POLL_S = 0.01
 
 
@@ -68,13 +69,13 @@ def test_endpoint_added_from_another_process_runs(stage: Stage) -> None:
 
     assert call.at - at < stage.pace.fair(WITHIN_S)
     assert call.webhook_id.startswith(added["id"])
-    run = wait_until(lambda: stage.shell.json("runs", "health", "--status", "success"), "a recorded run")[0]
+    run = wait_until(lambda: stage.shell.json("runs", "health", "--status", "success"), "a recorded run")[-1]
     assert (run["endpoint"], run["trigger"], run["status_code"]) == ("health", "schedule", 200)
     assert run["slot_at"] == added["next_run_at"]
 
 
 def test_run_now_starts_within_a_second_and_is_waited_for(stage: Stage) -> None:
-    stage.shell.add("health", "--every", "1h", url=stage.journal.url("/ok"))
+    stage.shell.add("health", "--every", RARELY, url=stage.journal.url("/ok"))
     at = time.time()
     run = stage.shell.json("endpoint", "run", "health", "--wait")
 
@@ -94,7 +95,7 @@ def test_waiting_for_a_run_that_fails_ends_with_1(stage: Stage) -> None:
 
 
 def test_run_asked_for_during_a_run_follows_it(stage: Stage) -> None:
-    stage.shell.add("slow", "--every", "1h", "--no-spread", url=stage.journal.url("/x?delay_ms=700"))
+    stage.shell.add("slow", "--every", RARELY, "--no-spread", url=stage.journal.url("/x?delay_ms=4000"))
     stage.wait_for_calls(1)
     during = stage.shell.json("why", "slow")
     run = stage.shell.json("endpoint", "run", "slow", "--wait")
@@ -107,7 +108,7 @@ def test_run_asked_for_during_a_run_follows_it(stage: Stage) -> None:
 
 def test_hint_edit_pause_and_resume_take_effect_within_a_second(stage: Stage) -> None:
     shell = stage.shell
-    shell.add("health", "--every", "1h", url=stage.journal.url("/ok"))
+    shell.add("health", "--every", RARELY, url=stage.journal.url("/ok"))
     wrote = time.time()
     shell.ok("hint", "oneshot", "health", "--in", "1s")
     hinted = stage.wait_for_calls(1)[0]
@@ -120,12 +121,14 @@ def test_hint_edit_pause_and_resume_take_effect_within_a_second(stage: Stage) ->
     waits.append(edited.at - wrote)
 
     shell.ok("endpoint", "pause", "health")
+    # On a busy machine another run may have begun just before it was paused.
+    wait_until(lambda: shell.json("why", "health")["running"] is None, "it rests")
     count = len(stage.calls)
     holds_for(lambda: len(stage.calls) == count, "a paused endpoint does not run", 1.5)
 
     shell.ok("endpoint", "resume", "health")
     wrote = time.time()
-    resumed = stage.wait_for_calls(count + 1)[-1]
+    resumed = stage.wait_for_calls(count + 1)[count]
     waits.append(resumed.at - wrote)
 
     assert max(waits) < 1.0 + stage.pace.fair(WITHIN_S)
@@ -162,6 +165,7 @@ def test_served_process_answers_for_its_health_and_ends_with_0(stage: Stage) -> 
     assert json.loads(answers["/healthz"])["status"] == "ok"
     assert json.loads(answers["/readyz"])["status"] == "ready"
     assert "mainspring_places 100.0" in answers["/metrics"]
+    wait_until(lambda: "1 alive" in stage.shell("doctor").stdout, "a heartbeat")
     findings = {finding["check"]: finding["level"] for finding in stage.shell.json("doctor")}
     assert set(findings.values()) == {"ok"}
     assert stage.server.terminate() == 0
