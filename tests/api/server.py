@@ -25,12 +25,12 @@ class Server:
 
     def __enter__(self) -> "Server":
         self._thread.start()
-        assert self.is_up.wait(20), "the server did not start"
+        assert self.is_up.wait(60), "the server did not start"
         return self
 
     def __exit__(self, *fault: object) -> None:
         self._uvicorn.should_exit = True
-        self._thread.join(20)
+        self._thread.join(60)
 
     async def _serve(self) -> None:
         clock = SystemClock()

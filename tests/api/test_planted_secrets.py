@@ -429,7 +429,7 @@ async def everything_streamed(door: FastAPI, key: str) -> bytes:
     web = WebServer(door, "127.0.0.1", 0, ready.set_result, feed.stop)
     serving = asyncio.gather(web.run(), feed.run())
     read = b""
-    async with AsyncClient(base_url=await ready, headers={"Authorization": f"Bearer {key}"}) as client:
+    async with AsyncClient(base_url=await ready, headers={"Authorization": f"Bearer {key}"}, timeout=60) as client:
         first, last = [
             (await client.get(f"/api/v1/events?limit=1&start={start}")).json()["items"][0]["cursor"]
             for start in ("oldest", "newest")
