@@ -113,4 +113,4 @@ async def test_a_thousand_endpoints_are_applied_exported_and_applied_again_in_se
     assert second.steps == ()
     assert second.unchanged == 1_003
     assert await everything(desk) == before
-    assert time.perf_counter() - started < 60  # some 5 s alone on a core; what this guards against is minutes
+    assert time.perf_counter() - started < 120  # some 5 s alone on a core; what this guards against is minutes

@@ -22,7 +22,7 @@ def main() -> int:
     asked = parser.parse_args()
 
     url = urlsplit(asked.url)
-    connection = HTTPConnection(url.netloc, timeout=30)
+    connection = HTTPConnection(url.netloc, timeout=60)
     headers = dict(header.split(": ", 1) for header in asked.headers)
     method = asked.method or ("GET" if asked.body is None else "POST")
     connection.request(method, url.path + (url.query and f"?{url.query}"), asked.body, headers)

@@ -101,7 +101,7 @@ def test_killed_test_process_leaves_nothing_behind() -> None:
     """
     command = [sys.executable, "-c", textwrap.dedent(script)]
     # Returns at end of file: when the undertaker, who holds the same stdout, has finished too.
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False, timeout=240)
 
     assert done.returncode == -signal.SIGKILL
     cluster_pid, worker_pid, folder = done.stdout.split()

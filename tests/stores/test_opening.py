@@ -63,7 +63,7 @@ def test_of_many_that_open_at_once_one_migrates_and_all_succeed(empty_url: str) 
     start = Barrier(OPENERS)
 
     def open_in_a_thread() -> tuple[str, ...]:
-        start.wait(10)
+        start.wait(60)
         return asyncio.run(open_once(empty_url))
 
     with ThreadPoolExecutor(OPENERS) as threads:
