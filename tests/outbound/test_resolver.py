@@ -13,6 +13,7 @@ from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.resolver import LOOKUPS_PER_TENANT_MAX, NAMES_MAX, Resolver, system_lookup
 from mainspring.outbound.vault import Vault
+from tests.harness.waiting import until
 from tests.outbound.conftest import LOOPBACK, NOW, request_to
 from tests.peers.hostile import HostilePeer
 
@@ -57,7 +58,7 @@ async def test_hung_names_do_not_hold_up_good_ones(peer: HostilePeer, names: Nam
         asyncio.create_task(caller.call(request_to(f"http://hung{number}.example/", timeout_ms=60_000)))
         for number in range(LOOKUPS_PER_TENANT_MAX * 2)
     ]
-    await asyncio.sleep(0)
+    await until(lambda: len(names.asked) >= LOOKUPS_PER_TENANT_MAX, "every thread asks")
 
     outcome = await caller.call(request_to(f"http://good.example:{peer.port}/ok", tenant_id="tn_2"))
     for task in hung:

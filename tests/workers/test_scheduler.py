@@ -447,14 +447,14 @@ async def test_what_does_not_end_within_the_grace_is_given_back_unless_it_may_ru
 
 
 async def test_what_ended_just_within_the_grace_is_recorded_although_that_takes_a_moment_longer(stores: Stores) -> None:
-    bench = Bench(stores, grace_s=0.2)
+    bench = Bench(stores, grace_s=1.0)
     quick, slow = an_endpoint(), an_endpoint()
     await add(stores, quick, slow)
     bench.caller.hold(slow.id)
     bench.caller.hold(quick.id)
     task = asyncio.create_task(bench.scheduler.run())
     await until(lambda: len(bench.caller.requests) == 2, "the calls start")
-    bench.store.finish_takes_s = 0.3
+    bench.store.finish_takes_s = 1.2
     bench.scheduler.stop()
     await bench.caller.let_go(quick.id)
     await task
