@@ -1,5 +1,6 @@
 """A database, a journal and the environment of the workers between them: what every fault test plays on."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import apsw
 from msgspec.structs import replace
 
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus, LostWorkerPolicy, Tenant
@@ -17,12 +19,14 @@ from mainspring.ports.stores import Stores
 from mainspring.settings import load_settings
 from mainspring.wiring.desk import open_desk
 from mainspring.wiring.stores import open_stores
-from tests.faults.nursery import ACKNOWLEDGED, Nursery
+from tests.faults.nursery import ACKNOWLEDGED, Nursery, Worker
 from tests.harness.proxy import FaultProxy
+from tests.harness.waiting import until_true
 from tests.peers.journal import Journal
 from tests.stores.world import START, an_endpoint
 
 JOB = "job_default"
+WRITTEN_WITHIN_MS = 1_000  # longer than a commit takes, and short beside the calls that are in flight meanwhile
 UNHURRIED_MS = 30_000  # for calls that must succeed: what is slow is the machine, and no fault of an endpoint
 
 
@@ -91,6 +95,30 @@ async def proxied(stage: Stage) -> AsyncIterator[tuple[Stage, FaultProxy]]:
     assert place.port is not None
     async with FaultProxy(place.hostname, place.port) as proxy:
         yield Stage(stage.url.replace(f":{place.port}/", f":{proxy.port}/"), stage.folder), proxy
+
+
+async def stand_still(stage: Stage, worker: Worker) -> None:
+    """SIGSTOP, but not in the middle of a commit: on SQLite whoever stops there lets nobody write until it goes on."""
+    worker.freeze()
+    while not await can_be_written(stage):
+        worker.thaw()
+        await until_true(lambda: can_be_written(stage), "its commit ends")
+        worker.freeze()
+
+
+async def can_be_written(stage: Stage) -> bool:
+    """Whether nobody who stands still has the one lock of an SQLite file."""
+    if not stage.is_sqlite:
+        return True
+    file = apsw.Connection(stage.url.removeprefix("sqlite://"))
+    file.set_busy_timeout(WRITTEN_WITHIN_MS)
+    try:
+        await asyncio.to_thread(file.execute, "BEGIN IMMEDIATE")
+    except apsw.BusyError:
+        return False
+    finally:
+        file.close()
+    return True
 
 
 async def _open_tenant(stores: Stores, tenant_id: str, job_id: str) -> None:

@@ -29,7 +29,7 @@ from mainspring.ports.endpoints import EndpointFilter
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, percentile, read_ledger
 from tests.faults.nursery import COMMAND, Nursery, Worker
-from tests.faults.stage import JOB, Stage, calling, fill
+from tests.faults.stage import JOB, Stage, calling, can_be_written, fill
 from tests.harness.postgres import as_superuser
 from tests.harness.shelf import Shelf
 from tests.harness.waiting import holds_for, until, until_true
@@ -78,23 +78,20 @@ Bad = Callable[[Place, asyncio.Event], Coroutine[Any, Any, None]]
 async def stands_still(place: Place, begun: asyncio.Event) -> None:
     """With what it judged in its hands; on PostgreSQL also with a lock on everybody it advises."""
     where = "before_plan" if place.stage.is_sqlite else "inside_plan"
-    while True:
-        planner = place.plan(f"{where}=stop")
-        await until(lambda planner=planner: planner.is_stopped, "a planner stands still", DEADLINE_S)  # type: ignore[misc]  # bound now
-        if not place.stage.is_sqlite or await anybody_else_may_write(place.stage.url):
-            break
-        planner.kill()
+    planner = place.plan(f"{where}=stop")
+    await until(lambda: planner.is_stopped, "a planner stands still", DEADLINE_S)
+    while not await can_be_written(place.stage):  # its heartbeat was just being committed, in a thread of its own
+        stops = place.nursery.log_text().count(f"failpoint {where} stop")
+        planner.thaw()
+        await until(
+            lambda stops=stops: (
+                place.nursery.log_text().count(f"failpoint {where} stop") > stops and planner.is_stopped
+            ),  # type: ignore[misc]  # bound now
+            "it stands still again",
+            DEADLINE_S,
+        )
     begun.set()
     await asyncio.Event().wait()
-
-
-async def anybody_else_may_write(url: str) -> bool:
-    """Not where the planner's sign of life was being committed as it stopped: then it keeps the file of SQLite."""
-    try:
-        async with nobody_else_writes(url):
-            return True
-    except apsw.BusyError:
-        return False
 
 
 async def dies(place: Place, begun: asyncio.Event) -> None:

@@ -12,7 +12,7 @@ from mainspring.ports.stores import Stores
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, read_ledger, until_counted
 from tests.faults.nursery import Nursery, Worker
-from tests.faults.stage import Stage, calling, fill
+from tests.faults.stage import Stage, calling, fill, stand_still
 from tests.faults.storm import Tail, start_workers
 from tests.harness.pace import Pace
 from tests.harness.waiting import until
@@ -98,7 +98,7 @@ async def test_results_of_workers_that_stood_still_are_superseded_and_the_succes
             for _ in range(rounds):
                 victims, endpoints = await strike(stores, journal, nursery, LostWorkerPolicy.RETRY)
                 for victim in victims:
-                    victim.freeze()
+                    await stand_still(stage, victim)
                 (survivor,) = await start_workers(survivors, 1)
                 await until_counted(stores, RunStatus.RUNNING, 0)
                 planned = await plans(stores, endpoints)
