@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.browser.site import CHROMIUM, FLAGS, Json, Site, cookies_for, open_site, require
+from tests.browser.site import CHROMIUM, FLAGS, START_S, Json, Site, cookies_for, open_site, require
 from tests.browser.tab import PATIENCE_MS, Tab
 from tests.harness.postgres import Cluster
 from tests.harness.processes import Processes
@@ -33,7 +33,7 @@ steps:
 def browser() -> Iterator[Browser]:
     require()
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=1_000 * START_S)
         yield launched
         launched.close()
 
