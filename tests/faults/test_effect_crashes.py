@@ -51,7 +51,7 @@ class Crash:
             for kind in KINDS:
                 await self._begin(stores, journal, kind, now)
             first = self._nursery.start(env | {VARIABLE: f"{self.point}=kill"})
-            await until(lambda: not first.is_running, f"it dies {self.point}", 60)
+            await until(lambda: not first.is_running, f"it dies {self.point}", 120)
             second = self._nursery.start(env)
             states = {kind: await self._settled(stores, kind) for kind in KINDS}
             second.kill()
@@ -62,7 +62,7 @@ class Crash:
         letter = {"to": "ann@example.com", "subject": name, "body": "How was it?"}
         what = {"email": letter} if kind.startswith("letter") else {"call": {"url": journal.url(f"/{name}")}}
         once = {"idempotency": "at_most_once"} if kind.endswith("once") else {}
-        step = {**what, **once, "timeout": "4s"}
+        step = {**what, **once, "timeout": "8s"}  # ten processes start beside it
         await start(stores, await publish(stores, a_workflow(step, {"end": "done"}, name=kind)), name, at=at)
 
     async def _settled(self, stores: Stores, kind: str) -> State:
@@ -71,7 +71,7 @@ class Crash:
             found = await stores.flows.workflows.execution("default", self.names[kind])
             return found.state if found and found.status in (Status.COMPLETED, Status.FAILED) else None
 
-        state = await until_true(settled, f"{self.names[kind]} is settled", 60)
+        state = await until_true(settled, f"{self.names[kind]} is settled", 120)
         assert state is not None
         return state
 
