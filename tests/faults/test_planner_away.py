@@ -19,7 +19,7 @@ import apsw
 import asyncpg
 import pytest
 
-from mainspring.domain.endpoint import Job, JobStatus
+from mainspring.domain.endpoint import Endpoint, Job, JobStatus
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
 from mainspring.domain.run import RunStatus, slot_id
@@ -132,9 +132,8 @@ async def takes_it_all(place: Place, begun: asyncio.Event) -> None:
 async def nobody_else_writes(url: str) -> AsyncIterator[None]:
     if is_sqlite(url):
         file = apsw.Connection(str(file_of(url)))
-        file.set_busy_timeout(10_000)
         try:
-            await asyncio.to_thread(file.execute, "BEGIN IMMEDIATE")
+            await until(lambda: has_begun(file), "nobody else writes")  # in no thread, which would go on when cancelled
             yield
         finally:
             file.close()
@@ -146,6 +145,14 @@ async def nobody_else_writes(url: str) -> AsyncIterator[None]:
             yield
     finally:
         await connection.close()
+
+
+def has_begun(file: apsw.Connection) -> bool:
+    try:
+        file.execute("BEGIN IMMEDIATE")
+    except apsw.BusyError:
+        return False
+    return True
 
 
 def hostile_replies(seed: int) -> list[Reply]:
@@ -223,6 +230,7 @@ async def let_be_bad(places: Sequence[Place], bad: Bad, seconds: float) -> tuple
     for task in going:
         assert not task.done(), task
         task.cancel()
+    await asyncio.gather(*going, return_exceptions=True)
     for planner in (each for place in places for each in place.planners if each.is_running):
         with suppress(ProcessLookupError):  # it may be dying
             planner.kill()
@@ -243,11 +251,25 @@ def late_s(ledger: Ledger, leg: tuple[datetime, datetime]) -> list[float]:
     return replace(ledger, entries=[each for each in ledger.entries if begin <= each.slot < end]).lateness_s()
 
 
-async def settle(place: Place, journal: Journal) -> Ledger:
+async def settle(place: Place, journal: Journal, until_at: datetime) -> Ledger:
+    """End it once what was due until then has run: who is a second behind has lost nothing."""
+    waiting = {each.id for each in await steady_ones(place)}
+
+    async def all_have_run() -> bool:
+        ahead = [each for each in await steady_ones(place) if each.next_run_at and each.next_run_at >= until_at]
+        waiting.difference_update(each.id for each in ahead if not each.is_running)
+        return not waiting
+
+    await until_true(all_have_run, "slots of the last stretch run", DEADLINE_S)
     place.scheduler.terminate()
     assert await asyncio.to_thread(place.scheduler.wait) == 0, place.nursery.log_text()[-3000:]
     async with place.stage.stores() as stores:
         return await read_ledger(stores, journal.entries())
+
+
+async def steady_ones(place: Place) -> list[Endpoint]:
+    async with place.stage.stores() as stores:
+        return await stores.endpoints.endpoints("default", EndpointFilter(job_id=JOB, limit=2 * STEADY))
 
 
 @dataclass(frozen=True)
@@ -292,7 +314,7 @@ class Theatre:
             places = await open_places(self.stages, nursery, self.journal, model, inside)
             beside = [places[kind, "bad"] for kind in KINDS]
             legs = [await let_be_bad(beside, planner, seconds) for planner in planners]
-            self.ledgers = {key: await settle(place, self.journal) for key, place in places.items()}
+            self.ledgers = {key: await settle(place, self.journal, legs[-1][1]) for key, place in places.items()}
             self.kills = list(nursery.exit_codes.values()).count(-9)
         steady = {key: only(ledger, JOB) for key, ledger in self.ledgers.items()}
         return [
