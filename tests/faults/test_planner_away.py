@@ -78,18 +78,12 @@ Bad = Callable[[Place, asyncio.Event], Coroutine[Any, Any, None]]
 async def stands_still(place: Place, begun: asyncio.Event) -> None:
     """With what it judged in its hands; on PostgreSQL also with a lock on everybody it advises."""
     where = "before_plan" if place.stage.is_sqlite else "inside_plan"
-    planner = place.plan(f"{where}=stop")
-    await until(lambda: planner.is_stopped, "a planner stands still", DEADLINE_S)
-    while not await can_be_written(place.stage):  # its heartbeat was just being committed, in a thread of its own
-        stops = place.nursery.log_text().count(f"failpoint {where} stop")
-        planner.thaw()
-        await until(
-            lambda stops=stops: (
-                place.nursery.log_text().count(f"failpoint {where} stop") > stops and planner.is_stopped
-            ),  # type: ignore[misc]  # bound now
-            "it stands still again",
-            DEADLINE_S,
-        )
+    while True:
+        planner = place.plan(f"{where}=stop")
+        await until(lambda planner=planner: planner.is_stopped, "a planner stands still", DEADLINE_S)  # type: ignore[misc]  # bound now
+        if await can_be_written(place.stage):
+            break
+        planner.kill()  # its heartbeat was just being committed, in a thread of its own
     begun.set()
     await asyncio.Event().wait()
 
