@@ -15,7 +15,9 @@ WORKFLOW = a_workflow({"wait": "1s"}, {"end": "done"})
 
 def the_turns(workflow_of: Callable[[str, str, int], Workflow] = lambda *_: WORKFLOW) -> Turns:
     states = [State(f"x{number}", SALT, WORKFLOW.name, 1, {}, wake_tick=0) for number in range(5)]
-    ready = [Ready("default", WORKFLOW.name, number, partial(replace, each)) for number, each in enumerate(states)]
+    ready = [
+        Ready(each.id, "default", WORKFLOW.name, number, partial(replace, each)) for number, each in enumerate(states)
+    ]
     return Turns(ready, workflow_of, LogicalClock(0, EPOCH), 0, 1, GENESIS, 1)
 
 

@@ -156,12 +156,14 @@ def tick_from_outlook(lead: Lead, wall: datetime, outlook: Row) -> tuple[int | N
 
 
 def ready_of(rows: Iterable[Row], arrivals: Iterable[Row] = ()) -> tuple[Ready, ...]:
-    """Executions in the order of their rows (id, tenant, workflow, version, state, ...), each with its arrivals."""
+    """Executions in the order of their rows (id, tenant, workflow, version, state, maybe when its time came), each with
+    its arrivals.
+    """
     came: dict[object, tuple[Arrival, ...]] = {}
     for row in arrivals:
         came[row[0]] = (*came.get(row[0], ()), arrival_from(row[1:]))
     return tuple(
-        Ready(str(row[1]), str(row[2]), cast(int, row[3]), partial(_STATE.decode, str(row[4])), came.get(row[0], ()))
+        Ready(*row[:4], partial(_STATE.decode, row[4]), came.get(row[0], ()), *row[5:])  # type: ignore[arg-type,call-arg]  # columns
         for row in rows
     )
 

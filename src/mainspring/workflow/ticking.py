@@ -19,11 +19,13 @@ from mainspring.workflow.model import Advance, Arrival, Draft, Effect, Entry, Lo
 class Ready(Struct, frozen=True, gc=False):
     """An execution that a tick must look at, with what arrived for it, in the writer's order."""
 
+    id: str
     tenant_id: str
     workflow: str
     version: int
     state: Callable[[], State]  # read when its turn comes
     arrivals: tuple[Arrival, ...] = ()
+    due_tick: int | None = None  # when its time came, where whoever loaded it saw that
 
 
 class Moved(Struct, frozen=True, gc=False):
@@ -89,6 +91,7 @@ class Turns:
         epoch: int,
     ) -> None:
         self.tick = clock.tick
+        self.ready = ready
         self._left = iter(ready)
         self._workflow_of = workflow_of
         self._clock = clock

@@ -1,6 +1,6 @@
 """What the ticker and the dispatcher need, on PostgreSQL."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import datetime
 from typing import cast
 
@@ -67,15 +67,19 @@ class PostgresTicks:
     async def commit_tick(
         self, lead: Lead, turns: Turns, wall: datetime, ttl_ms: int, tell: Tell = nothing_to_tell
     ) -> Lead | None:
-        wall_us = to_us(wall)
+        wall_us, unfenced = to_us(wall), is_on("no_tick_fence")
+        due = {each.id: each.due_tick for each in turns.ready if each.due_tick is not None}
+        places = sorted((tick, each) for each, tick in due.items()) or [(-1, "")]
         async with self._db.transaction() as session:
             async with session.ahead() as writing:
-                await writing.run("hold_partition", lead.partition, lead.epoch, lead.tick)
+                await writing.run(
+                    "begin_tick", lead.partition, lead.epoch, lead.tick, unfenced, *places[0], *places[-1], text_of(due)
+                )
                 batch = turns.take(FIRST_BATCH)
-                if not await writing.settle() and not is_on("no_tick_fence"):
+                if not await writing.settle() and not unfenced:
                     return None
                 while batch:
-                    rows, entries, hashes = turn_rows(batch, wall_us)
+                    rows, entries, hashes = turn_rows(batch, wall_us, due)
                     await writing.run("write_turns", rows, wall_us, lead.partition, turns.tick, hashes, entries)
                     batch = turns.take(BATCH)
                 ticked = turns.close()
@@ -168,8 +172,11 @@ class PostgresEffects:
             return bool(await session.value("any_effect"))
 
 
-def turn_rows(moved: Iterable[Moved], wall_us: int) -> tuple[str, str, bytes]:
-    """Executions as JSON, their entries as JSON, and the hashes of all the entries as bytes."""
+def turn_rows(moved: Iterable[Moved], wall_us: int, gone: Container[str] = ()) -> tuple[str, str, bytes]:
+    """Executions as JSON, their entries as JSON, and the hashes of all the entries as bytes.
+
+    Those in `gone` have left their place in the queue of those that are ready.
+    """
     rows: list[tuple[object, ...]] = []
     entries: list[tuple[object, ...]] = []
     hashes: list[str] = []
@@ -177,7 +184,8 @@ def turn_rows(moved: Iterable[Moved], wall_us: int) -> tuple[str, str, bytes]:
         state = each.state
         rows.append((
             state.id, state.status.value, state.step, state.ready_tick, state.number, state.head, state.outcome,
-            state.error, text_of(state), wall_us if state.is_over else None, each.was_ready_tick,
+            state.error, text_of(state), wall_us if state.is_over else None,
+            None if state.id in gone else each.was_ready_tick,
         ))  # fmt: skip
         for entry in each.entries:
             given, came = entry.input or b"null", entry.output or b"null"

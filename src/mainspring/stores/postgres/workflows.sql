@@ -29,9 +29,20 @@ SELECT execution_id, id, kind, type, data, actor, occurred_at FROM execution_arr
 WHERE execution_id = ANY (:ids::text[]) AND number IS NULL AND arrived_us < :before_us
 ORDER BY arrived_us, id;
 
--- name: hold_partition
--- The fence of a tick: only where epoch and tick are still the writer's, and nobody else may move it before we do.
-SELECT 1 FROM workflow_partition WHERE partition = :partition AND epoch = :epoch AND tick = :seen FOR UPDATE;
+-- name: begin_tick
+-- The fence of a tick: only where epoch and tick are still the writer's, and nobody else may move it before we do. Those
+-- whose time has come leave their places in the queue, in one walk from the first of them to the last, before their
+-- turns are there; others that came to stand among them since stay. Unfenced is for a test alone.
+WITH held AS (
+    SELECT 1 FROM workflow_partition WHERE partition = :partition AND epoch = :epoch AND tick = :seen FOR UPDATE
+), gone AS (
+    DELETE FROM execution_ready
+    WHERE ((SELECT COUNT(*) FROM held) > 0 OR :unfenced::boolean) AND partition = :partition
+      AND (tick, execution_id) >= (:first_tick::bigint, :first_id::text)
+      AND (tick, execution_id) <= (:last_tick::bigint, :last_id::text)
+      AND jsonb_exists((SELECT :ids::text::jsonb), execution_id)
+)
+SELECT FROM held;
 
 -- name: close_tick
 -- The compare-and-set that makes a tick happen once, only where epoch and tick are still the writer's, and its head. How
@@ -47,11 +58,12 @@ SELECT :partition, :sequence, :tick, :heads, :previous, :head, :epoch, :wall_us:
 RETURNING (SELECT arrivals FROM moved);
 
 -- name: write_turns
--- Executions after their turns, their new places in the queue of those that are ready, and their log. Old places are
--- looked up one by one (OFFSET keeps the planner from joining): a queue in which 100,000 wait is never walked. Entries
--- are a list of their own, for a list inside of every turn costs the server half as much again. The five hashes of an
--- entry lie one behind the other, 32 bytes each, those of all entries in one text of bytes; zeros are a context that is
--- not there, as of an execution that stopped before it began.
+-- Executions after their turns, their new places in the queue of those that are ready, and their log. Old places that
+-- they have not left yet, because something arrived before their time, are looked up one by one (OFFSET keeps the planner
+-- from joining): a queue in which 100,000 wait is never walked. Entries are a list of their own, for a list inside of
+-- every turn costs the server half as much again. The five hashes of an entry lie one behind the other, 32 bytes each,
+-- those of all entries in one text of bytes; zeros are a context that is not there, as of an execution that stopped
+-- before it began.
 WITH new AS MATERIALIZED (
     SELECT value->>0 AS id, value->>1 AS status, value->>2 AS step, (value->>3)::bigint AS ready_tick,
         (value->>4)::bigint AS number, value->>5 AS head, value->>6 AS outcome, value->>7 AS error, value->>8 AS state,
@@ -68,7 +80,7 @@ WITH new AS MATERIALIZED (
             SELECT ctid FROM execution_ready
             WHERE partition = :partition::bigint AND tick = new.old_tick AND execution_id = new.id
             OFFSET 0) AS place
-        WHERE new.old_tick IS DISTINCT FROM new.ready_tick))
+        WHERE new.old_tick IS NOT NULL AND new.old_tick IS DISTINCT FROM new.ready_tick))
 ), queued AS (
     INSERT INTO execution_ready (partition, tick, execution_id)
     SELECT :partition::bigint, ready_tick, id FROM new
