@@ -236,6 +236,12 @@ def test_a_cron_that_keeps_the_tenants_minimum_passes(cron: str) -> None:
     assert check_definition(given, replace(TENANT, interval_ms_min=300_000), "ep_1")[0].cron == cron
 
 
+def test_a_daily_cron_keeps_a_minimum_of_a_day_also_where_one_day_has_23_hours() -> None:
+    given = replace(PLAIN, interval_ms=None, cron="0 9 * * *", timezone="Europe/Berlin")
+
+    assert check_definition(given, replace(TENANT, interval_ms_min=86_400_000))[0].cron == "0 9 * * *"
+
+
 def test_a_service_port_passes_only_where_the_operator_allows_it() -> None:
     given = replace(PLAIN, url="http://example.org:5432/")
     with pytest.raises(InvalidInput, match="belongs to another service"):

@@ -219,11 +219,12 @@ def _check_limits(given: Definition, tenant: Tenant, endpoint_id: str) -> None:
         )
     check_minimum(interval, tenant)
     if given.cron is not None and tenant.interval_ms_min is not None:
-        _check_pace(given.cron, given.timezone, endpoint_id, tenant.interval_ms_min)
+        _check_pace(given.cron, endpoint_id, tenant.interval_ms_min)
 
 
-def _check_pace(cron: str, timezone: str, endpoint_id: str, floor_ms: int) -> None:
-    times = occurrences(cron, timezone, PACED_FROM, FOREVER, PACED_TIMES, endpoint_id=endpoint_id)
+def _check_pace(cron: str, endpoint_id: str, floor_ms: int) -> None:
+    """By its expression alone, without a zone: a daily cron is one of every day, also where one has 23 hours."""
+    times = occurrences(cron, "UTC", PACED_FROM, FOREVER, PACED_TIMES, endpoint_id=endpoint_id)
     closest_ms = min(((after - at) // timedelta(milliseconds=1) for at, after in pairwise(times)), default=floor_ms)
     if closest_ms < floor_ms:
         raise QuotaExceeded(
