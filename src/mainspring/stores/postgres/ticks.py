@@ -69,11 +69,18 @@ class PostgresTicks:
     ) -> Lead | None:
         wall_us, unfenced = to_us(wall), is_on("no_tick_fence")
         due = {each.id: each.due_tick for each in turns.ready if each.due_tick is not None}
-        places = sorted((tick, each) for each, tick in due.items()) or [(-1, "")]
+        places = [(tick, each) for each, tick in due.items()] or [(-1, "")]
         async with self._db.transaction() as session:
             async with session.ahead() as writing:
                 await writing.run(
-                    "begin_tick", lead.partition, lead.epoch, lead.tick, unfenced, *places[0], *places[-1], text_of(due)
+                    "begin_tick",
+                    lead.partition,
+                    lead.epoch,
+                    lead.tick,
+                    unfenced,
+                    *min(places),
+                    *max(places),
+                    text_of(due),
                 )
                 batch = turns.take(FIRST_BATCH)
                 if not await writing.settle() and not unfenced:
