@@ -32,6 +32,7 @@ LOG_EVENTS = {
     "worker failed": "A worker's round raised; it goes on after a pause.",
     "endpoints late": "The watchdog found endpoints that were due and did not start in time.",
     "endpoints on time again": "Nothing waits any more.",
+    "worker lost": "A process died; everything it held was freed: how much that was, of all that died together.",
     "zombies closed": "Runs that nobody finished were closed as timeouts.",
     "history swept": "Runs, bodies or events beyond their retention were removed.",
     "second scheduler on sqlite": "Another scheduler uses the same SQLite file; use PostgreSQL for more than one.",
@@ -105,6 +106,7 @@ class Metrics:
         self.superseded = 0
         self.abandoned = 0
         self.dropped = 0
+        self.workers_lost = 0
         self.zombies = 0
         self.swept = 0
         self.deliveries: Counter[str] = Counter()
@@ -154,6 +156,7 @@ METRICS = {  # attribute: (kind, name, meaning, label)
     "superseded": ("counter", "mainspring_superseded", "Results that came after a takeover.", ""),
     "abandoned": ("counter", "mainspring_abandoned", "Slots taken over from lost workers.", ""),
     "dropped": ("counter", "mainspring_dropped", "Results dropped when their lease ended.", ""),
+    "workers_lost": ("counter", "mainspring_workers_lost", "Dead processes whose work this one has freed.", ""),
     "zombies": ("counter", "mainspring_zombies", "Runs closed by the janitor.", ""),
     "swept": ("counter", "mainspring_swept", "Rows removed by retention.", ""),
     "deliveries": (

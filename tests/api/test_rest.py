@@ -196,7 +196,8 @@ async def test_quotas_are_changed_and_usage_is_told(api: AsyncClient, stores: St
 
 
 async def test_workers_are_listed(api: AsyncClient, stores: Stores) -> None:
-    await stores.schedule.heartbeat("worker-1", "scheduler", 100)
+    await stores.presence.appear("worker-1")
+    await stores.presence.beat("worker-1", {"scheduler": 100})
 
     (worker,) = (await api.get("/api/v1/workers")).json()["items"]
     assert (worker["id"], worker["kind"], worker["places"]) == ("worker-1", "scheduler", 100)

@@ -99,18 +99,21 @@ def test_key_file_that_went_missing_is_not_made_good_by_a_new_key(any_shell: She
     assert "the secrets of this database are sealed with key" in any_shell.refused("secret-key", "rotate", code=78)
 
 
-def test_change_is_refused_while_workers_elsewhere_may_not_see_the_file(database: dict[str, str]) -> None:
+async def test_change_is_refused_while_workers_elsewhere_may_not_see_the_file(database: dict[str, str]) -> None:
     shell = Shell(database)
-    shell.add("health", "--secret-header", "X-Key: s3cret")
+    await asyncio.to_thread(shell.add, "health", "--secret-header", "X-Key: s3cret")
     file = Path(database["MAINSPRING_DATA_DIR"]) / "secret.key"
     before = file.read_text()
-    asyncio.run(show_life(database, "elsewhere-7-abcdef"))
 
-    refused = shell.refused("secret-key", "rotate", code=4)
+    async with open_stores(load_settings(database).url) as stores:
+        await stores.presence.appear("elsewhere-7-abcdef")
+        await stores.presence.beat("elsewhere-7-abcdef", {"scheduler": 1})
+        refused = await asyncio.to_thread(shell.refused, "secret-key", "rotate", code=4)
+        assert file.read_text() == before
+        shared = await asyncio.to_thread(shell.ok, "secret-key", "rotate", "--shared-file", "--settle", "1ms")
 
     assert "workers on other machines are alive: elsewhere-7-abcdef" in refused
-    assert file.read_text() == before
-    assert "values sealed again: 1" in shell.ok("secret-key", "rotate", "--shared-file", "--settle", "1ms")
+    assert "values sealed again: 1" in shared
 
 
 @pytest.mark.parametrize("kind", ["scheduler", "planner", "notifier"])
@@ -120,14 +123,9 @@ async def test_whoever_seals_or_opens_shows_life(kind: str, database: dict[str, 
     async with open_stores(load_settings(database).url) as stores:
 
         async def is_seen() -> bool:
-            return kind in [row.kind for row in await stores.upkeep.workers(60_000)]
+            return kind in [row.kind for row in await stores.presence.alive()]
 
         await until_true(is_seen, f"the {kind} is seen")
-
-
-async def show_life(database: dict[str, str], worker: str) -> None:
-    async with open_stores(load_settings(database).url) as stores:
-        await stores.schedule.heartbeat(worker, "scheduler", 1)
 
 
 def test_doctor_sees_a_change_that_is_not_finished(keyed: Shell) -> None:

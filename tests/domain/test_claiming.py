@@ -23,7 +23,7 @@ from tests.domain.stage import (
 )
 from tests.stores.world import an_endpoint
 
-from mainspring.domain.claiming import Closing, Transition, admit
+from mainspring.domain.claiming import Closing, Transition, admit, end_lost, give_back
 from mainspring.domain.endpoint import LOST_WORKERS_MAX, Endpoint, LostWorkerPolicy, MisfirePolicy
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.planning import FAULTY_DELAY
@@ -219,12 +219,68 @@ def test_an_endpoint_that_loses_five_workers_in_a_row_is_parked() -> None:
     transition = reach(queued, now)
 
     parked = transition.endpoint
-    reason = "lost its worker 5 times in a row; find out why, then resume it"
+    reason = "lost its worker 5 times in a row, and no other run explains it; find out why, then resume it"
     assert (transition.claim, parked.next_run_at, parked.manual_at, parked.slot_at) == (None, None, None, None)
     assert (parked.parked_at, parked.parked_reason, parked.is_running) == (now, reason, False)
     assert parked.claim_epoch > endpoint.claim_epoch
     assert types(transition.events) == ["run.abandoned", "endpoint.parked"]
     assert transition.events[1].data == {"reason": reason}
+
+
+@pytest.mark.parametrize(
+    ("lost_count", "together", "is_parked"),
+    [(3, 1, False), (4, 1, True), (4, 2, False), (8, 2, False), (9, 2, True), (40, 30, False)],
+    ids=["four alone", "five alone", "five with another", "nine with another", "ten with another", "41 with 29 others"],
+)
+def test_a_loss_counts_less_the_more_runs_could_be_its_cause(lost_count: int, together: int, is_parked: bool) -> None:
+    leased = start(an_endpoint(next_run_at=NOON, lost_count=lost_count), NOON).endpoint
+
+    ended = end_lost(leased, NOON, together, CRON).endpoint
+
+    assert (ended.parked_at is not None, ended.lost_count) == (is_parked, lost_count + 1)
+
+
+def test_the_slot_of_a_dead_worker_is_due_at_once_under_a_new_epoch() -> None:
+    leased = start(an_endpoint(next_run_at=NOON), NOON).endpoint
+    now = NOON + timedelta(seconds=4)
+
+    transition = end_lost(leased, now, 1, CRON)
+
+    owed = transition.endpoint
+    assert transition.closed == Closing(
+        "run_1", RunStatus.ABANDONED, "worker worker-1 died before it recorded a result"
+    )
+    assert (owed.next_run_at, owed.slot_at, owed.lease_until, owed.claimed_by) == (now, NOON, None, "")
+    assert (owed.claim_epoch, owed.lost_count) == (leased.claim_epoch + 1, 1)
+    again = start(owed, now)
+    assert (again.slot_at, again.attempt, again.trigger) == (NOON, 2, Trigger.RETRY)
+
+
+def test_the_requested_run_of_a_dead_worker_leaves_the_schedule_where_it_is() -> None:
+    leased = start(an_endpoint(next_run_at=at("13:00:00"), manual_at=NOON), NOON).endpoint
+
+    owed = end_lost(leased, NOON, 1, CRON).endpoint
+
+    assert (owed.manual_at, owed.next_run_at) == (NOON, at("13:00:00"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "status", "error"),
+    [
+        (LostWorkerPolicy.RETRY, RunStatus.ABANDONED, "its worker shut down; the slot runs again"),
+        (LostWorkerPolicy.SKIP, RunStatus.UNKNOWN, "its worker shut down; the call may have been delivered"),
+    ],
+)
+def test_a_worker_that_shuts_down_counts_against_no_endpoint(
+    policy: LostWorkerPolicy, status: RunStatus, error: str
+) -> None:
+    leased = start(an_endpoint(next_run_at=NOON, lost_count=4, on_lost_worker=policy), NOON).endpoint
+
+    transition = give_back(leased, NOON, CRON)
+
+    assert transition.closed == Closing("run_1", status, error)
+    assert (transition.endpoint.lost_count, transition.endpoint.parked_at) == (4, None)
+    assert transition.events[0].data == {"status": status, "worker": "worker-1"}
 
 
 def test_a_run_that_ends_resets_the_count_of_lost_workers() -> None:

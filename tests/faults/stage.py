@@ -1,9 +1,10 @@
 """A database, a journal and the environment of the workers between them: what every fault test plays on."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from dataclasses import replace as replace_field
 from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -30,12 +31,22 @@ WRITTEN_WITHIN_MS = 1_000  # longer than a commit takes, and short beside the ca
 UNHURRIED_MS = 30_000  # for calls that must succeed: what is slow is the machine, and no fault of an endpoint
 
 
+# Of tests about leases and caps themselves, which would else wait for minutes. What a dead worker holds is free long
+# before its lease ends: whatever is about that runs `at_defaults`.
+SHORT_LEASES = {"lease_margin": "1s", "concurrency_per_host": 1_000}
+
+
 @dataclass(frozen=True)
 class Stage:
     """`settings` are those of every worker, by their names in lower case: lease_margin="1s"."""
 
     url: str
     folder: Path
+    settings: Mapping[str, object] = field(default_factory=lambda: SHORT_LEASES)
+
+    def at_defaults(self) -> "Stage":
+        """The same with the settings that users have."""
+        return replace_field(self, settings={})
 
     @property
     def is_sqlite(self) -> bool:
@@ -46,11 +57,11 @@ class Stage:
             "database_url": self.url,
             "data_dir": self.folder,
             "allow_cidrs": "127.0.0.0/8",
-            "lease_margin": "1s",
-            "concurrency_per_host": 1_000,
             "log_format": "json",
+            **self.settings,
+            **settings,
         }
-        env = {f"MAINSPRING_{name.upper()}": str(value) for name, value in (given | settings).items()}
+        env = {f"MAINSPRING_{name.upper()}": str(value) for name, value in given.items()}
         return env | ({"MAINSPRING_FAILPOINTS": failpoints} if failpoints else {})
 
     def nursery(self, failpoints: str = "", /, **settings: object) -> Nursery:

@@ -69,8 +69,9 @@ async def drain(nursery: Nursery, stores: Stores, deadline_s: float = 2 * DEADLI
 
     async def nobody_waits_for_the_dead() -> bool:
         endpoints = await stores.endpoints.endpoints("default", EndpointFilter(limit=10_000))
+        is_owed = any(each.slot_at is not None and not each.is_running for each in endpoints)
         holders = {each.claimed_by for each in endpoints if each.is_running}
-        return all(any(f"-{worker.pid}-" in holder for worker in workers) for holder in holders)
+        return not is_owed and all(any(f"-{worker.pid}-" in holder for worker in workers) for holder in holders)
 
     await until_true(nobody_waits_for_the_dead, "the survivors take over", deadline_s)
     for worker in workers:

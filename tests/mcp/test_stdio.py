@@ -61,7 +61,7 @@ async def test_assistant_shows_life_while_it_is_there(environment: dict[str, str
     async with started(environment), open_stores(load_settings(environment).url) as stores:
 
         async def is_seen() -> bool:
-            return [row.kind for row in await stores.upkeep.workers(60_000)] == ["mcp"]
+            return [row.kind for row in await stores.presence.alive()] == ["mcp"]
 
         await until_true(is_seen, "it is seen")
 

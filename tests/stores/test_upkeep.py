@@ -26,7 +26,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import HttpAction, Run, RunStatus, Trigger
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
-from mainspring.ports.upkeep import Backlog, Retention, Swept, WorkerRow
+from mainspring.ports.upkeep import Backlog, Retention, Swept
 from mainspring.stores.sqlite.upkeep import ENDPOINTS_PER_LOOK
 from mainspring.wiring.stores import open_stores
 
@@ -147,15 +147,6 @@ async def test_backlog_counts_what_is_late_and_not_what_runs(stores: Stores, clo
 
     assert (backlog.due, backlog.oldest_due_at, backlog.running) == (2, START, 1)
     assert (await stores.upkeep.backlog(7_000)).due == 0
-
-
-async def test_workers_are_those_seen_lately(stores: Stores, clock: FixedClock) -> None:
-    await stores.schedule.heartbeat("old", "scheduler", 10)
-    clock.tick(minutes=1)
-    await stores.schedule.heartbeat("new", "scheduler", 20)
-
-    assert [(row.id, row.places) for row in await stores.upkeep.workers(30_000)] == [("new", 20)]
-    assert len(await stores.upkeep.workers(120_000)) == 2
 
 
 async def test_value_of_the_installation_is_set_once_by_whoever_comes_first(
@@ -284,20 +275,13 @@ async def test_backlog_counts_every_tenant(stores: Stores, clock: FixedClock) ->
     assert await stores.upkeep.backlog(0) == Backlog(START, 2, earlier, 0, {"default": 1, "other": 1})
 
 
-async def test_worker_that_beats_again_keeps_its_start(stores: Stores, clock: FixedClock) -> None:
-    await stores.schedule.heartbeat("worker-1", "scheduler", 10)
-    clock.tick(seconds=20)
-    await stores.schedule.heartbeat("worker-1", "scheduler", 30)
-
-    assert await stores.upkeep.workers(1_000) == [WorkerRow("worker-1", "scheduler", 30, START, clock.now())]
-
-
 async def test_worker_that_was_not_seen_for_a_day_is_forgotten(stores: Stores, clock: FixedClock) -> None:
-    await stores.schedule.heartbeat("old", "scheduler", 10)
+    await stores.presence.beat("old", {"scheduler": 10})
     clock.tick(days=1, seconds=1)
+    assert await stores.presence.beat("new", {"scheduler": 10}) == ("old",)
     await stores.upkeep.sweep(Retention(NEVER, NEVER, NEVER, 10_000), 100)
 
-    assert await stores.upkeep.workers(10**12) == []
+    assert await stores.presence.beat("new", {"scheduler": 10}) == ()
 
 
 async def test_database_that_answers_is_not_missed(stores: Stores) -> None:

@@ -57,13 +57,11 @@ class FaultyStore:
         self.is_away = False
         self.refuses: Callable[[Finished], bool] = lambda finished: False
         self.claim_fault: Exception | None = None
-        self.heartbeat_fault: Exception | None = None
         self.expire_fault: Exception | None = None
         self.loses_answer_to = ""  # "claim" or "finish": does what it is asked, and then its connection is gone
         self.finish_takes_s = 0.0
         self.claims = 0  # how often somebody reached for work
         self.finishes = 0
-        self.heartbeats = 0
         self.sleeps_s: list[float] = []
 
     async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
@@ -101,13 +99,6 @@ class FaultyStore:
 
     async def now(self) -> datetime:
         return await self._store.now()
-
-    async def heartbeat(self, worker: str, kind: str, places: int) -> None:
-        self._check()
-        self.heartbeats += 1
-        if self.heartbeat_fault is not None:
-            raise self.heartbeat_fault
-        await self._store.heartbeat(worker, kind, places)
 
     def _lose_answer_to(self, what: str) -> None:
         if self.loses_answer_to == what:

@@ -269,7 +269,7 @@ async def test_delivery_of_a_lost_notifier_is_sent_by_another(
     await room.webhook(peer.url("/ok"), types=("hint",))
     await happen(room.stores, event())
     await room.notifier.take_in(clock.now())
-    (claimed,) = await room.stores.outbox.claim_deliveries(10, 10, 60_000, [])
+    (claimed,) = await room.stores.outbox.claim_deliveries("other", 10, 10, 60_000, [])
     during = await room.round()
     clock.tick(seconds=61)
     after = await room.round()

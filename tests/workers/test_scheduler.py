@@ -18,7 +18,6 @@ from mainspring.domain.run import HttpAction, Run, RunStatus, Trigger, slot_id
 from mainspring.observe import Metrics
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
-from mainspring.workers import heart
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
 from tests.harness.postgres import as_superuser
 from tests.harness.waiting import holds_for, until, until_true
@@ -359,20 +358,6 @@ async def test_a_claim_whose_acknowledgement_was_lost_is_called_when_its_lease_i
         await until(lambda: len(bench.caller.requests) == 1, "the slot is called")
 
 
-async def test_a_heartbeat_that_raises_is_followed_by_another(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heart, "HEARTBEAT_S", 0.01)
-    bench = Bench(stores)
-    bench.store.heartbeat_fault = ValueError("a row the database refuses")
-    async with bench.running():
-        await until(lambda: bench.store.heartbeats >= 2, "it goes on")
-        bench.store.heartbeat_fault = None
-
-        async def is_seen() -> bool:
-            return [row.id for row in await stores.upkeep.workers(60_000)] == ["worker-1"]
-
-        await until_true(is_seen, "the worker is seen")
-
-
 async def test_a_result_is_dropped_when_its_lease_is_over_before_the_store_is_back(
     stores: Stores, clock: FixedClock
 ) -> None:
@@ -443,7 +428,7 @@ async def test_what_does_not_end_within_the_grace_is_given_back_unless_it_may_ru
     assert await other.scheduler.run_once() == 1
     (request,) = other.caller.requests
     assert (request.endpoint_id, request.slot_id, request.attempt) == (again.id, slot_id(again.id, START), 2)
-    assert await bench.statuses(once) == [RunStatus.RUNNING]
+    assert await bench.statuses(once) == [RunStatus.UNKNOWN]
 
 
 async def test_what_ended_just_within_the_grace_is_recorded_although_that_takes_a_moment_longer(stores: Stores) -> None:

@@ -34,14 +34,19 @@ def a_ticker(stores: Stores, worker: str, lock: RedisLock) -> Ticker:
     return Ticker(stores.flows, TickerOptions(worker), Metrics(), lock=lock)
 
 
-async def test_ticker_without_the_lock_does_not_try(
+async def test_lock_of_a_writer_that_died_keeps_nobody_from_its_partition(
     stores: Stores, store_url: str, clock: FixedClock, lock: RedisLock
 ) -> None:
-    await lock.take(0, "another", 30_000)
+    """Its lease in the database was ended when its death was noticed; the lock lives on for its whole time."""
+    dead, other = a_ticker(stores, "dead", lock), a_ticker(stores, "other", lock)
+    await tick(dead, clock)
+    await tick(other, clock)
+    assert (list(dead.leads), list(other.leads)) == ([0], [])
+    await query(store_url, "UPDATE workflow_partition SET lease_until_us = 0")
 
-    await tick(a_ticker(stores, "one", lock), clock)
+    await tick(other, clock)
 
-    assert await query(store_url, "SELECT 1 FROM workflow_partition WHERE epoch > 0") == []
+    assert list(other.leads) == [0]
 
 
 async def test_lock_that_was_wiped_takes_the_lead_from_nobody(

@@ -13,14 +13,13 @@ from mainspring.words import Sight
 
 PREVIEWED = 5
 MOVED_MAX = 100
-SCHEDULER_ALIVE_MS = 30_000  # three heartbeats
 
 Act = Callable[[Desk], Awaitable[Change]]
 
 
 async def see(desk: Desk, endpoint: Endpoint) -> Sight:
     job = (await describe_endpoint(desk, endpoint)).job
-    workers = await desk.stores.upkeep.workers(SCHEDULER_ALIVE_MS)
+    workers = await desk.stores.presence.alive()
     has_scheduler = any(worker.kind == "scheduler" for worker in workers)
     return Sight(endpoint, job, await desk.stores.schedule.now(), has_scheduler)
 

@@ -79,8 +79,9 @@ async def _run(folder: Path, port: int, speed: float) -> None:
             await furnish(running.desk, shop, notices.messengers)
             day = Day(running.desk, shop, say_now)
             with open_web(settings, running, notices, _greeter(shop), lambda: shop_shape(shop)) as workers:
-                others = (*workers, notices.feed, notices.notifier, shop, day)
-                await running.supervise(*others, last_act=lambda: shutil.rmtree(folder, ignore_errors=True))
+                await running.supervise(
+                    *workers, shop, day, notices=notices, last_act=lambda: shutil.rmtree(folder, ignore_errors=True)
+                )
     finally:
         await shop.aclose()
     say("The demo is over; nothing of it is left.")

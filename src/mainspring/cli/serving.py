@@ -121,7 +121,7 @@ async def _serve(settings: "Settings") -> None:
             sys.stdout.flush()
 
         with open_web(settings, running, notices, greet) as workers:
-            await running.supervise(*workers, notices.feed, notices.notifier)
+            await running.supervise(*workers, notices=notices)
 
 
 async def _first_link(desk: "Desk") -> str:

@@ -1,13 +1,14 @@
 """What becomes of a due endpoint when a worker reaches for it. Pure.
 
-    lease over     its worker is lost: retry the slot with the same id, or leave it as unknown; park after five in a row
+    lease over     its worker is lost: retry the slot with the same id, or leave it as unknown; park the likely cause
     over quota     deferred once, to the first of the next month
     paused         a slot that was given back is left; only a requested run starts
     owed           a slot that was released, or is being caught up, starts
     requested      a manual run starts
     due            it starts, unless only an expired hint asked for it; if it is late, by its misfire policy
 
-The answer is a Transition: the endpoint's next value and every row and event that goes with it.
+The answer is a Transition: the endpoint's next value and every row and event that goes with it. `end_lost` and
+`give_back` end the runs of workers that died or shut down, before their leases are over.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -157,32 +158,83 @@ def _start(
     return Transition(leased, claim, missed, closed, (*events, event))
 
 
+def end_lost(endpoint: Endpoint, now: datetime, together: int, cron: CronReader) -> Transition:
+    """End the run of a worker that died: its slot is due again at once, or closed as unknown (at most once).
+
+    `together` says how many of the runs that died at the same time are of endpoints that have lost their workers at
+    least as often in a row. Each is as likely to be the cause as the others, so a loss counts that much less.
+    """
+    why = f"worker {endpoint.claimed_by} died before it recorded a result"
+    return _due_again(_end_lost(endpoint, now, why, together, cron), now)
+
+
+def give_back(endpoint: Endpoint, now: datetime, cron: CronReader) -> Transition:
+    """End the run of a worker that shuts down, which is no loss; its slot is due again, or unknown (at most once)."""
+    again = endpoint.on_lost_worker is LostWorkerPolicy.RETRY
+    why = "its worker shut down; " + ("the slot runs again" if again else "the call may have been delivered")
+    status = _status_without_result(endpoint)
+    data: dict[str, object] = {"status": status, "worker": endpoint.claimed_by}
+    gone = Event(
+        EventType.RUN_ABANDONED, now, endpoint.tenant_id, endpoint.id, endpoint.run_id, endpoint.claimed_by, data
+    )
+    return _due_again(_owe(_free(endpoint), now, cron, Closing(endpoint.run_id, status, why), gone), now)
+
+
 def _take_over(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) -> Transition:
-    """The lease is over: whoever held it is dead or paused, and the fence keeps a late result from counting."""
-    assert endpoint.slot_at is not None
-    lost = endpoint.lost_count + 1
-    at_most_once = endpoint.on_lost_worker is LostWorkerPolicy.SKIP
-    status = RunStatus.UNKNOWN if at_most_once else RunStatus.ABANDONED
+    """The lease is over: its holder is dead or stopped, and the fence keeps a late result from counting."""
     why = f"worker {endpoint.claimed_by} was lost: no result before the lease ended"
+    ended = _end_lost(endpoint, now, why, 1, cron)
+    owed = ended.endpoint
+    if owed.slot_at is None:
+        return ended
+    return _start(owed, now, by, owed.slot_at, owed.trigger, owed.attempt + 1, closed=ended.closed, events=ended.events)
+
+
+def _end_lost(endpoint: Endpoint, now: datetime, why: str, together: int, cron: CronReader) -> Transition:
+    lost = endpoint.lost_count + 1
+    status = _status_without_result(endpoint)
     closed = Closing(endpoint.run_id, status, why)
     gone = Event(
         EventType.RUN_ABANDONED, now, endpoint.tenant_id, endpoint.id, endpoint.run_id, "system",
         {"status": status, "worker": endpoint.claimed_by, "in_a_row": lost},
     )  # fmt: skip
-    # The epoch moves on even where nothing starts: a late result of the lost worker must not count.
-    free = replace(endpoint, lease_until=None, claimed_by="", lost_count=lost, claim_epoch=endpoint.claim_epoch + 1)
-    if lost >= LOST_WORKERS_MAX:
-        reason = f"lost its worker {lost} times in a row; find out why, then resume it"
-        parked = replace(free, parked_at=now, parked_reason=reason, next_run_at=None, manual_at=None, slot_at=None)
-        event = Event(EventType.ENDPOINT_PARKED, now, free.tenant_id, free.id, "", "system", {"reason": reason})
-        return Transition(parked, closed=closed, events=(gone, event))
-    if at_most_once or not free.can_run or free.is_paused(now):
-        manual = endpoint.trigger is Trigger.MANUAL  # the schedule keeps its own cadence
-        left = replace(free, slot_at=None, anchor_at=endpoint.anchor_at if manual else now)
-        return _leave(left, now, cron, closed, gone)
-    return _start(
-        free, now, by, endpoint.slot_at, endpoint.trigger, endpoint.attempt + 1, closed=closed, events=(gone,)
-    )
+    free = replace(_free(endpoint), lost_count=lost)
+    if lost < LOST_WORKERS_MAX * together:
+        return _owe(free, now, cron, closed, gone)
+    others = "no other run explains it" if together == 1 else f"only {together - 1} others were lost as often"
+    reason = f"lost its worker {lost} times in a row, and {others}; find out why, then resume it"
+    parked = replace(free, parked_at=now, parked_reason=reason, next_run_at=None, manual_at=None, slot_at=None)
+    event = Event(EventType.ENDPOINT_PARKED, now, free.tenant_id, free.id, "", "system", {"reason": reason})
+    return Transition(parked, closed=closed, events=(gone, event))
+
+
+def _status_without_result(endpoint: Endpoint) -> RunStatus:
+    return RunStatus.UNKNOWN if endpoint.on_lost_worker is LostWorkerPolicy.SKIP else RunStatus.ABANDONED
+
+
+def _free(endpoint: Endpoint) -> Endpoint:
+    """Without its worker. The epoch moves on even where nothing starts: a late result must not count."""
+    return replace(endpoint, lease_until=None, claimed_by="", claim_epoch=endpoint.claim_epoch + 1)
+
+
+def _owe(free: Endpoint, now: datetime, cron: CronReader, closed: Closing, gone: Event) -> Transition:
+    """Keep the slot to be started again, unless it may run only once, or the endpoint may not run now."""
+    assert free.slot_at is not None
+    if free.on_lost_worker is LostWorkerPolicy.RETRY and free.can_run and not free.is_paused(now):
+        return Transition(free, closed=closed, events=(gone,))
+    manual = free.trigger is Trigger.MANUAL  # the schedule keeps its own cadence
+    left = replace(free, slot_at=None, anchor_at=free.anchor_at if manual else now)
+    return _leave(left, now, cron, closed, gone)
+
+
+def _due_again(ended: Transition, now: datetime) -> Transition:
+    """A slot that is owed starts as soon as a worker has a place for it."""
+    endpoint = ended.endpoint
+    if endpoint.slot_at is None:
+        return ended
+    asked = endpoint.trigger is Trigger.MANUAL  # then the schedule's own next run stays where it is
+    due = replace(endpoint, manual_at=now) if asked else replace(endpoint, next_run_at=now)
+    return replace(ended, endpoint=due)
 
 
 def _leave(left: Endpoint, now: datetime, cron: CronReader, closed: Closing, gone: Event) -> Transition:

@@ -26,7 +26,6 @@ from mainspring.operations.preview import preview
 from mainspring.shapes import Shape, decision_shape
 from mainspring.words import Sight, why_shape
 
-ALIVE_WITHIN_MS = 30_000  # three heartbeats of a scheduler
 PREVIEW_MAX = 100
 
 box = Toolbox()
@@ -97,7 +96,7 @@ async def why(visit: Visit, wanted: Why) -> Shape:
     desk = visit.desk
     endpoint = await find_endpoint(desk, wanted.endpoint)
     job = (await describe_endpoint(desk, endpoint)).job
-    workers = await desk.stores.upkeep.workers(ALIVE_WITHIN_MS)
+    workers = await desk.stores.presence.alive()
     has_scheduler = any(worker.kind == "scheduler" for worker in workers)
     run = await desk.stores.runs.run(desk.tenant_id, endpoint.run_id) if endpoint.is_running else None
     now = await desk.stores.schedule.now()

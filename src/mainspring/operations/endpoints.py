@@ -64,6 +64,7 @@ class Desk(Struct, frozen=True):
     signer: Signer | None = None  # of checkpoints
     partitions: int = 1  # that new executions are spread over
     may_administer: bool = True  # False: whoever acts has not the scope `admin`
+    worker: str = ""  # the name of this process, under which it holds leases
 
 
 async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:

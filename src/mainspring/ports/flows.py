@@ -47,6 +47,9 @@ class TickStore(Protocol):
     async def lead(self, partition: int, worker: str, ttl_ms: int) -> Lead | None:
         """Become the writer of a partition whose lease is over, under a new epoch; None: somebody else holds it."""
 
+    async def is_led(self, partition: int) -> bool:
+        """Whether somebody holds the lease of a partition."""
+
     async def load_tick(self, lead: Lead, limit: int) -> TickLoad:
         """The next tick with work that the store's clock has reached, its executions in order, at most `limit`."""
 

@@ -74,12 +74,12 @@ class OutboxStore(Protocol):
         """Endpoints that are due for longer than `late_ms` and not leased, the most overdue first."""
 
     async def claim_deliveries(
-        self, limit: int, per_receiver: int, lease_ms: int, busy: Sequence[str]
+        self, worker: str, limit: int, per_receiver: int, lease_ms: int, busy: Sequence[str]
     ) -> list[Delivery]:
-        """Due deliveries of enabled subscriptions, oldest first, each begun once more and left to the caller alone.
+        """Due deliveries of enabled subscriptions, oldest first, each begun once more and left to `worker` alone.
 
-        The caller has it until `next_attempt_at`; then it is due again. At most `per_receiver` of one subscription,
-        none of the `busy` ones.
+        It has them until `next_attempt_at`, or until it is found dead; then they are due again. At most `per_receiver`
+        of one subscription, none of the `busy` ones.
         """
 
     async def finish_delivery(self, delivery: Delivery, settle: Settle) -> Delivery | None:

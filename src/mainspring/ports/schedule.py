@@ -59,7 +59,10 @@ class ScheduleStore(Protocol):
         """
 
     async def release(self, claims: Sequence[Claim]) -> None:
-        """Give slots back unfinished, due at once for anybody; only where the epoch is still the claim's."""
+        """Give slots back unfinished, only where the epoch is still the claim's.
+
+        They are due at once for anybody; those that may be delivered only once end as unknown.
+        """
 
     async def expire_hints(self, limit: int) -> int:
         """Clear hints whose time ran out and replan their endpoints; returns how many endpoints changed."""
@@ -69,6 +72,3 @@ class ScheduleStore(Protocol):
 
     async def now(self) -> datetime:
         """The store's clock."""
-
-    async def heartbeat(self, worker: str, kind: str, places: int) -> None:
-        """Say that `worker` is alive; others see it in `workers()`."""

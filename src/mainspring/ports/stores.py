@@ -8,6 +8,7 @@ from mainspring.ports.endpoints import EndpointStore
 from mainspring.ports.flows import FlowStores
 from mainspring.ports.mail import OutboxStore, SubscriptionStore
 from mainspring.ports.planner import PlannerStore, SessionStore
+from mainspring.ports.presence import PresenceStore
 from mainspring.ports.records import AnswerStore, LookStore, RunStore
 from mainspring.ports.schedule import ScheduleStore
 from mainspring.ports.sealing import SealedStore
@@ -33,3 +34,4 @@ class Stores(Struct, frozen=True):
     flows: FlowStores
     sessions: SessionStore
     sealed: SealedStore
+    presence: PresenceStore

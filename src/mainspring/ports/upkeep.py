@@ -6,14 +6,6 @@ from typing import Protocol
 from msgspec import Struct
 
 
-class WorkerRow(Struct, frozen=True):
-    id: str
-    kind: str
-    places: int
-    started_at: datetime
-    seen_at: datetime
-
-
 class Retention(Struct, frozen=True):
     runs_before: datetime
     bodies_before: datetime
@@ -62,8 +54,6 @@ class UpkeepStore(Protocol):
 
     async def backlog(self, late_ms: int) -> Backlog:
         """Endpoints that are due for longer than `late_ms` and not leased."""
-
-    async def workers(self, seen_within_ms: int) -> list[WorkerRow]: ...
 
     async def installation(self, key: str, value_if_new: str = "") -> str:
         """The installation's value under `key`; where there is none, `value_if_new`, which it has from then on."""

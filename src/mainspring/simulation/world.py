@@ -396,9 +396,6 @@ class _Lent:
             self._world.told("commit_page", is_ours)
         return is_ours
 
-    async def heartbeat(self, worker: str, kind: str, places: int) -> None:
-        """Nobody looks here who is alive, and it would be a write every ten seconds of hours."""
-
     def __getattr__(self, name: str) -> Callable[..., Awaitable[object]]:
         method = getattr(self._port, name)
 

@@ -4,20 +4,22 @@ Whatever throws while one endpoint is admitted or settled is recorded on that en
 others go on.
 """
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 
 from msgspec.structs import replace
 
 from mainspring.domain.changes import Change, expire_hints
-from mainspring.domain.claiming import Claim, Claimant, Closing, Transition, admit
+from mainspring.domain.claiming import Claim, Claimant, Closing, Transition, admit, end_lost, give_back
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.governor import CronReader
 from mainspring.domain.planning import push_ahead
-from mainspring.domain.run import RunStatus, Trigger
+from mainspring.domain.run import RunStatus
 from mainspring.domain.settling import Finished, settle
 from mainspring.failpoints import is_on
 from mainspring.ports.outside import Ids
@@ -126,23 +128,30 @@ def settle_all(
     return rows, FinishReport(tuple(recorded), tuple(superseded), next_due_at)
 
 
-def release_all(claims: Sequence[Claim], locked: Iterable[Endpoint], now: datetime, codec: Codec = as_it_is) -> Batch:
-    """Slots given back: due at once, the same slot, another attempt; the epoch moves on so that nothing comes late."""
-    held = {endpoint.id: endpoint for endpoint in locked}
+def release_all(
+    claims: Sequence[Claim], locked: Iterable[Endpoint], now: datetime, cron: CronReader, codec: Codec = as_it_is
+) -> Batch:
+    """Runs that a worker gives back, where they are still its own."""
+    epochs = {claim.endpoint.id: claim.epoch for claim in claims}
+    held = [each for each in locked if each.is_running and each.claim_epoch == epochs.get(each.id)]
+    return give_back_all(held, now, cron, codec)
+
+
+def give_back_all(leased: Sequence[Endpoint], now: datetime, cron: CronReader, codec: Codec = as_it_is) -> Batch:
+    """Runs of a worker that shuts down."""
     rows = Batch(codec)
-    for claim in claims:
-        endpoint = held.get(claim.endpoint.id)
-        if endpoint is None or endpoint.claim_epoch != claim.epoch or not endpoint.is_running:
-            continue
-        freed = replace(endpoint, lease_until=None, claim_epoch=claim.epoch + 1)
-        asked = endpoint.trigger is Trigger.MANUAL  # then the schedule's own next run stays where it is
-        rows.add_state(replace(freed, manual_at=now) if asked else replace(freed, next_run_at=now))
-        rows.closed.append((endpoint.tenant_id, claim.run_id, "abandoned", "its worker shut down; the slot runs again"))
-        worker = endpoint.claimed_by
-        data: dict[str, object] = {"status": RunStatus.ABANDONED, "worker": worker}
-        rows.events.append(
-            Event(EventType.RUN_ABANDONED, now, endpoint.tenant_id, endpoint.id, claim.run_id, worker, data)
-        )
+    for endpoint in leased:
+        _add_ended(rows, endpoint, now, partial(give_back, now=now, cron=cron))
+    return rows
+
+
+def end_lost_all(leased: Sequence[Endpoint], now: datetime, cron: CronReader, codec: Codec = as_it_is) -> Batch:
+    """Runs of workers that died at the same time."""
+    rows = Batch(codec)
+    lost_counts = sorted(endpoint.lost_count for endpoint in leased)
+    for endpoint in leased:
+        together = len(leased) - bisect_left(lost_counts, endpoint.lost_count)
+        _add_ended(rows, endpoint, now, partial(end_lost, now=now, together=together, cron=cron))
     return rows
 
 
@@ -168,6 +177,14 @@ def faulty(endpoint: Endpoint, now: datetime, fault: Exception) -> Transition:
     closed = Closing(endpoint.run_id, RunStatus.ABANDONED, text) if endpoint.is_running else None
     idle = replace(endpoint, lease_until=None, slot_at=None, manual_at=None, claim_epoch=endpoint.claim_epoch + 1)
     return Transition(push_ahead(idle, now, text), closed=closed, events=(event,))
+
+
+def _add_ended(batch: Batch, endpoint: Endpoint, now: datetime, end: Callable[[Endpoint], Transition]) -> None:
+    try:
+        transition = end(endpoint)
+    except Exception as fault:  # whatever one endpoint throws is that endpoint's alone
+        transition = faulty(endpoint, now, fault)
+    _add_transition(batch, endpoint, transition)
 
 
 def month_of(now: datetime) -> str:

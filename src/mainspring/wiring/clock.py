@@ -36,17 +36,3 @@ def worker_name() -> str:
 def is_elsewhere(worker: str) -> bool:
     """Whether a worker is on another machine than this one."""
     return worker.rsplit("-", 2)[0] != socket.gethostname()
-
-
-def is_gone(worker: str) -> bool:
-    """Whether a worker of this machine has ended, although its last sign of life is recent."""
-    host, pid, _ = worker.rsplit("-", 2) if worker.count("-") >= 2 else ("", "", "")
-    if host != socket.gethostname() or not pid.isdigit():
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:  # it lives, as another user
-        pass
-    return False

@@ -15,7 +15,7 @@ from mainspring.operations.tenants import check_tenant_id
 from mainspring.ports.outside import Locksmith
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
-from mainspring.wiring.clock import TimeOrderedIds
+from mainspring.wiring.clock import TimeOrderedIds, worker_name
 from mainspring.wiring.outside import never_called
 from mainspring.wiring.stores import open_stores
 
@@ -82,6 +82,7 @@ async def open_desk(settings: Settings, actor: str = "cli", *, for_all: bool = F
             never_called=never_called,
             signer=CheckpointSigner(keys),
             partitions=settings.workflow_partitions,
+            worker=worker_name(),
         )
 
 

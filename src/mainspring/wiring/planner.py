@@ -13,7 +13,6 @@ from mainspring.operations.endpoints import Desk
 from mainspring.operations.rules import Owner
 from mainspring.ports.planner import LanguageModel, Look, Simulator
 from mainspring.settings import Settings
-from mainspring.wiring.clock import worker_name
 from mainspring.wiring.desk import open_desk
 from mainspring.workers.analyst import Analyst, AnalystOptions
 
@@ -23,16 +22,15 @@ PARLOUR = (sys.executable, "-m", "mainspring.wiring.guest")
 async def run_planner(settings: Settings, on_ready: Callable[[], None]) -> None:
     """A planner alone, as a process of its own, until a signal comes."""
     from mainspring.observe import Metrics
-    from mainspring.workers.heart import beating
     from mainspring.workers.planner import Planner
+    from mainspring.workers.presence import present
     from mainspring.workers.supervisor import supervise
 
     async with open_desk(settings, actor="planner") as desk, open_models(settings) as models:
         on_ready()
         analysts = [open_analyst(settings, desk, model) for model in models]
-        worker = worker_name()
-        async with beating(desk.stores.schedule, worker, "planner"):
-            await supervise([Planner(desk.stores.planner, Metrics(), worker), *analysts])
+        async with present(desk.stores.presence, desk.worker, {"planner": 0}):
+            await supervise([Planner(desk.stores.planner, Metrics(), desk.worker), *analysts])
 
 
 @asynccontextmanager
@@ -76,7 +74,7 @@ async def open_model(settings: Settings) -> AsyncIterator[LanguageModel]:
 def open_analyst(settings: Settings, desk: Desk, model: LanguageModel) -> Analyst:
     """Who lets a model look at endpoints."""
     options = AnalystOptions(
-        worker_name(),
+        desk.worker,
         settings.model_session_tokens,
         settings.model_session_timeout.total_seconds(),
         settings.model_sessions_per_hour,

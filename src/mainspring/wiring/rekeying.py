@@ -25,7 +25,6 @@ from mainspring.settings import Settings
 from mainspring.wiring.clock import is_elsewhere
 from mainspring.wiring.desk import open_desk, open_keys
 
-ALIVE_WITHIN_MS = 30_000  # three heartbeats of a worker
 BUSY_PAUSE_S = 1.0  # until the next look, where requests are at work under a key that must go
 
 Tell = Callable[[str], None]
@@ -83,7 +82,7 @@ async def rotate_key(settings: Settings, settle_s: float, tell: Tell, *, is_shar
 
 
 async def _refuse_workers_elsewhere(desk: Desk, settings: Settings) -> None:
-    alive = [row.id for row in await desk.stores.upkeep.workers(ALIVE_WITHIN_MS) if is_elsewhere(row.id)]
+    alive = [row.id for row in await desk.stores.presence.alive() if is_elsewhere(row.id)]
     if alive:
         raise Conflict(
             f"workers on other machines are alive: {', '.join(alive)}; each must have a new key before anything is "

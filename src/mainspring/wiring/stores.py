@@ -75,6 +75,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
     from mainspring.stores.sqlite.look import SqliteLook
     from mainspring.stores.sqlite.notifications import SqliteOutbox, SqliteSubscriptions
     from mainspring.stores.sqlite.planner import SqlitePlanner
+    from mainspring.stores.sqlite.presence import SqlitePresence
     from mainspring.stores.sqlite.runs import SqliteRuns
     from mainspring.stores.sqlite.schedule import SqliteSchedule
     from mainspring.stores.sqlite.sealing import SqliteSealed
@@ -109,6 +110,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
         ),
         SqliteSessions(database),
         SqliteSealed(database),
+        SqlitePresence(database, schedule, CRON),
     )
 
 
@@ -120,6 +122,7 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
     from mainspring.stores.postgres.look import PostgresLook
     from mainspring.stores.postgres.notifications import PostgresOutbox, PostgresSubscriptions
     from mainspring.stores.postgres.planner import PostgresPlanner
+    from mainspring.stores.postgres.presence import PostgresPresence
     from mainspring.stores.postgres.runs import PostgresRuns
     from mainspring.stores.postgres.schedule import PostgresSchedule
     from mainspring.stores.postgres.sealing import PostgresSealed
@@ -154,4 +157,5 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
         ),
         PostgresSessions(database),
         PostgresSealed(database),
+        PostgresPresence(database, schedule, CRON),
     )

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from mainspring.domain.access import Principal, Scope
 from mainspring.operations.endpoints import Desk
 from mainspring.settings import Settings
-from mainspring.wiring.clock import worker_name
 from mainspring.wiring.desk import open_desk, open_locksmith
 from mainspring.wiring.outside import open_caller, open_issuer
 from mainspring.wiring.workers import Notices, Running
@@ -84,9 +83,9 @@ def open_web(
 async def serve_assistant(settings: Settings, scopes: frozenset[Scope]) -> None:
     """The MCP server on standard input and output, for whoever started this process."""
     from mainspring.mcp.transports import serve_stdio
-    from mainspring.workers.heart import beating
+    from mainspring.workers.presence import present
 
-    async with open_desk(settings, actor="mcp") as desk, beating(desk.stores.schedule, worker_name(), "mcp"):
+    async with open_desk(settings, actor="mcp") as desk, present(desk.stores.presence, desk.worker, {"mcp": 0}):
         caller = open_caller(settings, desk.vault)
         try:
             await serve_stdio(Principal(desk.tenant_id, desk.actor, scopes), lambda _, __: desk, caller)

@@ -12,7 +12,6 @@ from mainspring.operations.endpoints import Desk
 from mainspring.ports.planner import LanguageModel
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
-from mainspring.wiring.clock import worker_name
 from mainspring.wiring.desk import open_desk
 from mainspring.wiring.outside import open_caller, open_messengers
 
@@ -36,19 +35,28 @@ class Running(Struct, frozen=True):
     caller: "HttpCaller"
     metrics: "Metrics"
     models: list[LanguageModel]  # one, or none
+    places: int
 
     @property
     def stores(self) -> Stores:
         return self.desk.stores
 
-    async def supervise(self, *others: "Worker", last_act: Callable[[], None] = lambda: None) -> None:
-        """Work until a signal comes or a worker ends; drains before it returns.
+    async def supervise(
+        self, *others: "Worker", notices: "Notices | None" = None, last_act: Callable[[], None] = lambda: None
+    ) -> None:
+        """Work, with a notifier if there is one, until a signal comes or a worker ends; drains before it returns.
 
         A second signal leaves time for `last_act` alone.
         """
+        from mainspring.workers.presence import present
         from mainspring.workers.supervisor import supervise
 
-        await supervise([*others, *self.workers], last_act)
+        kinds = {"scheduler": self.places}
+        if notices is not None:
+            kinds |= {"notifier": notices.places}
+            others = (*others, notices.feed, notices.notifier)
+        async with present(self.stores.presence, self.desk.worker, kinds, self.metrics):
+            await supervise([*others, *self.workers], last_act)
 
     async def check_database(self) -> str | None:
         try:
@@ -75,7 +83,7 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
         stores, metrics = desk.stores, Metrics()
         caller = open_caller(settings, desk.vault)
         options = SchedulerOptions(
-            worker=worker_name(),
+            worker=desk.worker,
             places=settings.concurrency,
             per_tenant=settings.concurrency_per_tenant,
             per_host=settings.concurrency_per_host,
@@ -91,12 +99,13 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
             settings.keep_runs_per_endpoint,
         )
         scheduler = Scheduler(stores.schedule, caller, options, metrics)
-        flows = await open_flows(settings, desk, caller, metrics, worker_name())
+        flows = await open_flows(settings, desk, caller, metrics, desk.worker)
         try:
             janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics)
             planner = Planner(stores.planner, metrics, options.worker)
             analysts = [open_analyst(settings, desk, model) for model in models]
-            yield Running((scheduler, planner, *analysts, janitor, *flows), desk, caller, metrics, models)
+            workers: tuple[Worker, ...] = (scheduler, planner, *analysts, janitor, *flows)
+            yield Running(workers, desk, caller, metrics, models, options.places)
         finally:
             await caller.aclose()
 
@@ -107,6 +116,7 @@ class Notices(Struct, frozen=True):
     feed: "Feed"
     notifier: "Notifier"
     messengers: "dict[ChannelKind, Messenger]"
+    places: int
 
 
 @asynccontextmanager
@@ -124,9 +134,10 @@ async def open_notices(settings: Settings, desk: Desk, metrics: "Metrics") -> As
     late_ms = int(settings.late_after.total_seconds() * 1000)
     courier = Courier(stores.endpoints, caller, messengers, desk.vault, desk.ids)
     alerter = Alerter(stores, desk.ids, late_ms, settings.public_url)
-    options = NotifierOptions(worker_name(), keep=settings.keep_events)
+    options = NotifierOptions(desk.worker, keep=settings.keep_events)
     try:
-        yield Notices(feed, Notifier(stores, feed, courier, alerter, options, metrics), messengers)
+        notifier = Notifier(stores, feed, courier, alerter, options, metrics)
+        yield Notices(feed, notifier, messengers, options.places)
     finally:
         await caller.aclose()
 
@@ -134,8 +145,10 @@ async def open_notices(settings: Settings, desk: Desk, metrics: "Metrics") -> As
 async def run_notifier(settings: Settings, on_ready: Callable[[], None]) -> None:
     """A notifier alone, as a process of its own, until a signal comes."""
     from mainspring.observe import Metrics
+    from mainspring.workers.presence import present
     from mainspring.workers.supervisor import supervise
 
     async with open_desk(settings, actor="notifier") as desk, open_notices(settings, desk, Metrics()) as notices:
         on_ready()
-        await supervise([notices.feed, notices.notifier])
+        async with present(desk.stores.presence, desk.worker, {"notifier": notices.places}):
+            await supervise([notices.feed, notices.notifier])

@@ -35,7 +35,6 @@ from mainspring.ports.stores import Stores
 from mainspring.workers.alerter import Alerter, pending
 from mainspring.workers.courier import Courier
 from mainspring.workers.ending import end_tasks
-from mainspring.workers.heart import beating
 
 BATCH = 500
 NAMES_MAX = 10_000
@@ -45,7 +44,8 @@ KEEP_UP_EVERY = timedelta(minutes=1)
 POSITION_EVERY = timedelta(seconds=5)  # how often the position is written while events concern nobody
 SWEEP_EVERY = timedelta(hours=1)
 SWEEP_BATCH = 1_000
-LEASE_MS = 60_000  # > the timeout of an attempt; a notifier that is lost delays its messages by this
+LEASE_MS = 60_000  # > the timeout of an attempt; a notifier that hangs delays its messages by this
+LOOK_S = 0.5  # how long a delivery that became due elsewhere may wait: its notifier died, or its time was changed
 AWAY_S = 1.0
 RECORD_TRIES = 10
 GRACE_S = 2.0
@@ -104,8 +104,7 @@ class Notifier:
         log.info("notifier started", worker=self._options.worker)
         taking = asyncio.create_task(self._keep_taking_in(), name="notifier-intake")
         sending = asyncio.create_task(self._keep_sending(), name="notifier-sending")
-        async with beating(self._stores.schedule, self._options.worker, "notifier", self._options.places):
-            await self._stopping.wait()
+        await self._stopping.wait()
         await end_tasks(taking, sending)
         if self._sending:
             await asyncio.wait(self._sending, timeout=GRACE_S)
@@ -200,7 +199,9 @@ class Notifier:
         options = self._options
         free = options.places - len(self._sending)
         busy = [each for each, count in self._in_flight.items() if count >= options.per_receiver]
-        claimed = await self._stores.outbox.claim_deliveries(free, options.per_receiver, LEASE_MS, busy) if free else []
+        if not free:
+            return []
+        claimed = await self._stores.outbox.claim_deliveries(options.worker, free, options.per_receiver, LEASE_MS, busy)
         if not claimed:
             return []
         failpoint("after_delivery_claim")
@@ -285,12 +286,12 @@ class Notifier:
                         await self._made.wait()
 
     async def _until_due(self) -> float:
-        """How long to sleep: until the next delivery is due, at most a tick; a busy receiver is waited for."""
+        """How long to sleep: until the next delivery is due, at most until the next look."""
         due_at = await self._stores.outbox.next_attempt_at()
         if due_at is None or self._in_flight:
-            return TICK_S
+            return LOOK_S
         now = await self._stores.schedule.now()
-        return min(TICK_S, max((due_at - now).total_seconds(), 0.05))
+        return min(LOOK_S, max((due_at - now).total_seconds(), 0.05))
 
     async def _subscriptions(self) -> list[Subscription]:
         return [each for each in await self._stores.subscriptions.subscriptions(None, None) if each.enabled]

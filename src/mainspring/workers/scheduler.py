@@ -22,7 +22,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.claiming import Claim
-from mainspring.domain.endpoint import LostWorkerPolicy
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.instant import to_us
 from mainspring.domain.run import Outcome, Request, RunStatus, Trigger
@@ -32,7 +31,6 @@ from mainspring.observe import Metrics
 from mainspring.ports.outside import Caller
 from mainspring.ports.schedule import Caps, ClaimBatch, FinishReport, ScheduleStore
 from mainspring.workers.ending import end_tasks
-from mainspring.workers.heart import beating
 
 EARLY_S = 0.0002  # timers may fire a little before their time; the claim would find nothing and sleep again
 # Small enough that some slots are claimed while others are called and others recorded; large enough that the cost of a
@@ -128,14 +126,13 @@ class Scheduler:
         log.info("scheduler started", worker=self._options.worker, places=self._options.places)
         rounds = asyncio.create_task(self._keep_claiming(), name="rounds")
         recorder = asyncio.create_task(self._keep_recording(), name="recorder")
-        async with beating(self._store, self._options.worker, "scheduler", self._options.places):
-            try:
-                await self._until_stopped(rounds)
-            finally:
-                self.stop()
-                await self._drain()
-                await end_tasks(rounds, recorder)
-                log.info("scheduler stopped", worker=self._options.worker)
+        try:
+            await self._until_stopped(rounds)
+        finally:
+            self.stop()
+            await self._drain()
+            await end_tasks(rounds, recorder)
+            log.info("scheduler stopped", worker=self._options.worker)
 
     def stop(self) -> None:
         """Claim nothing from now on."""
@@ -383,13 +380,8 @@ class Scheduler:
         for task in list(self._calls.values()):
             task.cancel()
         await asyncio.gather(*self._calls.values(), return_exceptions=True)
-        # A slot that may run at most once may have been delivered: its lease runs out and it ends as unknown.
         ended = {finished.claim.run_id for finished in self._results}
-        back = [
-            claim
-            for claim in self._claims.values()
-            if claim.run_id not in ended and claim.endpoint.on_lost_worker is LostWorkerPolicy.RETRY
-        ]
+        back = [claim for claim in self._claims.values() if claim.run_id not in ended]
         release = asyncio.create_task(self._release(back), name="release")
         await self._wait_until(lambda: release.done() and not self._results, LAST_WRITES_S)
         await end_tasks(release)

@@ -169,8 +169,8 @@ class Ticker:
             await asyncio.sleep(max(0.0, self._options.interval_s - (time.monotonic() - began_s)))
 
     async def _try_to_lead(self, partition: int) -> Lead | None:
-        if not await self._take_lock(partition):
-            return None
+        if not await self._take_lock(partition) and await self._stores.ticks.is_led(partition):
+            return None  # the lock of a writer that died outlives it; the partition is free already
         options = self._options
         await self._stores.workflows.clock(partition, options.resolution_ms)
         lead = await self._stores.ticks.lead(partition, options.worker, options.lock_ttl_ms)

@@ -7,7 +7,7 @@ from mainspring.api.access import OperatingHere, Reading
 from mainspring.api.answers import Page, Quotas, QuotasRehearsed, Usage, Worker
 from mainspring.api.fields import DryRun
 from mainspring.api.requests import QuotasPatch
-from mainspring.api.sights import SCHEDULER_ALIVE_MS, differences
+from mainspring.api.sights import differences
 from mainspring.domain.endpoint import Tenant
 from mainspring.operations.rehearsal import rehearsal
 from mainspring.operations.tenants import find_tenant, set_quotas
@@ -52,7 +52,7 @@ async def update_quotas(desk: OperatingHere, wish: QuotasPatch, dry_run: DryRun 
 @router.get("/workers", tags=["system"], response_model=Page[Worker])
 async def list_workers(desk: Reading) -> Shape:
     """Processes with a sign of life in the last 30 seconds."""
-    workers = await desk.stores.upkeep.workers(SCHEDULER_ALIVE_MS)
+    workers = await desk.stores.presence.alive()
     items = [
         {
             "id": each.id,

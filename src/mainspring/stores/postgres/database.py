@@ -6,7 +6,7 @@ a scheduler that is late. A lost connection is StoreUnavailable: the worker keep
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from typing import Any, Self
@@ -20,6 +20,7 @@ from mainspring.domain.instant import to_us
 from mainspring.ports.outside import Clock
 from mainspring.stores.lists import look_fragments
 from mainspring.stores.people import ACCOUNT_FRAGMENTS
+from mainspring.stores.postgres.lasting import CHANNEL, LastingConnection
 from mainspring.stores.queries import load_queries, migrations, numbered
 from mainspring.stores.rows import (
     CONFIG_COLUMNS,
@@ -37,7 +38,6 @@ from mainspring.stores.rows import (
 from mainspring.stores.sessions import ANALYSIS_COLUMNS
 
 PACKAGE = "mainspring.stores.postgres"
-CHANNEL = "mainspring"
 CONNECT_TIMEOUT_S = 3
 ACQUIRE_TIMEOUT_S = CONNECT_TIMEOUT_S + 2
 COMMAND_TIMEOUT_S = 10  # a peer that accepts and never answers is noticed by us, not only by the kernel
@@ -49,6 +49,7 @@ CLOSE_TIMEOUT_S = 0.5  # a goodbye that is not answered by then is left unsaid
 RECONNECT_PAUSE_S = 1.25  # with the listener, at most two attempts a second while the database is away
 MIGRATION_LOCK = 0x6D61696E737072  # "mainspr"
 CLAIM_LOCK = 0x6D61696E737063  # "mainspc"
+PRESENCE_CLASS = 0x6D737072  # "mspr": the first half of the locks that say which processes are alive
 EVERY_TENANT = "*"  # what the policies take for all; no tenant can be named so
 SERVER_SETTINGS = {
     "application_name": "mainspring",
@@ -101,6 +102,11 @@ _UPCOMING = """
 # The endpoints of the rows before it in a FROM that are still at the revisions given there and that nobody else holds.
 _UNCHANGED = """CROSS JOIN LATERAL (SELECT kept.id FROM schedule AS kept
     WHERE kept.id = new.id AND kept.revision = new.revision FOR UPDATE SKIP LOCKED) AS unchanged"""
+# Whether somebody holds the lock of a row's worker; see `take_presence`.
+_IS_HELD = f"""EXISTS (SELECT FROM pg_locks
+    WHERE locktype = 'advisory' AND granted AND classid = {PRESENCE_CLASS} AND objsubid = 2
+      AND objid = (hashtext(worker.id)::bigint & 4294967295)::oid
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"""
 FIRST_TX = "3"  # PostgreSQL's first transaction: before all of ours
 # The place of a `cursor` among events once all stand in the first transaction: before whatever it was before.
 FIRST_PLACE = f"""
@@ -178,6 +184,8 @@ _QUERIES = load_queries(
         "analysis_columns": ", ".join(ANALYSIS_COLUMNS),
         "analysis_parameters": _parameters(ANALYSIS_COLUMNS),
         "claim_lock": str(CLAIM_LOCK),
+        "presence_class": str(PRESENCE_CLASS),
+        "is_held": _IS_HELD,
         "tenant_columns": ", ".join((*TENANT_COLUMNS, _USED.format(month=":month"), _KEYS)),
         "used_this_month": _USED.format(month="to_char((SELECT now FROM clock) AT TIME ZONE 'UTC', 'YYYY-MM')"),
         "sealed_keys": _KEYS,
@@ -276,10 +284,9 @@ class Database:
         self.behind_bouncer = behind_bouncer
         self._pool: Any = None  # asyncpg ships no types
         self._away_until = 0.0
-        self._listener: asyncio.Task[None] | None = None
-        self._on_notify: Callable[[str], None] = lambda payload: None
         self.migrated: tuple[str, ...] = ()
         self.origin = f"{id(self):x}-{time.monotonic_ns():x}"
+        self.lasting = LastingConnection(url, self.origin, QUERIES["take_presence"], behind_bouncer=behind_bouncer)
 
     @classmethod
     async def open(
@@ -363,17 +370,8 @@ class Database:
         """What a notification says: who sends it, and when something is due now."""
         return f"{self.origin} {to_us(moved_to) if moved_to is not None else ''}"
 
-    def listen(self, on_notify: Callable[[str], None]) -> None:
-        """Call `on_notify` with the instant of every notification of others; keeps a connection of its own for it."""
-        self._on_notify = on_notify
-        if self._listener is None:
-            self._listener = asyncio.create_task(self._keep_listening(), name="postgres-listener")
-
     async def aclose(self) -> None:
-        if self._listener is not None:
-            self._listener.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._listener
+        await self.lasting.aclose()
         if self._pool is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(CLOSE_TIMEOUT_S):
@@ -420,25 +418,6 @@ class Database:
                 raise _unavailable(OSError("the last attempt to connect has just failed"))
             self._away_until = now + ACQUIRE_TIMEOUT_S  # ours is the next attempt; whoever asks meanwhile makes none
         return self._pool
-
-    async def _keep_listening(self) -> None:
-        while True:
-            with suppress(Exception):  # whatever one connection throws, the next one listens
-                connection = await asyncpg.connect(self.url, timeout=CONNECT_TIMEOUT_S)
-                gone = asyncio.Event()
-                try:
-                    connection.add_termination_listener(lambda _, gone=gone: gone.set())
-                    await connection.add_listener(CHANNEL, self._heard)
-                    self._on_notify("")  # whatever was said while nobody listened
-                    await gone.wait()
-                finally:
-                    connection.terminate()
-            await asyncio.sleep(1)
-
-    def _heard(self, connection: object, pid: int, channel: str, payload: str) -> None:
-        origin, _, moved_to = payload.partition(" ")
-        if origin != self.origin:
-            self._on_notify(moved_to)
 
     async def _migrate(self) -> None:
         known = migrations(PACKAGE)

@@ -127,12 +127,12 @@ class PostgresOutbox:
             return [Late(*row) for row in await session.rows("late_endpoints", before, limit)]  # type: ignore[arg-type]  # columns
 
     async def claim_deliveries(
-        self, limit: int, per_receiver: int, lease_ms: int, busy: Sequence[str]
+        self, worker: str, limit: int, per_receiver: int, lease_ms: int, busy: Sequence[str]
     ) -> list[Delivery]:
         async with self._db.transaction() as session:
             now = await self._db.now_in(session)
             until = now + timedelta(milliseconds=lease_ms)
-            rows = await session.rows("claim_deliveries", now, list(busy), per_receiver, limit, until)
+            rows = await session.rows("claim_deliveries", now, list(busy), per_receiver, limit, until, worker)
         return [delivery_from(row) for row in rows]
 
     async def finish_delivery(self, delivery: Delivery, settle: Settle) -> Delivery | None:

@@ -114,7 +114,7 @@ WITH due AS (
       AND status = 'pending' AND next_attempt_at <= :now
     FOR UPDATE SKIP LOCKED
 )
-UPDATE delivery SET attempt = attempt + 1, next_attempt_at = :until FROM picked WHERE delivery.id = picked.id
+UPDATE delivery SET attempt = attempt + 1, next_attempt_at = :until, worker = :worker FROM picked WHERE delivery.id = picked.id
 RETURNING delivery.id, delivery.tenant_id, delivery.subscription_id, delivery.channel, delivery.key,
           delivery.type, delivery.payload, delivery.status, delivery.attempt, delivery.next_attempt_at,
           delivery.created_at, delivery.happened_at, delivery.sent_at, delivery.status_code, delivery.error,
@@ -128,7 +128,7 @@ WHERE id = :id AND attempt = :attempt AND status = 'pending' FOR UPDATE;
 
 -- name: put_delivery
 -- What became of a delivery.
-UPDATE delivery SET status = :status, next_attempt_at = :next_attempt_at, sent_at = :sent_at,
+UPDATE delivery SET worker = '', status = :status, next_attempt_at = :next_attempt_at, sent_at = :sent_at,
     status_code = :status_code, error = :error, snippet = :snippet, duration_ms = :duration_ms
 WHERE id = :id;
 

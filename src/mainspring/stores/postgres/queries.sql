@@ -409,15 +409,6 @@ INSERT INTO signing_key (id, tenant_id, sealed, created_at) VALUES (:id, :tenant
 -- End a signing key.
 DELETE FROM signing_key WHERE tenant_id = :tenant_id AND id = :id;
 
--- name: heartbeat
--- A worker is alive.
-INSERT INTO worker (id, kind, places, started_at, seen_at) VALUES (:id, :kind, :places, :now, :now)
-ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, places = excluded.places;
-
--- name: workers
--- Who was alive lately.
-SELECT id, kind, places, started_at, seen_at FROM worker WHERE seen_at >= :since ORDER BY started_at, id;
-
 -- name: forget_workers
 -- Rows of workers that were last seen long ago.
 DELETE FROM worker WHERE seen_at < :before;

@@ -21,7 +21,8 @@ from mainspring.ports.outside import Ids
 from mainspring.ports.schedule import Caps, ClaimBatch, FinishReport
 from mainspring.stores.batches import Batch, Row, admit_all, expire_all, month_of, release_all, settle_all
 from mainspring.stores.cache import EndpointCache
-from mainspring.stores.postgres.database import CHANNEL, Database, Session, as_json, columns
+from mainspring.stores.postgres.database import Database, Session, as_json, columns
+from mainspring.stores.postgres.lasting import CHANNEL
 from mainspring.stores.rows import endpoint_from
 
 CLAIM_LOCK_TRIES = 20
@@ -72,9 +73,9 @@ class PostgresSchedule:
     async def release(self, claims: Sequence[Claim]) -> None:
         async with self._db.transaction() as session:
             revisions, now = await lock(self._db, session, [claim.endpoint.id for claim in claims])
-            rows = release_all(claims, await self._endpoints(session, revisions), now)
-            await _close(session, rows, now)
-            await _write_states(session, rows)
+            rows = release_all(claims, await self.endpoints_at(session, revisions), now, self._cron)
+            await close_runs(session, rows, now)
+            await write_states(session, rows)
             await session.run("add_events", as_json(rows.event_rows()))
             await self._db.notify(session)
         self.wake()
@@ -84,16 +85,16 @@ class PostgresSchedule:
             now = await self._db.now_in(session)
             revisions = _revisions(await session.rows("expired_hints", now, limit))
             if revisions:
-                rows = expire_all(await self._endpoints(session, revisions), now, self._cron)
-                await _close(session, rows, now)
-                await _write_states(session, rows)
+                rows = expire_all(await self.endpoints_at(session, revisions), now, self._cron)
+                await close_runs(session, rows, now)
+                await write_states(session, rows)
                 await session.run("add_events", as_json(rows.event_rows()))
                 await self._db.notify(session)
         return len(revisions)
 
     async def wait_for_change(self, timeout_s: float) -> bool:
         """Woken by a notification that concerns the time we would sleep through; others are not worth waking for."""
-        self._db.listen(self._heard)
+        self._db.lasting.listen(self._heard)
         self._asleep_until_us = time.monotonic_ns() // 1000 + self._offset_us + int(timeout_s * 1_000_000)
         if self._moved_to_us < self._asleep_until_us:  # said after the claim had looked, before we fell asleep
             self._changed.set()
@@ -109,11 +110,6 @@ class PostgresSchedule:
     def wake(self) -> None:
         """Tell a waiting scheduler of this process that a schedule moved."""
         self._changed.set()
-
-    async def heartbeat(self, worker: str, kind: str, places: int) -> None:
-        now = await self._db.now()
-        async with self._db.statement() as session:
-            await session.run("heartbeat", worker, kind, places, now)
 
     def _heard(self, moved_to: str) -> None:
         self._moved_to_us = min(self._moved_to_us, int(moved_to or 0))
@@ -146,8 +142,8 @@ class PostgresSchedule:
                 sight = sight._replace(revisions=await _lock_due(session, sight.revisions, sight.now))
             claims, rows, started = await self._admit(session, sight, worker, lease_margin_ms)
             if rows.endpoints:
-                await _close(session, rows, sight.now)
-                await _write_states(session, rows)
+                await close_runs(session, rows, sight.now)
+                await write_states(session, rows)
                 if rows.runs:
                     await session.run("add_runs", as_json(rows.runs))
                 await _lease(session, rows, sight, started, worker, self._told(), is_ours=True)
@@ -158,7 +154,7 @@ class PostgresSchedule:
     async def _admit(
         self, session: Session, sight: _Sight, worker: str, lease_margin_ms: int
     ) -> tuple[list[Claim], Batch, Counter[str]]:
-        endpoints = await self._endpoints(session, sight.revisions)
+        endpoints = await self.endpoints_at(session, sight.revisions)
         return admit_all(endpoints, sight.tenants, sight.now, worker, lease_margin_ms, self._ids, self._cron)
 
     def _handed(self, sight: _Sight, rows: Batch, claims: list[Claim]) -> ClaimBatch:
@@ -208,12 +204,12 @@ class PostgresSchedule:
             revisions, now = await lock(self._db, session, ids, "lock_free_and_read_clock")
             held = await _held(session, ids, revisions)
             free = [each for each in batch if each.claim.endpoint.id not in held]
-            endpoints = await self._endpoints(session, revisions)
+            endpoints = await self.endpoints_at(session, revisions)
             rows, report = settle_all(free, endpoints, now, self._cron)
             if report.superseded:
                 late = [each.claim.endpoint.id for each in batch], list(report.superseded)
                 rows.leave_out({str(row[0]) for row in await session.rows("superseded_runs", *late)})
-            await _write_states(session, rows)
+            await write_states(session, rows)
             await self._write_results(session, rows, revisions, report, now)
         self._cache.keep(revisions, rows.endpoints, written=1)
         waiting = [each.claim.run_id for each in batch if each.claim.endpoint.id in held]
@@ -243,7 +239,8 @@ class PostgresSchedule:
         """The database's clock, by what it said to the last claim."""
         return self._db.at(from_us(time.monotonic_ns() // 1000 + self._offset_us))
 
-    async def _endpoints(self, session: Session, revisions: dict[str, int]) -> list[Endpoint]:
+    async def endpoints_at(self, session: Session, revisions: dict[str, int]) -> list[Endpoint]:
+        """Endpoints that the session has locked, at these revisions."""
         endpoints, unknown = self._cache.known(revisions)
         if unknown:
             endpoints.extend([endpoint_from(row) for row in await session.rows("endpoints_by_id", unknown)])
@@ -329,12 +326,12 @@ def _revisions(rows: Sequence[Sequence[object]]) -> dict[str, int]:
     return {row[0]: row[1] for row in rows}  # type: ignore[misc]  # columns
 
 
-async def _write_states(session: Session, rows: Batch) -> None:
+async def write_states(session: Session, rows: Batch) -> None:
     if rows.states:
         await session.run("write_states", as_json(rows.states))
 
 
-async def _close(session: Session, batch: Batch, now: datetime) -> None:
+async def close_runs(session: Session, batch: Batch, now: datetime) -> None:
     if batch.closed:
         tenant_ids, run_ids, statuses, errors = columns(batch.closed, 4)
         await session.run("close_runs", now, tenant_ids, run_ids, statuses, errors)

@@ -43,6 +43,11 @@ class PostgresTicks:
                 return None
             return lead_from(partition, (await session.rows("partition", partition))[0])
 
+    async def is_led(self, partition: int) -> bool:
+        now_us = to_us(await self._db.now())
+        async with self._db.statement() as session:
+            return await session.value("led_partition", partition, now_us) is not None
+
     async def load_tick(self, lead: Lead, limit: int) -> TickLoad:
         async with self._db.statement() as session:  # nobody but the lead changes what it reads
             ((clock, *outlook),) = await session.rows("outlook_and_read_clock", lead.partition)

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from mainspring.failpoints import failpoint
-from mainspring.ports.upkeep import Backlog, Retention, StoreFacts, Swept, WorkerRow
+from mainspring.ports.upkeep import Backlog, Retention, StoreFacts, Swept
 from mainspring.stores.batches import USAGE_KEPT, month_of
 from mainspring.stores.postgres.database import Database, Session
 from mainspring.stores.postgres.endpoints import add_events
@@ -48,11 +48,6 @@ class PostgresUpkeep:
         late = {str(tenant_id): int(str(due)) for tenant_id, due, _ in looks}
         oldest = min((at for _, _, at in looks), default=None)  # type: ignore[type-var]  # timestamptz
         return Backlog(now, sum(late.values()), oldest, running, late)  # type: ignore[arg-type]  # timestamptz
-
-    async def workers(self, seen_within_ms: int) -> list[WorkerRow]:
-        since = await self._db.now() - timedelta(milliseconds=seen_within_ms)
-        async with self._db.statement() as session:
-            return [WorkerRow(*row) for row in await session.rows("workers", since)]  # type: ignore[arg-type]  # columns
 
     async def installation(self, key: str, value_if_new: str = "") -> str:
         async with self._db.statement() as session:

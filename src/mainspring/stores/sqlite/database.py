@@ -11,6 +11,7 @@ held it until its loop had time for it, and kept the other process out meanwhile
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -224,6 +225,7 @@ class Database:
         self._reader = self._writer if in_memory else Connection(path, readonly=True)  # in its thread
         self._looker = self._writer if in_memory else Connection(path, readonly=True)  # where it is called
         self._writing = asyncio.Lock()
+        self._kept_open: list[int] = []
         self._threads = (ThreadPoolExecutor(1, "sqlite-writer"), ThreadPoolExecutor(1, "sqlite-reader"))
         self.migrated = () if self._is_current() else self._transact("BEGIN IMMEDIATE", self._writer, self._migrate)
 
@@ -267,11 +269,17 @@ class Database:
         except AWAY as fault:
             raise self._unavailable(fault) from fault
 
+    def keep_open(self, descriptor: int) -> None:
+        """A file that stays open, with its lock, until the database is closed."""
+        self._kept_open.append(descriptor)
+
     async def aclose(self) -> None:
         for thread in self._threads:
             thread.shutdown()
         for connection in (self._looker, self._reader, self._writer):
             connection.close()
+        while self._kept_open:
+            os.close(self._kept_open.pop())
 
     async def _begin(self) -> None:
         """Nothing may be awaited between this and the work: the lock is held from here on."""

@@ -136,7 +136,7 @@ class SqliteOutbox:
         return [Late(*row[:3], instant(row[3])) for row in rows]  # type: ignore[arg-type, call-arg]  # columns
 
     async def claim_deliveries(
-        self, limit: int, per_receiver: int, lease_ms: int, busy: Sequence[str]
+        self, worker: str, limit: int, per_receiver: int, lease_ms: int, busy: Sequence[str]
     ) -> list[Delivery]:
         now = self._db.clock.now()
         due_at = self._db.look(lambda db: instant(db.value("next_attempt_at")))
@@ -144,7 +144,7 @@ class SqliteOutbox:
             return []
         until = now + timedelta(milliseconds=lease_ms)
         rows = await self._db.write(
-            lambda db: db.rows("claim_deliveries", until, now, encoded(busy), per_receiver, limit)
+            lambda db: db.rows("claim_deliveries", until, worker, now, encoded(busy), per_receiver, limit)
         )
         return [_delivery(row) for row in rows]
 

@@ -97,7 +97,7 @@ ON CONFLICT DO NOTHING;
 
 -- name: claim_deliveries
 -- Begin due deliveries once more, a few of each receiver.
-UPDATE delivery SET attempt = attempt + 1, next_attempt_at = :until WHERE id IN (
+UPDATE delivery SET attempt = attempt + 1, next_attempt_at = :until, worker = :worker WHERE id IN (
     SELECT id FROM (
         SELECT delivery.id, ROW_NUMBER() OVER (
             PARTITION BY subscription_id ORDER BY next_attempt_at, delivery.id) AS place, next_attempt_at
@@ -116,7 +116,7 @@ WHERE id = :id AND attempt = :attempt AND status = 'pending';
 
 -- name: put_delivery
 -- What became of a delivery.
-UPDATE delivery SET status = :status, next_attempt_at = :next_attempt_at, sent_at = :sent_at,
+UPDATE delivery SET worker = '', status = :status, next_attempt_at = :next_attempt_at, sent_at = :sent_at,
     status_code = :status_code, error = :error, snippet = :snippet, duration_ms = :duration_ms
 WHERE id = :id;
 

@@ -58,7 +58,7 @@ class SqliteSchedule:
             )
             for tenant_id, runs in started.items():
                 db.run("count_usage", tenant_id, month_of(now), worker, runs)
-            _write(db, rows, now, worker)
+            write_batch(db, rows, now, worker)
             return ClaimBatch(now, now, tuple(claims), more=more), picked, rows.endpoints
 
         # One `now` for both questions: what falls due between two of them would be neither due nor to come.
@@ -87,7 +87,7 @@ class SqliteSchedule:
                 rows.leave_out(
                     {str(row[0]) for row in db.rows("superseded_runs", encoded(ids), encoded(report.superseded))}
                 )
-            _write(db, rows, now)
+            write_batch(db, rows, now)
             return report, revisions, rows.endpoints
 
         report, revisions, endpoints = await self._db.write(work)
@@ -97,8 +97,8 @@ class SqliteSchedule:
     async def release(self, claims: Sequence[Claim]) -> None:
         def work(db: Connection) -> None:
             now = self._db.clock.now()
-            locked = self._endpoints(db, self._lock(db, [claim.endpoint.id for claim in claims]))
-            _write(db, release_all(claims, locked, now, microseconds), now)
+            locked = self.endpoints_by_id(db, [claim.endpoint.id for claim in claims])
+            write_batch(db, release_all(claims, locked, now, self._cron, microseconds), now)
 
         await self._db.write(work)
         self.wake()
@@ -106,8 +106,8 @@ class SqliteSchedule:
     async def expire_hints(self, limit: int) -> int:
         def work(db: Connection) -> int:
             now = self._db.clock.now()
-            locked = self._endpoints(db, self._lock(db, [str(row[0]) for row in db.rows("expired_hints", now, limit)]))
-            _write(db, expire_all(locked, now, self._cron, microseconds), now)
+            locked = self.endpoints_by_id(db, [str(row[0]) for row in db.rows("expired_hints", now, limit)])
+            write_batch(db, expire_all(locked, now, self._cron, microseconds), now)
             return len(locked)
 
         return await self._db.write(work)
@@ -131,8 +131,9 @@ class SqliteSchedule:
                 continue
         return False
 
-    async def heartbeat(self, worker: str, kind: str, places: int) -> None:
-        await self._db.write(lambda db: db.run("heartbeat", worker, kind, places, self._db.clock.now()))
+    def endpoints_by_id(self, db: Connection, ids: Sequence[str]) -> list[Endpoint]:
+        """Endpoints as they are, in the caller's transaction."""
+        return self._endpoints(db, self._lock(db, ids))
 
     def _pick(self, db: Connection, now: datetime, limit: int, caps: Caps) -> tuple[dict[str, int], bool]:
         """Who gets the free places, at which revision they are, and whether somebody due was left out."""
@@ -184,7 +185,7 @@ def tenant(db: Connection, tenant_id: str, now: datetime) -> Tenant:
     return Tenant(*row, keys)  # type: ignore[arg-type, call-arg]  # columns
 
 
-def _write(db: Connection, batch: Batch, now: datetime, worker: str = "") -> None:
+def write_batch(db: Connection, batch: Batch, now: datetime, worker: str = "") -> None:
     for tenant_id, run_id, status, error in batch.closed:
         db.later("close_run", status, error, now, tenant_id, run_id)
     for state in batch.states:

@@ -45,6 +45,10 @@ class SqliteTicks:
 
         return await self._db.write(work)
 
+    async def is_led(self, partition: int) -> bool:
+        now_us = to_us(self._db.clock.now())
+        return self._db.look(lambda db: db.value("led_partition", partition, now_us)) is not None
+
     async def load_tick(self, lead: Lead, limit: int) -> TickLoad:
         def work(db: Connection) -> TickLoad:
             wall = self._db.clock.now()

@@ -5,7 +5,7 @@ from datetime import timedelta
 import apsw
 
 from mainspring.failpoints import failpoint
-from mainspring.ports.upkeep import Backlog, Retention, StoreFacts, Swept, WorkerRow
+from mainspring.ports.upkeep import Backlog, Retention, StoreFacts, Swept
 from mainspring.stores.batches import USAGE_KEPT, month_of
 from mainspring.stores.rows import id_floor, zombie_event
 from mainspring.stores.sqlite.database import Connection, Database, instant
@@ -47,11 +47,6 @@ class SqliteUpkeep:
             return Backlog(now, sum(late.values()), instant(oldest), int(str(db.value("running"))), late)
 
         return await self._db.read(work)
-
-    async def workers(self, seen_within_ms: int) -> list[WorkerRow]:
-        since = self._db.clock.now() - timedelta(milliseconds=seen_within_ms)
-        rows = await self._db.read(lambda db: db.rows("workers", since))
-        return [WorkerRow(*row[:3], instant(row[3]), instant(row[4])) for row in rows]  # type: ignore[arg-type, call-arg]  # columns
 
     async def installation(self, key: str, value_if_new: str = "") -> str:
         def work(db: Connection) -> str:

@@ -1,0 +1,106 @@
+"""The one connection that a process keeps: it hears notifications, and holds the lock that says the process is alive.
+
+The server releases the lock when the connection ends: at once when the process dies, within ten seconds when its
+machine vanishes. A connection that is lost is made again within a second.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import asyncpg
+
+CHANNEL = "mainspring"
+CONNECT_TIMEOUT_S = 3
+HOLD_TIMEOUT_S = 3  # for the first lock; a process goes on without it, and tries again
+RETRY_S = 1.0
+SETTINGS = {
+    "application_name": "mainspring",
+    "idle_session_timeout": "0",
+    "tcp_user_timeout": "10s",
+    "tcp_keepalives_idle": "3",
+    "tcp_keepalives_interval": "2",
+    "tcp_keepalives_count": "3",
+}
+
+
+class LastingConnection:
+    """`take_presence` is the statement that takes a worker's lock. PgBouncer has no connection that lasts."""
+
+    def __init__(self, url: str, origin: str, take_presence: str, *, behind_bouncer: bool) -> None:
+        self._url = url
+        self._origin = origin
+        self._take_presence = take_presence
+        self._behind_bouncer = behind_bouncer
+        self._task: asyncio.Task[None] | None = None
+        self._on_notify: Callable[[str], None] = lambda moved_to: None
+        self._worker = ""
+        self._held = asyncio.Event()
+        self._was_held = False
+        self._held_again_s: float | None = None
+
+    def listen(self, on_notify: Callable[[str], None]) -> None:
+        """Call `on_notify` with the instant of every notification of other processes."""
+        self._on_notify = on_notify
+        self._connect()
+
+    async def hold(self, worker: str) -> None:
+        """Hold the lock of `worker` from now on; returns once it is held, or after a moment without."""
+        if self._behind_bouncer:
+            return
+        self._worker = worker
+        await self.aclose()  # if it is connected already, then without a lock
+        self._connect()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HOLD_TIMEOUT_S):
+                await self._held.wait()
+
+    def has_settled(self, ms: int) -> bool:
+        """False while our own lock is lost, or was lost until that long ago: then others may not have theirs back."""
+        if self._behind_bouncer or not self._worker:
+            return True
+        again_s = self._held_again_s
+        return self._held.is_set() and (again_s is None or time.monotonic() - again_s > ms / 1000)
+
+    async def aclose(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+
+    def _connect(self) -> None:
+        if self._task is None:
+            self._task = asyncio.create_task(self._keep_connected(), name="postgres-listener")
+
+    async def _keep_connected(self) -> None:
+        settings = None if self._behind_bouncer else SETTINGS
+        while True:
+            with suppress(Exception):  # whatever one connection throws, the next one listens
+                connection = await asyncpg.connect(self._url, timeout=CONNECT_TIMEOUT_S, server_settings=settings)
+                gone = asyncio.Event()
+                try:
+                    connection.add_termination_listener(lambda _, gone=gone: gone.set())
+                    await self._take_lock(connection)
+                    await connection.add_listener(CHANNEL, self._heard)
+                    self._on_notify("")  # whatever was said while nobody listened
+                    await gone.wait()
+                finally:
+                    self._held.clear()
+                    connection.terminate()
+            await asyncio.sleep(RETRY_S)
+
+    async def _take_lock(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+        if not self._worker:
+            return
+        await connection.execute(self._take_presence, self._worker)
+        if self._was_held:
+            self._held_again_s = time.monotonic()
+        self._was_held = True
+        self._held.set()
+
+    def _heard(self, connection: object, pid: int, channel: str, payload: object) -> None:
+        origin, _, moved_to = str(payload).partition(" ")
+        if origin != self._origin:
+            self._on_notify(moved_to)

@@ -1,0 +1,79 @@
+"""Presence on PostgreSQL: a session-level advisory lock on a connection of its own, and a row that beats."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.governor import CronReader
+from mainspring.domain.instant import to_us
+from mainspring.ports.presence import ALIVE_WITHIN_MS, SILENT_MS, SILENT_MS_WITHOUT_LOCK, Freed, WorkerRow
+from mainspring.stores.batches import Batch, end_lost_all, give_back_all
+from mainspring.stores.postgres.database import Database, Session, as_json
+from mainspring.stores.postgres.schedule import PostgresSchedule, close_runs, write_states
+
+# After a restart of the server every lock is free until its process has connected again.
+SETTLE_MS = 5_000
+
+End = Callable[[Sequence[Endpoint], datetime, CronReader], Batch]
+
+
+class PostgresPresence:
+    def __init__(self, database: Database, schedule: PostgresSchedule, cron: CronReader) -> None:
+        self._db = database
+        self._schedule = schedule
+        self._cron = cron
+        self._silent_ms = SILENT_MS_WITHOUT_LOCK if database.behind_bouncer else SILENT_MS
+
+    async def appear(self, worker: str) -> None:
+        await self._db.lasting.hold(worker)
+
+    async def beat(self, worker: str, kinds: Mapping[str, int]) -> tuple[str, ...]:
+        async with self._db.statement() as session:
+            rows = await session.rows(
+                "beat_and_read_clock", self._told(), worker, list(kinds), list(kinds.values()), self._silent_ms
+            )
+        return tuple(str(row[0]) for row in rows)
+
+    async def free_lost(self, suspects: Sequence[str]) -> Freed:
+        if not self._db.lasting.has_settled(SETTLE_MS):
+            return Freed()  # our own lock was lost a moment ago: so were the others', and they come back too
+        async with self._db.transaction() as session:
+            if not await session.value("take_freeing_turn"):
+                return Freed()
+            lost = tuple(
+                str(row[0])
+                for row in await session.rows(
+                    "lost_workers_and_read_clock", list(suspects), self._told(), self._silent_ms, SETTLE_MS
+                )
+            )
+            freed = await self._free(session, lost, end_lost_all) if lost else Freed()
+        if freed.workers:
+            self._schedule.wake()
+        return freed
+
+    async def leave(self, worker: str) -> None:
+        async with self._db.transaction() as session:
+            await self._free(session, (worker,), give_back_all)
+
+    async def alive(self) -> list[WorkerRow]:
+        async with self._db.statement() as session:
+            rows = await session.rows("alive_and_read_clock", self._told(), ALIVE_WITHIN_MS, self._db.behind_bouncer)
+        return [WorkerRow(*row) for row in rows]  # type: ignore[arg-type]  # columns
+
+    async def _free(self, session: Session, workers: tuple[str, ...], end: End) -> Freed:
+        """A row that another transaction holds is left to the next look, and so is the worker it belongs to."""
+        now = await self._db.now_in(session)
+        locked = {str(row[0]): int(str(row[1])) for row in await session.rows("lock_leased_by", list(workers))}
+        rows = end(await self._schedule.endpoints_at(session, locked), now, self._cron)
+        await close_runs(session, rows, now)
+        await write_states(session, rows)
+        await session.run("add_events", as_json(rows.event_rows()))
+        (counts,) = await session.rows("free_work", list(workers), to_us(now), now)
+        if not await session.value("is_leased_by", list(workers)):
+            await session.run("forget_lost", list(workers))
+        await self._db.notify(session)
+        return Freed(workers, len(rows.endpoints), *(int(str(count)) for count in counts))
+
+    def _told(self) -> datetime | None:
+        """The time, where a clock of the caller's counts and not the database's."""
+        return None if self._db.clock is None else self._db.clock.now()

@@ -1,0 +1,63 @@
+-- Which processes are alive, and what dead ones held.
+
+-- name: take_presence
+-- Hold the lock of a process until its connection ends, however it ends.
+SELECT pg_advisory_lock({{presence_class}}, hashtext(:worker::text));
+
+-- name: beat_and_read_clock
+-- A process is alive; the others that have been silent for too long.
+WITH clock AS MATERIALIZED (
+    SELECT COALESCE(:told::timestamptz, clock_timestamp()) AS now
+), beat AS (
+    INSERT INTO worker (id, kind, places, started_at, seen_at)
+    SELECT :worker::text, kind, places, now, now FROM clock, unnest(:kinds::text[], :places::bigint[]) AS new (kind, places)
+    ON CONFLICT (id, kind) DO UPDATE SET seen_at = excluded.seen_at, places = excluded.places
+)
+SELECT DISTINCT id FROM worker, clock
+WHERE id <> :worker AND seen_at < now - :silent_ms::bigint * interval '1 millisecond';
+
+-- name: take_freeing_turn
+-- One process at a time ends what dead ones held; a try, never a wait.
+SELECT pg_try_advisory_xact_lock({{presence_class}}, 0);
+
+-- name: lost_workers_and_read_clock
+-- Which of these are dead: silent, and nobody holds their lock. A server that has just started has no locks yet.
+SELECT DISTINCT id FROM worker
+WHERE id = ANY (:ids::text[])
+  AND seen_at < COALESCE(:told::timestamptz, clock_timestamp()) - :silent_ms::bigint * interval '1 millisecond'
+  AND clock_timestamp() > pg_postmaster_start_time() + :settle_ms::bigint * interval '1 millisecond'
+  AND NOT {{is_held}};
+
+-- name: alive_and_read_clock
+-- What the processes do that have beaten lately and whose lock is held, where locks can be held.
+SELECT id, kind, places, started_at, seen_at FROM worker
+WHERE seen_at >= COALESCE(:told::timestamptz, clock_timestamp()) - :within_ms::bigint * interval '1 millisecond'
+  AND (:without_lock::boolean OR {{is_held}})
+ORDER BY started_at, id, kind;
+
+-- name: lock_leased_by
+-- The endpoints that these workers run, without those that another transaction holds.
+SELECT id, revision FROM schedule WHERE lease_until IS NOT NULL AND claimed_by = ANY (:workers::text[])
+ORDER BY id FOR UPDATE SKIP LOCKED;
+
+-- name: is_leased_by
+-- Whether any endpoint is still leased to these workers.
+SELECT EXISTS (SELECT FROM schedule WHERE lease_until IS NOT NULL AND claimed_by = ANY (:workers::text[]));
+
+-- name: free_work
+-- What else these workers hold: partitions, effects on their way, deliveries, model sessions.
+WITH partitions AS (
+    UPDATE workflow_partition SET lease_until_us = 0 WHERE worker = ANY (:workers::text[]) AND lease_until_us > 0 RETURNING 1
+), effects AS (
+    UPDATE execution_effect SET due_us = :now_us WHERE status = 'sending' AND worker = ANY (:workers) RETURNING 1
+), deliveries AS (
+    UPDATE delivery SET next_attempt_at = :now, worker = '' WHERE worker = ANY (:workers) AND status = 'pending' RETURNING 1
+), sessions AS (
+    UPDATE analysis SET lease_until = NULL WHERE worker = ANY (:workers) AND lease_until IS NOT NULL RETURNING 1
+)
+SELECT (SELECT COUNT(*) FROM partitions), (SELECT COUNT(*) FROM effects), (SELECT COUNT(*) FROM deliveries),
+       (SELECT COUNT(*) FROM sessions);
+
+-- name: forget_lost
+-- Processes that hold nothing any more.
+DELETE FROM worker WHERE id = ANY (:workers::text[]);

@@ -1,0 +1,46 @@
+-- Which processes are alive, and what dead ones held.
+
+-- name: beat
+-- A process is alive and does this kind of work.
+INSERT INTO worker (id, kind, places, started_at, seen_at) VALUES (:id, :kind, :places, :now, :now)
+ON CONFLICT (id, kind) DO UPDATE SET seen_at = excluded.seen_at, places = excluded.places;
+
+-- name: silent_workers
+-- Other processes that have not beaten since then.
+SELECT DISTINCT id FROM worker WHERE id <> :worker AND seen_at < :before;
+
+-- name: lost_workers
+-- Which of these have not beaten since then; whether their files are locked is found out by the caller.
+SELECT DISTINCT id FROM worker WHERE id IN (SELECT value FROM json_each(:ids)) AND seen_at < :before;
+
+-- name: alive
+-- What processes do that have beaten since then.
+SELECT id, kind, places, started_at, seen_at FROM worker WHERE seen_at >= :since ORDER BY started_at, id, kind;
+
+-- name: leased_by
+-- The endpoints that these workers run.
+SELECT id FROM schedule WHERE lease_until IS NOT NULL AND claimed_by IN (SELECT value FROM json_each(:workers)) ORDER BY id;
+
+-- name: free_partitions
+-- Partitions that these workers write.
+UPDATE workflow_partition SET lease_until_us = 0
+WHERE worker IN (SELECT value FROM json_each(:workers)) AND lease_until_us > 0;
+
+-- name: free_effects
+-- Effects that these workers send.
+UPDATE execution_effect SET due_us = :now_us
+WHERE status = 'sending' AND worker IN (SELECT value FROM json_each(:workers));
+
+-- name: free_deliveries
+-- Deliveries that these workers send.
+UPDATE delivery SET next_attempt_at = :now, worker = ''
+WHERE worker IN (SELECT value FROM json_each(:workers)) AND worker <> '' AND status = 'pending';
+
+-- name: free_sessions
+-- Endpoints that a model looks at for these workers.
+UPDATE analysis SET lease_until = NULL
+WHERE worker IN (SELECT value FROM json_each(:workers)) AND lease_until IS NOT NULL;
+
+-- name: forget_lost
+-- Processes that hold nothing any more.
+DELETE FROM worker WHERE id IN (SELECT value FROM json_each(:workers));

@@ -1,0 +1,74 @@
+"""The presence of a process: others see that it is alive, and it takes over the work of those that are not.
+
+    1 appear   hold what the operating system takes away when this process dies
+    2 beat     once a second; workers that have been silent for too long are looked at
+    3 free     what dead workers held is free for everybody at once: nobody waits for a lease to end
+    4 leave    give back what is left in hand, and be listed no more
+
+Epochs keep it harmless to take a living worker for a dead one: its results come too late and change nothing.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+
+import structlog
+
+from mainspring.domain.errors import StoreUnavailable
+from mainspring.failpoints import is_on
+from mainspring.observe import Metrics
+from mainspring.ports.presence import BEAT_S, PresenceStore
+from mainspring.workers.ending import end_tasks
+
+LEAVE_S = 1.0  # a database that is away is not waited for: others find out that this process is gone
+
+log = structlog.get_logger()
+
+
+@asynccontextmanager
+async def present(
+    store: PresenceStore, worker: str, kinds: Mapping[str, int], metrics: Metrics | None = None
+) -> AsyncIterator[None]:
+    """Be seen alive as `worker`, with so many places for each kind of work, for as long as the block lasts."""
+    await store.appear(worker)
+    beats = asyncio.create_task(_keep_beating(store, worker, kinds, metrics), name="presence")
+    try:
+        yield
+    finally:
+        await end_tasks(beats)
+        with suppress(StoreUnavailable, TimeoutError):
+            async with asyncio.timeout(LEAVE_S):
+                await store.leave(worker)
+
+
+async def _keep_beating(store: PresenceStore, worker: str, kinds: Mapping[str, int], metrics: Metrics | None) -> None:
+    while True:
+        try:
+            await beat_once(store, worker, kinds, metrics)
+        except StoreUnavailable:
+            pass  # the workers of this process say that the database is away
+        except Exception:  # a worker that is alive must not look dead for ever
+            log.exception("worker failed", worker=worker)
+        await asyncio.sleep(BEAT_S)
+
+
+async def beat_once(
+    store: PresenceStore, worker: str, kinds: Mapping[str, int], metrics: Metrics | None = None
+) -> None:
+    """One beat, and one look at those that are silent."""
+    suspects = await store.beat(worker, kinds)
+    if not suspects or is_on("no_takeover"):
+        return
+    freed = await store.free_lost(suspects)
+    for lost in freed.workers:
+        log.warning(
+            "worker lost",
+            worker=lost,
+            runs=freed.runs,
+            partitions=freed.partitions,
+            effects=freed.effects,
+            deliveries=freed.deliveries,
+            sessions=freed.sessions,
+        )
+    if metrics is not None:
+        metrics.workers_lost += len(freed.workers)
