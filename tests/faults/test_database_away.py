@@ -12,8 +12,9 @@ import pytest
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.run import ENDED_BY_CALL, RunStatus
+from mainspring.ports.presence import SILENT_MS
 from tests.faults.conftest import Figures
-from tests.faults.ledger import Ledger, read_ledger
+from tests.faults.ledger import Ledger, all_runs, read_ledger
 from tests.faults.nursery import Nursery, Worker
 from tests.faults.stage import UNHURRIED_MS, Stage, calling, fill, proxied, steady_load
 from tests.faults.storm import Tail, drain, start_workers
@@ -21,11 +22,12 @@ from tests.faults.vitals import Vitals
 from tests.harness.pace import Pace
 from tests.harness.postgres import Cluster
 from tests.harness.proxy import FaultProxy
-from tests.harness.waiting import holds_for, until
+from tests.harness.waiting import holds_for, until, until_true
 from tests.peers.journal import Journal
 
 WORKERS = 2
 SLOW = 10
+CALLS_THROUGH_OUTAGE = 4
 RESUMES_WITHIN_S = 10.0
 ATTEMPTS_PER_S_MAX = 2.0
 CPU_SHARE_MAX = 0.10
@@ -101,6 +103,37 @@ async def test_immediate_restarts_lose_no_acknowledged_result_and_work_goes_on_b
     assert ledger.lost() == []
     assert ledger.recorded_twice() == []
     assert ledger.ids_that_differ() == []
+
+
+async def test_outage_of_the_database_is_not_taken_for_the_death_of_workers(
+    crash_stage: Stage, cluster: Cluster, journal: Journal, figures: Figures
+) -> None:
+    """At the default settings: every lock is gone, every worker is silent for longer than a dead one, and none is."""
+    stage = crash_stage.at_defaults()
+    async with stage.stores() as stores:
+        due_at = await stores.schedule.now() + timedelta(seconds=3)
+        urls = [journal.url(f"/{number}?delay_ms=9000") for number in range(CALLS_THROUGH_OUTAGE)]
+        await fill(stores, [calling(url, due_at, 3_600_000, UNHURRIED_MS) for url in urls])
+    with stage.nursery() as nursery:
+        await start_workers(nursery, 3)
+        tail = Tail(journal)
+        await until(lambda: tail.grown() == CALLS_THROUGH_OUTAGE, "all calls are in flight")
+        await asyncio.to_thread(cluster.stop, "immediate")
+        await asyncio.to_thread(time.sleep, SILENT_MS / 1000 + 1)
+        await asyncio.to_thread(cluster.start)
+        async with stage.stores() as stores:
+
+            async def are_recorded() -> bool:
+                ended = [run for run in await all_runs(stores) if run.status in ENDED_BY_CALL]
+                return len(ended) == CALLS_THROUGH_OUTAGE
+
+            await until_true(are_recorded, "the results are recorded")
+            ledger = await read_ledger(stores, journal.entries())
+
+    figures(lost_workers=nursery.count("worker lost"), **ledger.figures())
+    assert nursery.count("database away") > 0
+    assert nursery.count("worker lost") == 0
+    assert {(run.status, run.attempt) for run in ledger.runs} == {(RunStatus.SUCCESS, 1)}
 
 
 async def resume_s(tail: Tail) -> float:

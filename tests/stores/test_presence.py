@@ -6,11 +6,12 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 from tests.harness.waiting import until_true
+from tests.stores.databases import empty
 from tests.stores.flow_world import a_ticker, a_workflow, publish, start, tick
 from tests.stores.world import START, FixedClock, add, an_endpoint, claim, finished, get, get_run
 
 from mainspring.domain.delivery import Delivery, DeliveryStatus, Settled
-from mainspring.domain.endpoint import LOST_WORKERS_MAX, Endpoint, LostWorkerPolicy
+from mainspring.domain.endpoint import LOST_WORKERS_MAX, Endpoint, LostWorkerPolicy, Tenant
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import RunStatus, Trigger
 from mainspring.domain.subscription import Subscription, Webhook
@@ -162,6 +163,27 @@ async def test_process_that_beats_without_its_lock_keeps_what_it_has(
 
     assert await stores.presence.beat(ALIVE, {"scheduler": 10}) == ()
     assert await stores.presence.free_lost([DEAD]) == Freed()
+
+
+async def test_behind_a_bouncer_silence_alone_says_that_a_process_is_dead(
+    shared_postgres_url: str, clock: FixedClock
+) -> None:
+    """No lock can be held there, so a process has longer to beat."""
+    await empty(shared_postgres_url)
+    async with open_stores(shared_postgres_url, clock=clock, behind_bouncer=True) as stores:
+        await stores.endpoints.put_tenant(Tenant("default", "default"))
+        await add(stores, an_endpoint())
+        await claim(stores, worker=DEAD)
+        await stores.presence.appear(DEAD)
+        await stores.presence.beat(DEAD, {"scheduler": 10})
+        assert [row.id for row in await stores.presence.alive()] == [DEAD]
+        clock.tick(seconds=14)
+        assert await stores.presence.beat(ALIVE, {"scheduler": 10}) == ()
+        clock.tick(seconds=2)
+
+        freed = await free(stores, clock)
+
+        assert freed == Freed((DEAD,), runs=1)
 
 
 async def test_two_survivors_free_a_dead_worker_once(
