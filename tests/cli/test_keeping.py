@@ -144,7 +144,7 @@ def test_backup_of_a_server_that_is_away_is_5(tmp_path: Path) -> None:
 def test_on_another_server_old_events_are_there_and_new_ones_follow_them(
     tmp_path: Path, postgres_url: str, postgres_cluster: Cluster
 ) -> None:
-    """A server counts its transactions on its own, and events stand in the order of these."""
+    """A server counts its transactions on its own; the order of events does not depend on that."""
     name = postgres_url.rpartition("/")[2]
     old = a_shell(tmp_path, postgres_url)
     old.add("first")

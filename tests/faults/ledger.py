@@ -210,7 +210,7 @@ async def all_events(stores: Stores) -> list[Event]:
 
 
 async def events_so_far(stores: Stores) -> list[Event]:
-    """Every event that can be read now; the newest may have to wait for an older transaction."""
+    """Every event that can be read now; the newest may have to wait for a writer that has not ended."""
     events: list[Event] = []
     cursor = ""
     while page := await stores.runs.events_after(cursor, None, PAGE):
@@ -229,7 +229,7 @@ async def until_counted(stores: Stores, status: RunStatus, wanted: int, deadline
 
 
 async def _until_all_events_are_readable(stores: Stores) -> None:
-    """PostgreSQL holds back what an older transaction, be it a vacuum's, could still come before."""
+    """PostgreSQL holds back what a writer that has not ended could still come before."""
     mark = Event(EventType.SCHEDULE_LATE, await stores.schedule.now(), "mark")
     await stores.runs.add_events([mark])
 

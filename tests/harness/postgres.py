@@ -251,8 +251,8 @@ def _default_settings(fsync: bool) -> dict[str, str]:
         "shared_buffers": "64MB",
         "max_wal_size": "2GB",  # no checkpoint in the middle of a measurement
         "jit": "off",
-        # Events wait for every older transaction, a vacuum's too: a test that reads what it just wrote would, at times.
-        "autovacuum": durable,
+        "max_prepared_transactions": "4",  # some users have it on, and forget one
+        "autovacuum": durable,  # behaviour tests empty their tables all day, and vacuum them at times of their own
         "timezone": "Pacific/Chatham",  # UTC+12:45: code that leans on the server's zone fails here, not at a user's
         "log_min_messages": "warning",
         "log_line_prefix": "%m [%p] %d ",

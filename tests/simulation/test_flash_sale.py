@@ -50,14 +50,14 @@ def test_trace_is_the_same_on_postgresql(postgres_url: str) -> None:
 async def test_sale_that_cannot_read_what_it_wrote_tells_no_other_story(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody else's transaction holds events back. However long, there is the whole trace or none."""
+    """A writer of events that does not end holds later ones back. However long, there is the whole trace or none."""
     monkeypatch.setattr(trace, "TRIES", 5)
     other = await asyncpg.connect(as_superuser(postgres_url))
     await other.execute("BEGIN")
-    await other.execute("SELECT pg_current_xact_id()")
+    await other.execute("INSERT INTO event (tenant_id, at, events) VALUES ('default', '2026-01-01Z', '[]')")
 
     try:
-        with pytest.raises(StoreUnavailable, match="another client of this PostgreSQL keeps a transaction open"):
+        with pytest.raises(StoreUnavailable, match="wrote events and keeps its transaction open"):
             await asyncio.to_thread(play, SALE, 5, postgres_url)
     finally:
         await other.close()

@@ -305,7 +305,7 @@ async def test_rehearsed_firings_are_found_behind_everything_else(stores: Stores
     await stores.runs.add_events([rehearsed(first, 0), other, rehearsed(first, 1)])
     for number in range(SHADOW_PAGE):
         await stores.runs.add_events([rehearsed(second, number)])
-    await told(stores)  # PostgreSQL holds back what an older transaction could still come before
+    await told(stores)  # PostgreSQL holds back what a writer that has not ended could still come before
 
     of_first = await stores.sessions.shadow_firings("default", first.id, 10)
     newest = await stores.sessions.shadow_firings("default", None, 2)

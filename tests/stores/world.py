@@ -110,8 +110,8 @@ def requested() -> Act:
 
 
 async def told(stores: Stores, tenant_id: str | None = None) -> list[Event]:
-    """Every event so far. PostgreSQL holds back what an older transaction, be it a vacuum's, could still come before:
-    so the last event is our own, and when it can be read, everything before it can.
+    """Every event so far. PostgreSQL holds back what a writer that has not ended could still come before: so the last
+    event is our own, and when it can be read, everything before it can.
     """
     mark = Event(EventType.SCHEDULE_LATE, START, "mark", data={"number": next(_numbers)})
     await stores.runs.add_events([mark])

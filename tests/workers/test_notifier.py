@@ -46,7 +46,7 @@ def event(number: int = 0, kind: EventType = EventType.HINT_WRITTEN, tenant_id: 
 async def happen(stores: Stores, *events: Event) -> None:
     for each in events:
         await stores.runs.add_events([each])
-    await told(stores)  # PostgreSQL holds back what an older transaction could still come before
+    await told(stores)  # PostgreSQL holds back what a writer that has not ended could still come before
 
 
 def numbers(peer: HostilePeer) -> list[int]:

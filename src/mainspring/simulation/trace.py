@@ -97,7 +97,7 @@ async def read_trace(
 
 
 async def until_shown(latest: Latest, is_it: Callable[[Event], bool]) -> None:
-    """Until an event can be read: PostgreSQL shows events only once no older transaction of its cluster is open.
+    """Until an event can be read: PostgreSQL shows it once no transaction that wrote events before it is open.
 
     Raises StoreUnavailable after a minute: what cannot be read would be missing in the trace.
     """
@@ -106,8 +106,8 @@ async def until_shown(latest: Latest, is_it: Callable[[Event], bool]) -> None:
             return
         Moment().wait(0.002)
     raise StoreUnavailable(
-        f"what was written {TRIES * 0.002:.0f} s ago cannot be read yet: another client of this PostgreSQL keeps a "
-        "transaction open; wait until it has ended, or play the scenario on SQLite"
+        f"what was written {TRIES * 0.002:.0f} s ago cannot be read yet: another client of this database wrote events "
+        "and keeps its transaction open; wait until it has ended, or play the scenario on SQLite"
     )
 
 

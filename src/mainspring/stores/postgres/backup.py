@@ -10,8 +10,6 @@ from mainspring.domain.errors import Conflict, InvalidInput, Misconfigured, Stor
 from mainspring.stores.postgres.database import EVERY_TENANT, Database
 
 FENCES = ("fence_schedules", "fence_partitions", "forget_all_workers")
-# Who reads events on from where it stopped. Before the events themselves: a place is found by where they still stand.
-PLACES = ("place_outbox_first", "place_triggers_first", "place_planner_first")
 
 
 def back_up(url: str, target: Path) -> None:
@@ -54,7 +52,7 @@ async def restore(file: Path, url: str, installation_id: str, *, force: bool) ->
     database = await Database.open(url, pool_size=2)
     try:
         async with database.transaction() as session:
-            for query in (*FENCES, *PLACES, "put_events_first"):
+            for query in FENCES:
                 await session.run(query)
             await session.run("put_installation", "installation_id", installation_id)
     finally:

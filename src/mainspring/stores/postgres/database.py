@@ -107,14 +107,7 @@ _IS_HELD = f"""EXISTS (SELECT FROM pg_locks
     WHERE locktype = 'advisory' AND granted AND classid = {PRESENCE_CLASS} AND objsubid = 2
       AND objid = (hashtext(worker.id)::bigint & 4294967295)::oid
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"""
-FIRST_TX = "3"  # PostgreSQL's first transaction: before all of ours
-# The place of a `cursor` among events once all stand in the first transaction: before whatever it was before.
-FIRST_PLACE = f"""
-    '{FIRST_TX}.' || least(
-        split_part(split_part(cursor, ':', 1), '.', 2)::bigint,
-        (SELECT min(seq) - 1 FROM event WHERE (tx, seq) >
-            (split_part(cursor, '.', 1)::xid8, split_part(split_part(cursor, ':', 1), '.', 2)::bigint))
-    ) || coalesce(substring(cursor FROM ':.*'), '')"""
+EVENT_ERA = "1000000000000000"  # `tx` of every event; older rows have the numbers of their transactions, all smaller
 _encode = msgspec.json.Encoder().encode
 _BOOLEANS = {"spread", "job_active", "body_truncated"}
 _INTEGERS = {
@@ -191,8 +184,7 @@ _QUERIES = load_queries(
         "sealed_keys": _KEYS,
         "unchanged": _UNCHANGED,
         "upcoming": _UPCOMING,
-        "first_tx": FIRST_TX,
-        "first_place": FIRST_PLACE,
+        "event_era": EVENT_ERA,
         **ACCOUNT_FRAGMENTS,
     },
 )

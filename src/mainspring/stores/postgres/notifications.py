@@ -24,7 +24,8 @@ from mainspring.stores.notices import (
 )
 from mainspring.stores.postgres.database import Database, Session, columns
 from mainspring.stores.postgres.endpoints import add_events
-from mainspring.stores.rows import id_floor, stored_events
+from mainspring.stores.postgres.events import latest_events
+from mainspring.stores.rows import id_floor
 
 HELD_PER_ROUND = 1_000
 
@@ -179,7 +180,6 @@ class PostgresOutbox:
 
 async def begin_outbox(session: Session) -> str:
     """The position; the newest event's where there was none. Read before whoever subscribes now is there."""
-    rows = await session.rows("latest_events", 1)
-    newest = stored_events([(row[0], row[1]) for row in rows])  # type: ignore[misc]  # columns
+    newest = await latest_events(session, None, 1)
     await session.run("begin_outbox", newest[-1].cursor if newest else "")
     return str(await session.value("outbox_position"))

@@ -25,6 +25,7 @@ from mainspring.stores.firings import (
 )
 from mainspring.stores.postgres.database import Database, Session, as_json, columns
 from mainspring.stores.postgres.endpoints import add_events
+from mainspring.stores.postgres.events import horizon
 from mainspring.stores.postgres.schedule import lock
 from mainspring.stores.rows import endpoint_from, id_floor, state_values
 
@@ -51,7 +52,7 @@ class PostgresPlanner:
             if cursor is None:
                 return None
             tx, _, seq = str(cursor).partition(".")
-            rows = await session.rows("planner_events", tx, int(seq), limit)
+            rows = await session.rows("planner_events", tx, int(seq), await horizon(session), limit)
             if not rows:
                 return None
             upto, runs = cut_page((str(row[0]), None if row[1] is None else str(row[1])) for row in rows)

@@ -16,13 +16,13 @@ INSERT INTO planner_cursor (name, cursor) VALUES (:name, :cursor)
 ON CONFLICT (name) DO UPDATE SET cursor = excluded.cursor;
 
 -- name: newest_event
--- Before every event that is still to come, in the order in which they are read.
-SELECT pg_snapshot_xmin(pg_current_snapshot())::text || '.0';
+-- A cursor before every event that is still to come, in the order in which they are read.
+SELECT '{{event_era}}.' || event_horizon();
 
 -- name: planner_events
 -- What happened after a place; of tenants without rules only that something did, so that the cursor passes it.
 SELECT tx::text || '.' || seq, CASE WHEN tenant_id IN (SELECT tenant_id FROM rule) THEN events END FROM event
-WHERE (tx, seq) > (:tx::text::xid8, :seq) AND tx < pg_snapshot_xmin(pg_current_snapshot())
+WHERE (tx, seq) > (:tx::text::xid8, :seq) AND (tx, seq) <= ('{{event_era}}'::xid8, :horizon)
 ORDER BY tx, seq LIMIT :limit;
 
 -- name: members_of_jobs
@@ -107,6 +107,6 @@ ON CONFLICT (scope) DO UPDATE SET mode = excluded.mode;
 -- What was told of shadow mode before a place, newest first; the words of the index, or it is not used. `event.tx`, for
 -- `tx` would be the text.
 SELECT tx::text, seq, events FROM event
-WHERE tenant_id = :tenant_id AND strpos(events, '"shadow":true') > 0 AND tx < pg_snapshot_xmin(pg_current_snapshot())
+WHERE tenant_id = :tenant_id AND strpos(events, '"shadow":true') > 0
   AND (:tx::text IS NULL OR (tx, seq) < (:tx::text::xid8, :seq::bigint))
 ORDER BY event.tx DESC, seq DESC LIMIT :limit;

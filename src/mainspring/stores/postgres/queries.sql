@@ -3,8 +3,8 @@
 SELECT clock_timestamp();
 
 -- name: begin
--- A transaction as they all are.
-BEGIN;
+-- A transaction as they all are: each statement sees what was committed before it, whatever the server's default is.
+BEGIN ISOLATION LEVEL READ COMMITTED;
 
 -- name: bound_transactions
 -- The longest that a transaction may take, for one or for all that this connection begins; servers before PostgreSQL 17
@@ -14,7 +14,7 @@ SELECT set_config(name, :longest, :is_local) FROM pg_settings WHERE name = 'tran
 -- name: begin_claim
 -- A transaction that keeps claims apart for the moment they take, so that caps counted over the fleet hold exactly; it
 -- finds one row where it is our turn. A try, never a wait: a worker that is stopped inside its claim must not stop the others.
-BEGIN; SELECT 1 WHERE pg_try_advisory_xact_lock({{claim_lock}});
+BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 WHERE pg_try_advisory_xact_lock({{claim_lock}});
 
 -- name: take_claim_turn
 -- Another try.
@@ -345,27 +345,33 @@ SELECT body, body_type, body_truncated, body_seen FROM run WHERE tenant_id = :te
 -- Events on their own.
 INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}};
 
+-- name: event_horizon
+-- Up to which number every event can be read by the statements that follow. No transaction but those that write events
+-- of this installation holds it back.
+SELECT event_horizon();
+
 -- name: events_after
--- Events in commit order, of all tenants, up to the oldest transaction that is still running.
+-- Events in their order, of all tenants, up to the horizon.
 SELECT tx::text || '.' || seq, events FROM event
-WHERE (tx, seq) >= (:tx::text::xid8, :seq) AND tx < pg_snapshot_xmin(pg_current_snapshot())
+WHERE (tx, seq) >= (:tx::text::xid8, :seq) AND (tx, seq) <= ('{{event_era}}'::xid8, :horizon)
 ORDER BY tx, seq LIMIT :limit;
 
 -- name: events_of_tenant_after
 -- The same of one: by its own index, however much the others have to tell.
 SELECT tx::text || '.' || seq, events FROM event
-WHERE tenant_id = :tenant_id AND (tx, seq) >= (:tx::text::xid8, :seq) AND tx < pg_snapshot_xmin(pg_current_snapshot())
+WHERE tenant_id = :tenant_id AND (tx, seq) >= (:tx::text::xid8, :seq)
+  AND (tx, seq) <= ('{{event_era}}'::xid8, :horizon)
 ORDER BY tx, seq LIMIT :limit;
 
 -- name: latest_events
--- The newest events, newest first, of all tenants, up to the oldest transaction that is still running.
-SELECT tx::text || '.' || seq, events FROM event WHERE tx < pg_snapshot_xmin(pg_current_snapshot())
+-- The newest events up to the horizon, newest first, of all tenants.
+SELECT tx::text || '.' || seq, events FROM event WHERE (tx, seq) <= ('{{event_era}}'::xid8, :horizon)
 ORDER BY tx DESC, seq DESC LIMIT :limit;
 
 -- name: latest_events_of_tenant
 -- The same of one.
 SELECT tx::text || '.' || seq, events FROM event
-WHERE tenant_id = :tenant_id AND tx < pg_snapshot_xmin(pg_current_snapshot())
+WHERE tenant_id = :tenant_id AND (tx, seq) <= ('{{event_era}}'::xid8, :horizon)
 ORDER BY tx DESC, seq DESC LIMIT :limit;
 
 -- name: add_job

@@ -8,7 +8,8 @@ from mainspring.domain.run import Body, Outcome, Run
 from mainspring.ports.records import RunFilter
 from mainspring.stores.postgres.database import Database
 from mainspring.stores.postgres.endpoints import add_events
-from mainspring.stores.rows import body_values, parse_cursor, run_from, run_values, stored_events
+from mainspring.stores.postgres.events import events_after, latest_events
+from mainspring.stores.rows import body_values, run_from, run_values
 
 
 class PostgresRuns:
@@ -43,22 +44,12 @@ class PostgresRuns:
             await add_events(session, events)
 
     async def events_after(self, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
-        place, index = parse_cursor(cursor, "0.0")
-        tx, _, seq = place.partition(".")
         async with self._db.statement(tenant_id) as session:
-            if tenant_id is None:
-                rows = await session.rows("events_after", tx, int(seq), limit + 1)
-            else:
-                rows = await session.rows("events_of_tenant_after", tenant_id, tx, int(seq), limit + 1)
-        return stored_events([(row[0], row[1]) for row in rows], (place, index))[:limit]  # type: ignore[misc]  # columns
+            return await events_after(session, cursor, tenant_id, limit)
 
     async def latest_events(self, tenant_id: str | None, limit: int) -> list[StoredEvent]:
         async with self._db.statement(tenant_id) as session:
-            if tenant_id is None:
-                rows = await session.rows("latest_events", limit)
-            else:
-                rows = await session.rows("latest_events_of_tenant", tenant_id, limit)
-        return stored_events([(row[0], row[1]) for row in reversed(rows)])[-limit:]  # type: ignore[misc]  # columns
+            return await latest_events(session, tenant_id, limit)
 
     async def add_events(self, events: Sequence[Event]) -> None:
         async with self._db.transaction() as session:

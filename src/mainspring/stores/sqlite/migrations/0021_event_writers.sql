@@ -1,0 +1,1 @@
+-- Nothing: SQLite has one writer, so events are numbered in the order in which they are committed.
