@@ -33,6 +33,8 @@ LOG_EVENTS = {
     "endpoints late": "The watchdog found endpoints that were due and did not start in time.",
     "endpoints on time again": "Nothing waits any more.",
     "worker lost": "A process died; everything it held was freed: how much that was, of all that died together.",
+    "events held back": "A transaction that wrote events has not ended; rules, alerts and webhooks wait for it.",
+    "events flow again": "It has ended, and what it held back can be read.",
     "zombies closed": "Runs that nobody finished were closed as timeouts.",
     "history swept": "Runs, bodies or events beyond their retention were removed.",
     "second scheduler on sqlite": "Another scheduler uses the same SQLite file; use PostgreSQL for more than one.",
@@ -117,6 +119,7 @@ class Metrics:
         self.tick_seconds = Spread(DURATION_BUCKETS_S)
         self.judged = 0
         self.fired = 0
+        self.event_lag = 0.0
         self.lateness = Spread(LATENESS_BUCKETS_S)
         self.duration = Spread(DURATION_BUCKETS_S)
 
@@ -172,6 +175,12 @@ METRICS = {  # attribute: (kind, name, meaning, label)
     "database_up": ("gauge", "mainspring_database_up", "1 while the database answers.", ""),
     "judged": ("counter", "mainspring_judged", "Finished runs that rules have judged.", ""),
     "fired": ("counter", "mainspring_fired", "Rules that fired.", ""),
+    "event_lag": (
+        "gauge",
+        "mainspring_event_lag_seconds",
+        "Age of the oldest committed event that readers cannot see yet, because a writer before it has not ended.",
+        "",
+    ),
     "lateness": ("histogram", "mainspring_lateness_seconds", "From the slot to the start of its call.", ""),
     "duration": ("histogram", "mainspring_call_seconds", "How long calls took.", ""),
 }

@@ -4,12 +4,13 @@ import asyncio
 from datetime import timedelta
 from itertools import pairwise
 
+import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import StoreUnavailable
-from mainspring.domain.event import EventType
+from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import RunStatus
 from mainspring.observe import Metrics
 from mainspring.ports.records import RunFilter
@@ -17,7 +18,9 @@ from mainspring.ports.stores import Stores
 from mainspring.ports.upkeep import Backlog, Retention, Swept
 from mainspring.workers import janitor
 from mainspring.workers.janitor import Janitor, JanitorOptions
+from tests.harness.postgres import as_superuser
 from tests.harness.waiting import until
+from tests.stores.databases import is_sqlite
 from tests.stores.world import START, FixedClock, add, an_endpoint, claim, finished, get_run, kinds, run_slot, told
 
 
@@ -126,6 +129,38 @@ async def test_events_older_than_wanted_are_removed(stores: Stores, clock: Fixed
     left = [event.at for event in await told(stores, "default")]
     assert left
     assert min(left) >= clock.now() - timedelta(minutes=3)
+
+
+async def test_writer_that_holds_events_back_is_reported_once_and_so_is_its_end(
+    stores: Stores, store_url: str, clock: FixedClock
+) -> None:
+    if is_sqlite(store_url):
+        pytest.skip("SQLite has one writer: what is committed can be read")
+    metrics = Metrics()
+    keeper = a_janitor(stores, metrics)
+    lags: list[float] = []
+
+    async def watch() -> None:
+        await keeper.run_once(sweep=False)
+        lags.append(metrics.event_lag)
+
+    writer = await asyncpg.connect(as_superuser(store_url))
+    pid = writer.get_server_pid()
+    with capture_logs() as logs:
+        await writer.execute("BEGIN; INSERT INTO event (tenant_id, at, events) VALUES ('default', '2026-01-01Z', '[]')")
+        await stores.runs.add_events([Event(EventType.SCHEDULE_LATE, clock.now(), "default")])
+        await watch()
+        clock.tick(seconds=6)
+        await watch()
+        clock.tick(seconds=1)
+        await watch()
+        await writer.execute("COMMIT")
+        await watch()
+    await writer.close()
+
+    assert lags == [0, 6, 7, 0]
+    assert [each["event"] for each in logs] == ["events held back", "events flow again"]
+    assert (logs[0]["lag_s"], logs[0]["writer_pid"]) == (6, pid)
 
 
 async def test_a_sweep_removes_no_more_than_a_batch_at_a_time(stores: Stores, clock: FixedClock) -> None:

@@ -9,7 +9,7 @@ from mainspring.cli.doctor import ERROR, OK, WARNING, Finding
 from mainspring.domain.access import Role
 from mainspring.domain.duration import format_duration
 from mainspring.domain.subscription import Alert, ChannelKind, SubscriptionKind
-from mainspring.words import relative
+from mainspring.words import relative, span_in_words
 
 if TYPE_CHECKING:
     from mainspring.domain.subscription import Subscription
@@ -27,6 +27,7 @@ async def check_use(stores: "Stores", settings: "Settings") -> list[Finding]:
     now = await stores.schedule.now()
     subscriptions = await stores.subscriptions.subscriptions(settings.tenant, None)
     return [
+        await _events(stores, settings),
         *_mail(subscriptions, settings),
         *_webhooks(subscriptions),
         *await _people(stores, settings),
@@ -34,6 +35,26 @@ async def check_use(stores: "Stores", settings: "Settings") -> list[Finding]:
         *await _workflows(stores, settings, now),
         _retention(settings),
     ]
+
+
+async def _events(stores: "Stores", settings: "Settings") -> Finding:
+    """Whether readers of events wait for a transaction that has not ended."""
+    lag = await stores.upkeep.event_lag()
+    behind = timedelta(seconds=lag.seconds)
+    if behind <= settings.late_after:
+        return Finding("events", OK, "readers see every committed event")
+    message = f"rules, alerts, webhooks and event streams are {span_in_words(behind)} behind"
+    if not lag.writers:  # it ended between the two looks
+        return Finding("events", WARNING, f"{message}, and nothing holds them back any more", "run doctor again")
+    writer = lag.writers[0]
+    if writer.pid is None:
+        what = f"the prepared transaction {writer.name!r} wrote events and is neither committed nor rolled back"
+        end = f"ROLLBACK PREPARED '{writer.name}'"
+    else:
+        since = f", {writer.state} for {span_in_words(timedelta(seconds=writer.open_s))}" if writer.state else ""
+        what = f"process {writer.pid} ({writer.name}{since}) wrote events and has not committed"
+        end = f"SELECT pg_terminate_backend({writer.pid})"
+    return Finding("events", ERROR, f"{message}: {what}", f"end the transaction in the database: {end}")
 
 
 def _mail(subscriptions: list["Subscription"], settings: "Settings") -> list[Finding]:

@@ -28,6 +28,27 @@ class Backlog(Struct, frozen=True):
     by_tenant: dict[str, int] = {}  # of those that have any
 
 
+class EventWriter(Struct, frozen=True):
+    """A transaction that wrote events and has not ended; readers of events wait for it."""
+
+    pid: int | None  # None: a prepared transaction
+    name: str  # of the program and where it runs, or of the prepared transaction
+    state: str  # what its connection does; empty where our database user may not see it
+    open_s: float  # for how long the transaction has been open
+
+
+class EventLag(Struct, frozen=True):
+    """How far readers of events are behind what is committed, and which writers hold them back, oldest first."""
+
+    now: datetime
+    oldest_at: datetime | None  # of the oldest event that is committed and not readable yet
+    writers: tuple[EventWriter, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        return 0.0 if self.oldest_at is None else max((self.now - self.oldest_at).total_seconds(), 0.0)
+
+
 class StoreFacts(Struct, frozen=True):
     """What the database is: its kind and version, its schema, and which migrations this process has applied to it.
 
@@ -54,6 +75,9 @@ class UpkeepStore(Protocol):
 
     async def backlog(self, late_ms: int) -> Backlog:
         """Endpoints that are due for longer than `late_ms` and not leased."""
+
+    async def event_lag(self) -> EventLag:
+        """Never anything on SQLite: it has one writer, so what is committed can be read."""
 
     async def installation(self, key: str, value_if_new: str = "") -> str:
         """The installation's value under `key`; where there is none, `value_if_new`, which it has from then on."""

@@ -2,7 +2,8 @@
 
 Each round is small, so that a claim never waits long for it:
     1 zombies    `running` rows whose lease was over long ago become timeouts
-    2 watchdog   what is due and has not started within `late_after` is said aloud: log, metric, event
+    2 watchdog   what is due and has not started within `late_after` is said aloud: log, metric, event;
+                 and events that readers cannot see for that long: log, metric (an event would be held back too)
     3 history    runs, bodies and events beyond their retention go, a batch at a time
 """
 
@@ -47,6 +48,7 @@ class Janitor:
         self._metrics = metrics
         self._stopping = asyncio.Event()
         self._late: set[str] = set()  # tenants
+        self._events_held = False
 
     async def run(self) -> None:
         """A round every ten seconds until `stop`, which waits for none: a batch is one transaction, whole or absent."""
@@ -74,6 +76,7 @@ class Janitor:
             self._metrics.zombies += closed
             log.warning("zombies closed", count=closed)
         await self._watch()
+        await self._watch_events()
         if sweep:
             await self._sweep()
 
@@ -94,6 +97,23 @@ class Janitor:
         if events:
             await self._runs.add_events(events)
         self._late = set(backlog.by_tenant)
+
+    async def _watch_events(self) -> None:
+        """Report a writer that keeps readers of events waiting, once, and that it has ended."""
+        lag = await self._upkeep.event_lag()
+        self._metrics.event_lag = lag.seconds
+        is_held = lag.seconds > self._options.late_after.total_seconds()
+        if is_held and not self._events_held:
+            writer = lag.writers[0] if lag.writers else None
+            log.warning(
+                "events held back",
+                lag_s=round(lag.seconds, 1),
+                writer_pid=writer.pid if writer else None,
+                writer=writer.name if writer else "",
+            )
+        elif self._events_held and not is_held:
+            log.info("events flow again")
+        self._events_held = is_held
 
     async def _sweep(self) -> None:
         now = (await self._upkeep.backlog(0)).now

@@ -350,6 +350,22 @@ INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}};
 -- of this installation holds it back.
 SELECT event_horizon();
 
+-- name: oldest_held_event
+-- When the oldest event beyond the horizon was written, of those that are committed.
+SELECT at FROM event WHERE (tx, seq) > ('{{event_era}}'::xid8, :horizon) ORDER BY tx, seq LIMIT 1;
+
+-- name: event_writers_and_read_clock
+-- Who wrote events and has not ended, oldest first: the process (none: a prepared transaction), its name, what it does,
+-- and for how many seconds its transaction has been open.
+SELECT writer.pid, COALESCE(prepared.gid, concat_ws(' at ', NULLIF(application_name, ''), host(client_addr)), ''),
+    COALESCE(state, ''), COALESCE(extract(epoch FROM clock_timestamp() - COALESCE(xact_start, prepared.prepared)), 0)::float8
+FROM event_writers((SELECT last_value FROM event_seq_seq)) AS writer
+LEFT JOIN pg_stat_activity AS client ON client.pid = writer.pid
+LEFT JOIN pg_locks AS number ON writer.pid IS NULL AND number.pid IS NULL AND number.locktype = 'transactionid'
+    AND number.virtualtransaction = writer.virtualtransaction
+LEFT JOIN pg_prepared_xacts AS prepared ON prepared.transaction = number.transactionid
+ORDER BY beyond;
+
 -- name: events_after
 -- Events in their order, of all tenants, up to the horizon.
 SELECT tx::text || '.' || seq, events FROM event

@@ -3,10 +3,11 @@
 from datetime import timedelta
 
 from mainspring.failpoints import failpoint
-from mainspring.ports.upkeep import Backlog, Retention, StoreFacts, Swept
+from mainspring.ports.upkeep import Backlog, EventLag, EventWriter, Retention, StoreFacts, Swept
 from mainspring.stores.batches import USAGE_KEPT, month_of
 from mainspring.stores.postgres.database import Database, Session
 from mainspring.stores.postgres.endpoints import add_events
+from mainspring.stores.postgres.events import horizon
 from mainspring.stores.rows import id_floor, zombie_event
 
 WORKERS_KEPT = timedelta(days=1)
@@ -48,6 +49,14 @@ class PostgresUpkeep:
         late = {str(tenant_id): int(str(due)) for tenant_id, due, _ in looks}
         oldest = min((at for _, _, at in looks), default=None)  # type: ignore[type-var]  # timestamptz
         return Backlog(now, sum(late.values()), oldest, running, late)  # type: ignore[arg-type]  # timestamptz
+
+    async def event_lag(self) -> EventLag:
+        async with self._db.statement() as session:
+            upto = await horizon(session)
+            writers = [EventWriter(*row) for row in await session.rows("event_writers_and_read_clock")]  # type: ignore[arg-type]  # columns
+            oldest_at = await session.value("oldest_held_event", upto)
+            now = await self._db.now_in(session)
+        return EventLag(now, oldest_at, tuple(writers) if oldest_at else ())  # type: ignore[arg-type]  # timestamptz
 
     async def installation(self, key: str, value_if_new: str = "") -> str:
         async with self._db.statement() as session:

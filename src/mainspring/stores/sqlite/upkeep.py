@@ -5,7 +5,7 @@ from datetime import timedelta
 import apsw
 
 from mainspring.failpoints import failpoint
-from mainspring.ports.upkeep import Backlog, Retention, StoreFacts, Swept
+from mainspring.ports.upkeep import Backlog, EventLag, Retention, StoreFacts, Swept
 from mainspring.stores.batches import USAGE_KEPT, month_of
 from mainspring.stores.rows import id_floor, zombie_event
 from mainspring.stores.sqlite.database import Connection, Database, instant
@@ -47,6 +47,9 @@ class SqliteUpkeep:
             return Backlog(now, sum(late.values()), instant(oldest), int(str(db.value("running"))), late)
 
         return await self._db.read(work)
+
+    async def event_lag(self) -> EventLag:
+        return EventLag(self._db.clock.now(), None)
 
     async def installation(self, key: str, value_if_new: str = "") -> str:
         def work(db: Connection) -> str:
