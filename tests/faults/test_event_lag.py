@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from mainspring.domain.event import Event, EventType
-from mainspring.stores.postgres.database import SERVER_SETTINGS
+from mainspring.stores.postgres.database import SERVER_SETTINGS, Database
 from mainspring.wiring.stores import open_stores
 from tests.faults.conftest import Figures
 from tests.harness.waiting import until_true
@@ -80,3 +82,16 @@ async def test_events_behind_a_stopped_writer_wait_for_ten_seconds_at_most_and_i
     assert held_s < BOUND_S + SLACK_S
     assert event.event.data == {"number": 2}
     assert (after.seconds, after.writers) == (0, ())
+
+
+@pytest.mark.parametrize("tenant_id", [None, "default"])
+async def test_transaction_behind_a_bouncer_is_bounded_too(postgres_url: str, tenant_id: str | None) -> None:
+    """Connections there are not ours to set up."""
+    database = await Database.open(postgres_url, behind_bouncer=True)
+    try:
+        async with database.transaction(tenant_id) as session:
+            limit = await session._connection.fetchval("SHOW idle_in_transaction_session_timeout")
+    finally:
+        await database.aclose()
+
+    assert limit == f"{BOUND_S}s"

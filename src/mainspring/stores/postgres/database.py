@@ -44,6 +44,7 @@ COMMAND_TIMEOUT_S = 10  # a peer that accepts and never answers is noticed by us
 # A client that is stopped between preparing a statement and executing it is not idle to the server, and neither of the
 # timeouts below ends it: without this bound it would hold its locks for as long as it stands still.
 TRANSACTION_TIMEOUT = "60s"  # > whatever we do in one, bulk acts over thousands of rows included
+IDLE_LIMIT = "10s"  # of a transaction whose process is stopped: what it holds, events of others included, waits for it
 MIGRATION_TIMEOUT_S = 660  # > what the server is told to allow a migration, and the wait for another one's
 CLOSE_TIMEOUT_S = 0.5  # a goodbye that is not answered by then is left unsaid
 RECONNECT_PAUSE_S = 1.25  # with the listener, at most two attempts a second while the database is away
@@ -55,7 +56,7 @@ SERVER_SETTINGS = {
     "application_name": "mainspring",
     "statement_timeout": "5s",
     "lock_timeout": "2s",
-    "idle_in_transaction_session_timeout": "10s",
+    "idle_in_transaction_session_timeout": IDLE_LIMIT,
     "default_transaction_isolation": "read committed",  # a row that was locked, or counted, is seen as it is by then
     "tcp_user_timeout": "10s",
     "tcp_keepalives_idle": "10",
@@ -185,6 +186,7 @@ _QUERIES = load_queries(
         "unchanged": _UNCHANGED,
         "upcoming": _UPCOMING,
         "event_era": EVENT_ERA,
+        "idle_limit": IDLE_LIMIT,
         **ACCOUNT_FRAGMENTS,
     },
 )

@@ -1,10 +1,13 @@
 -- name: work_for
--- Until the transaction ends, only one tenant's rows are there. No tenant is named like all of them.
-SELECT set_config('mainspring.tenant', CASE :tenant_id WHEN '*' THEN '' ELSE :tenant_id END, true);
+-- Until the transaction ends, only one tenant's rows are there. No tenant is named like all of them. Behind a bouncer the
+-- connection has no limit of ours for a transaction whose process is stopped, so each transaction sets it.
+SELECT set_config('mainspring.tenant', CASE :tenant_id WHEN '*' THEN '' ELSE :tenant_id END, true),
+    set_config('idle_in_transaction_session_timeout', '{{idle_limit}}', true);
 
 -- name: work_for_all
 -- The same for a worker, where the connection may have been another's.
-SELECT set_config('mainspring.tenant', '*', true);
+SELECT set_config('mainspring.tenant', '*', true),
+    set_config('idle_in_transaction_session_timeout', '{{idle_limit}}', true);
 
 -- name: guard_tenants
 -- Policies for tables that have come since; what has a tenant_id and none of its own gets the one of all the others.
