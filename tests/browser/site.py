@@ -221,5 +221,16 @@ def open_site(processes: Processes, folder: Path, **settings: str) -> Iterator[S
         shop.server_close()
 
 
+@contextmanager
+def many_endpoints(site: Site, job: str, count: int) -> Iterator[None]:
+    """So many endpoints of a job, archived in the end, also when the test fails: they would hide those of others."""
+    wanted = {f"{job} {place:02}": {"url": f"{site.shop}/ok", "every": "1h", "job": job} for place in range(count)}
+    site.call("POST", "/config/apply", {"document": json.dumps({"endpoints": wanted})})
+    try:
+        yield
+    finally:
+        site.call("POST", "/bulk/archive", {"matching": {"job": job}})
+
+
 def cookies_for(site: Site, cookies: dict[str, str]) -> list[Json]:
     return [{"name": name, "value": value, "url": site.url} for name, value in cookies.items()]

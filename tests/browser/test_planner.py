@@ -1,11 +1,10 @@
 """The planner in a real browser: a rule is written, tried and kept; a session is read; the switch stops it all."""
 
-import json
 import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.site import Site
+from tests.browser.site import Site, many_endpoints
 
 
 def test_rule_is_checked_while_it_is_written_tried_on_past_runs_and_kept(page: Page, site: Site) -> None:
@@ -53,21 +52,18 @@ def test_pause_by_a_rule_says_whose_it_is_and_is_undone(page: Page, site: Site) 
 
 
 def test_endpoint_beyond_the_first_twenty_is_found_by_a_part_of_its_name(page: Page, site: Site) -> None:
-    many = {f"crowd {place:02}": {"url": f"{site.shop}/ok", "every": "1h", "job": "crowd"} for place in range(21)}
-    site.call("POST", "/config/apply", {"document": json.dumps({"endpoints": many})})
-    page.goto("/planner")
-    page.get_by_role("button", name="New rule").click()
-    field = page.get_by_role("dialog").get_by_placeholder("Type a part of its name")
-    field.press_sequentially("wd 20")
-    expect(page.get_by_role("option")).to_have_text(["crowd 20"])
-    field.press("ArrowDown")
-    field.press("Enter")
-    expect(field).to_have_value("crowd 20")
-    page.get_by_role("textbox", name="When").fill("status_code >= 500")
-    page.get_by_role("button", name="Add the rule").click()
-    expect(page.get_by_role("row").filter(has_text="crowd 20")).to_be_visible()
-
-    site.call("POST", "/bulk/archive", {"matching": {"job": "crowd"}})
+    with many_endpoints(site, "crowd", 21):
+        page.goto("/planner")
+        page.get_by_role("button", name="New rule").click()
+        field = page.get_by_role("dialog").get_by_placeholder("Type a part of its name")
+        field.press_sequentially("wd 20")
+        expect(page.get_by_role("option")).to_have_text(["crowd 20"])
+        field.press("ArrowDown")
+        field.press("Enter")
+        expect(field).to_have_value("crowd 20")
+        page.get_by_role("textbox", name="When").fill("status_code >= 500")
+        page.get_by_role("button", name="Add the rule").click()
+        expect(page.get_by_role("row").filter(has_text="crowd 20")).to_be_visible()
 
 
 def test_rules_are_drafted_from_words_played_over_the_past_and_kept(page: Page, site: Site) -> None:

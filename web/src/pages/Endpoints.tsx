@@ -89,14 +89,14 @@ function List({ endpoints: all, filters, hasMore, isOld }: ListProps) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [allOf, setAllOf] = useState<string | null>(null); // the filter of which all are chosen
   const isAll = allOf === JSON.stringify(filters);
-  const ids = useMemo(() => endpoints.map((each) => each.id), [endpoints]);
-  const recent = useQuery(recentQuery(all.map((each) => each.id)));
+  const ids = useMemo(() => all.map((each) => each.id), [all]); // all of the list, drawn yet or not: a slow machine draws the rest late
+  const recent = useQuery(recentQuery(ids));
   const choose = (wanted: ReadonlySet<string>) => { setAllOf(null); setChosen(wanted); };
   const toggle = useCallback((id: string) => { setAllOf(null); setChosen((before) => { const after = new Set(before); if (!after.delete(id)) after.add(id); return after; }); }, []);
   const show = useCallback((id: string) => void navigate({ to: "/endpoints/$endpoint", params: { endpoint: id } as never }), [navigate]);
-  const open = (place: number) => { const id = ids[place]; if (id) show(id); };
-  const rows = useRows(endpoints.length, open, (place) => ids[place] && toggle(ids[place]));
-  const selected = endpoints.filter((each) => chosen.has(each.id));
+  const withRow = (act: (id: string) => void) => (place: number) => { const row = endpoints[place]; if (row) act(row.id); };
+  const rows = useRows(endpoints.length, withRow(show), withRow(toggle));
+  const selected = ids.filter((id) => chosen.has(id));
   const runs = useDeferredValue(recent.data);
   return (
     <Stack gap="xs">
@@ -113,7 +113,7 @@ function List({ endpoints: all, filters, hasMore, isOld }: ListProps) {
       </Card>
       {selected.length > 0 && (
         <Bulk
-          chosen={isAll ? { matching: filters } : { ids: selected.map((each) => each.id) }} count={selected.length}
+          chosen={isAll ? { matching: filters } : { ids: selected }} count={selected.length}
           offerAll={hasMore && !isAll && !isOld && selected.length === ids.length} takeAll={() => setAllOf(JSON.stringify(filters))} clear={() => choose(new Set())}
         />
       )}
