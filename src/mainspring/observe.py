@@ -36,6 +36,11 @@ LOG_EVENTS = {
     "events held back": "A transaction that wrote events has not ended; rules, alerts and webhooks wait for it.",
     "events flow again": "It has ended, and what it held back can be read.",
     "zombies closed": "Runs that nobody finished were closed as timeouts.",
+    "clock stepped": "The database's clock was set: ahead, or back with a negative sign.",
+    "clock differs": "This machine's clock differs from the database's by more than 30 s.",
+    "runs replanned": "Runs that lay beyond what their schedule allows were planned again after a step of the clock.",
+    "ticks held": "The clock jumped ahead; workflows wait until it is confirmed.",
+    "ticks go on": "The clock came back or was confirmed; workflows go on.",
     "history swept": "Runs, bodies or events beyond their retention were removed.",
     "second scheduler on sqlite": "Another scheduler uses the same SQLite file; use PostgreSQL for more than one.",
     "ticker started": "The ticker moves the executions of its partitions from now on.",
@@ -113,6 +118,8 @@ class Metrics:
         self.swept = 0
         self.deliveries: Counter[str] = Counter()
         self.database_up = 0
+        self.clock_steps: Counter[str] = Counter()
+        self.clock_skew_seconds = 0.0
         self.turns = 0
         self.step_downs = 0
         self.effects: Counter[str] = Counter()
@@ -173,6 +180,13 @@ METRICS = {  # attribute: (kind, name, meaning, label)
     "effects": ("counter", "mainspring_effects", "Effects of workflows that were answered.", "outcome"),
     "tick_seconds": ("histogram", "mainspring_tick_seconds", "How long a tick took, commit included.", ""),
     "database_up": ("gauge", "mainspring_database_up", "1 while the database answers.", ""),
+    "clock_steps": ("counter", "mainspring_clock_steps", "Times the database's clock was set.", "direction"),
+    "clock_skew_seconds": (
+        "gauge",
+        "mainspring_clock_skew_seconds",
+        "How far this machine's clock is ahead of the database's.",
+        "",
+    ),
     "judged": ("counter", "mainspring_judged", "Finished runs that rules have judged.", ""),
     "fired": ("counter", "mainspring_fired", "Rules that fired.", ""),
     "event_lag": (

@@ -1,5 +1,6 @@
 """Commands that look: why, next, runs, run show, events, jobs, keys, tenant, doctor."""
 
+import asyncio
 import json
 import re
 from datetime import timedelta
@@ -8,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from mainspring.cli.doctor import ERROR, OK, WARNING, file_system_of, skew
+from mainspring.domain.clock import ClockReport
 from mainspring.domain.hint import IntervalHint, OneShotHint
+from mainspring.wiring.stores import open_stores
 from mainspring.words import source_in_words
 from tests.cli.shell import Shell
 from tests.peers.journal import Journal
@@ -342,3 +345,25 @@ def test_doctor_looks_at_mail_webhooks_accounts_and_keys(shell: Shell) -> None:
     assert found["retention"]["message"] == "kept are runs 30d, bodies 7d, events 30d, and 10,000 runs of an endpoint"
     unreachable = shell("doctor", MAINSPRING_SMTP_URL="smtp://127.0.0.1:9").stdout
     assert "the mail server 127.0.0.1:9 does not answer" in unreachable
+
+
+def test_doctor_reports_steps_of_the_clock_and_workers_whose_clock_differs(any_shell: Shell) -> None:
+    any_shell.ok("endpoint", "list")
+    asyncio.run(report_clock(any_shell))
+
+    findings = [each for each in json.loads(any_shell("doctor", "-o", "json").stdout) if each["check"] == "clock steps"]
+    shown = any_shell.json("clock", "show")
+
+    assert [each["level"] for each in findings] == [WARNING, ERROR]
+    assert "1h back; 12 runs were planned again" in findings[0]["message"]
+    assert "1 worker (worker-2 45s ahead) is more than 30 s" in findings[1]["message"]
+    assert sorted(each["kind"] for each in shown["reports"]) == ["skew", "step"]
+    assert any_shell.ok("clock", "repair") == "No workflow partition is stopped; nothing to repair.\n"
+
+
+async def report_clock(shell: Shell) -> None:
+    url = shell.env.get("MAINSPRING_DATABASE_URL") or f"sqlite://{shell.env['MAINSPRING_DATA_DIR']}/mainspring.db"
+    async with open_stores(url) as stores:
+        now = await stores.clock.now()
+        await stores.clock.add_report(ClockReport("clk_1", now, "step", -3_600_000, "worker-1", 12))
+        await stores.clock.add_report(ClockReport("clk_2", now, "skew", 45_000, "worker-2"))

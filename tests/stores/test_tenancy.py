@@ -37,6 +37,8 @@ FOR_ALL = {
     "planner_cursor": "one reader for all events",
     "trigger_position": "one reader for all events",
     "planner_mode": "read by workers for every scope at once",
+    "clock_report": "the clock is everybody's",
+    "partition_zero": "a partition holds executions of every tenant",
     "workflow_partition": "a partition holds executions of every tenant",
     "execution_ready": "the queue of a partition: ids alone",
     "workflow_tick": "hashes over a partition",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 EXPIRES_SOON = timedelta(days=14)
 STUCK_AFTER = timedelta(minutes=30)  # longer than any effect with its retries takes to answer
 CONNECT_S = 3
+STEP_SHOWN = timedelta(days=1)
+SKEW_SHOWN = timedelta(minutes=15)  # a worker whose clock differs reports it every ten minutes
 NAMED_MAX = 3
 LOOKED_AT_MAX = 200
 
@@ -55,6 +57,38 @@ async def _events(stores: "Stores", settings: "Settings") -> Finding:
         what = f"process {writer.pid} ({writer.name}{since}) wrote events and has not committed"
         end = f"SELECT pg_terminate_backend({writer.pid})"
     return Finding("events", ERROR, f"{message}: {what}", f"end the transaction in the database: {end}")
+
+
+async def check_clock(stores: "Stores") -> list[Finding]:
+    """Steps of the database's clock in the last day, workers whose clock differs, and workflows that a step stopped."""
+    from mainspring.cli.clock import span_text
+    from mainspring.operations.clock import clock_status
+
+    status, now = await clock_status(stores), await stores.clock.now()
+    findings = []
+    if status.stopped:
+        worst = max(status.stopped, key=lambda each: each.ahead)
+        plural = "" if len(status.stopped) == 1 else "s"
+        message = (
+            f"{len(status.stopped)} workflow partition{plural} stopped until {relative(now, now + worst.ahead)}: "
+            f"the ticks are {span_text(worst.ahead)} of the clock, because the clock was set back"
+        )
+        way_out = "check that the clock is right, then let them go on: mainspring clock repair"
+        findings.append(Finding("clock steps", ERROR, message, way_out))
+    steps = [each for each in status.reports if each.kind == "step" and now - each.at < STEP_SHOWN]
+    if steps:
+        message = (
+            f"the database's clock was set {len(steps)} time{'' if len(steps) == 1 else 's'} in the last day, last "
+            f"{relative(now, steps[0].at)}: {span_text(steps[0].span)}; {steps[0].changed:,} runs were planned again"
+        )
+        way_out = "let the machine set its clock by NTP, in small steps; details: mainspring clock show"
+        findings.append(Finding("clock steps", WARNING, message, way_out))
+    differs = {each.worker: each for each in reversed(status.reports) if each.kind == "skew"}
+    if recent := [each for each in differs.values() if abs(now - each.at) < SKEW_SHOWN]:
+        names = [f"{each.worker} {span_text(each.span)}" for each in recent]
+        message = f"the clock of {_named('worker', names)} more than 30 s from the database's"
+        findings.append(Finding("clock steps", ERROR, message, "let every machine set its clock by NTP"))
+    return findings or [Finding("clock steps", OK, "the clock was not set in the last day")]
 
 
 def _mail(subscriptions: list["Subscription"], settings: "Settings") -> list[Finding]:

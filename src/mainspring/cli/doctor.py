@@ -190,7 +190,7 @@ def file_system_of(path: Path, mounts: str = "/proc/self/mounts") -> str:
 
 
 async def _database(settings: "Settings") -> list[Finding]:
-    from mainspring.cli.checkup import check_use
+    from mainspring.cli.checkup import check_clock, check_use
     from mainspring.wiring.stores import open_stores
 
     shown = masked(settings.url)
@@ -203,6 +203,7 @@ async def _database(settings: "Settings") -> list[Finding]:
                 Finding("schema", OK, f"version {facts.schema}, the newest{applied}"),
                 *_policies(facts),
                 *await _clock(stores, facts.kind),
+                *await check_clock(stores),
                 *await _key(stores, settings),
                 *await _tenant(stores, settings),
                 *await _workers(stores, facts.kind),

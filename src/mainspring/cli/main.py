@@ -13,6 +13,7 @@ from mainspring.cli import (
     assistant,
     audit,
     backtesting,
+    clock,
     configuration,
     demonstrating,
     doctor,
@@ -80,6 +81,7 @@ app.command("migrate")(serving.migrate)
 app.command("settings")(configuration.settings)
 app.add_typer(configuration.app, name="config")
 app.command("doctor")(doctor.doctor)
+app.add_typer(clock.app, name="clock")
 app.command("backup")(keeping.backup)
 app.command("restore")(keeping.restore)
 app.command("apply")(documents.apply)

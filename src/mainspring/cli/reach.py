@@ -13,6 +13,8 @@ HERE: dict[str, str] = {
     "mcp": "it speaks for the database beside it; a server has its own door for assistants at /mcp",
     "migrate": "it changes the database's schema, which needs the database",
     "doctor": "it looks at this machine, its settings and its database; a server tells how it is at /readyz",
+    "clock show": "it reads the database, which all tenants share",
+    "clock repair": "it changes the database, which all tenants share",
     "backup": "it reads the database whole",
     "restore": "it makes a database",
     "secret-key show": "it reads the keys, which are beside the database and in no server's answer",

@@ -274,6 +274,7 @@ def _misfire(
     due = _count_due(endpoint, slot_at, now, cron)
     catch_up = endpoint.misfire is MisfirePolicy.CATCH_UP
     slots = _newest_slots(endpoint, slot_at, now, endpoint.catch_up_max if catch_up else 1, cron)
+    slots = [at for at in slots if not endpoint.has_run(at)]
     lateness_max = _lateness_max(endpoint)
     if lateness_max is not None:
         slots = [at for at in slots if now - at <= lateness_max]

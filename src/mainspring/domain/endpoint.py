@@ -130,6 +130,10 @@ class Endpoint(Struct, frozen=True):
 
     managed_by: str = ""  # configuration too, but last: the source that describes it; "": people alone do
 
+    # The first and the last cron slot that ran while the clock was ahead. They do not run again.
+    ran_from_at: datetime | None = None
+    ran_until_at: datetime | None = None
+
     @property
     def is_running(self) -> bool:
         return self.lease_until is not None
@@ -137,6 +141,15 @@ class Endpoint(Struct, frozen=True):
     @property
     def can_run(self) -> bool:
         return self.job_active and self.archived_at is None and self.parked_at is None
+
+    def has_run(self, slot_at: datetime) -> bool:
+        """Whether a cron slot ran while the clock was ahead."""
+        return (
+            self.cron is not None
+            and self.ran_from_at is not None
+            and self.ran_until_at is not None
+            and self.ran_from_at <= slot_at <= self.ran_until_at
+        )
 
     def is_paused(self, now: datetime) -> bool:
         return self.paused_until is not None and self.paused_until > now

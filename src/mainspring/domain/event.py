@@ -46,6 +46,9 @@ class EventType(StrEnum):
     JOB_PAUSED = "job.paused"
     JOB_RESUMED = "job.resumed"
     JOB_ARCHIVED = "job.archived"
+    CLOCK_STEPPED = "clock.stepped"
+    CLOCK_DIFFERS = "clock.differs"
+    CLOCK_REPAIRED = "clock.repaired"
     CONFIGURATION_APPLIED = "configuration.applied"
     CONFIGURATION_REFUSED = "configuration.refused"
     QUOTA_DEFERRED = "quota.deferred"
@@ -117,6 +120,9 @@ MEANING: dict[EventType, str] = {
     EventType.JOB_PAUSED: "A job was paused; none of its endpoints runs.",
     EventType.JOB_RESUMED: "A job was resumed.",
     EventType.JOB_ARCHIVED: "A job was archived with its endpoints.",
+    EventType.CLOCK_STEPPED: "The database's clock was set ahead or back; carries by how much and how many runs moved.",
+    EventType.CLOCK_DIFFERS: "A worker's clock differs from the database's by more than 30 s; carries by how much.",
+    EventType.CLOCK_REPAIRED: "A workflow partition that a clock ahead of time had stopped runs again.",
     EventType.CONFIGURATION_APPLIED: "Documents were applied; carries their sources and how much they changed.",
     EventType.CONFIGURATION_REFUSED: "A document in the watched folder is broken; what was applied before stays.",
     EventType.QUOTA_DEFERRED: "The tenant used up its runs of the month; the endpoint waits for the next one.",

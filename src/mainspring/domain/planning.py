@@ -14,6 +14,7 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.governor import (
     BASELINE_CRON,
+    CLAMPED_MAX,
     CLAMPED_MIN,
     PAUSED,
     CronReader,
@@ -26,6 +27,7 @@ from mainspring.domain.governor import (
 from mainspring.domain.instant import rfc3339
 
 START_TOLERANCE = timedelta(seconds=1)
+BY_CRON = (BASELINE_CRON, CLAMPED_MIN, CLAMPED_MAX)
 FAULTY_DELAY = timedelta(minutes=5)  # long enough not to spin on a poisoned endpoint, short enough to heal by itself
 
 
@@ -47,7 +49,7 @@ def plan_after_run(
     if decision.next_run_at < finished_at:
         anchor_at = finished_at
         decision = plan_next_run(anchor_at, endpoint, cron)
-    return _with(endpoint, anchor_at, decision)
+    return _with(endpoint, anchor_at, decision, cron)
 
 
 def replan(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
@@ -59,15 +61,15 @@ def replan(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
     fresh = without_expired_hints(endpoint, now)[0]  # whoever was fresh at the anchor need not be so now
     decision = plan_next_run(endpoint.anchor_at, fresh, cron)
     if decision.next_run_at >= now or decision.next_run_at == endpoint.next_run_at:
-        return _with(endpoint, endpoint.anchor_at, decision)
+        return _with(endpoint, endpoint.anchor_at, decision, cron)
     one_shot = fresh.one_shot_hint
     is_asked_for = one_shot is not None and one_shot.next_run_at <= now
     if is_asked_for or (endpoint.cron is not None and decision.source in (BASELINE_CRON, CLAMPED_MIN, PAUSED)):
         # Nothing ran at `now`, and what passed was min_interval away from the last run: it does not count from here.
         decision = plan_next_run(now, replace(fresh, min_interval_ms=None), cron)
-        return _with(endpoint, endpoint.anchor_at, decision)
+        return _with(endpoint, endpoint.anchor_at, decision, cron)
     overdue = Step("overdue", now, "moved", "its time by the present rules has passed, so it runs at once")
-    return _with(endpoint, endpoint.anchor_at, Decision(now, decision.source, (*decision.trail, overdue)))
+    return _with(endpoint, endpoint.anchor_at, Decision(now, decision.source, (*decision.trail, overdue)), cron)
 
 
 def nudge(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
@@ -75,7 +77,9 @@ def nudge(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
     if endpoint.is_paused(now) or endpoint.next_run_at is None or endpoint.deferred_until is not None:
         return endpoint
     decision = plan_next_run(now, endpoint, cron)
-    return _with(endpoint, endpoint.anchor_at, decision) if decision.next_run_at < endpoint.next_run_at else endpoint
+    if decision.next_run_at >= endpoint.next_run_at:
+        return endpoint
+    return _with(endpoint, endpoint.anchor_at, decision, cron)
 
 
 def push_ahead(endpoint: Endpoint, now: datetime, fault: str) -> Endpoint:
@@ -136,7 +140,9 @@ def moved(old: Endpoint, new: Endpoint, now: datetime, actor: str) -> tuple[Even
     return (Event(EventType.SCHEDULE_UPDATED, now, old.tenant_id, old.id, "", actor, data),)
 
 
-def _with(endpoint: Endpoint, anchor_at: datetime, decision: Decision) -> Endpoint:
+def _with(endpoint: Endpoint, anchor_at: datetime, decision: Decision, cron: CronReader) -> Endpoint:
+    if endpoint.has_run(decision.next_run_at) and decision.source in BY_CRON:
+        decision = _after_ran(endpoint, decision, cron)
     next_run_at: datetime | None = decision.next_run_at
     if not endpoint.can_run:
         next_run_at = None
@@ -149,6 +155,15 @@ def _with(endpoint: Endpoint, anchor_at: datetime, decision: Decision) -> Endpoi
         source=decision.source,
         trail=encode_trail(decision.trail),
     )
+
+
+def _after_ran(endpoint: Endpoint, decision: Decision, cron: CronReader) -> Decision:
+    """The first slot after those that ran while the clock was ahead."""
+    assert endpoint.ran_until_at is not None
+    later = plan_next_run(endpoint.ran_until_at, replace(endpoint, min_interval_ms=None), cron)
+    why = f"the slots up to {rfc3339(endpoint.ran_until_at)} ran while the clock was ahead"
+    step = Step("clock", later.next_run_at, "moved", why)
+    return Decision(later.next_run_at, later.source, (*decision.trail, step))
 
 
 def _phase_ms(endpoint_id: str, interval_ms: int) -> int:

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from mainspring.ports.accounts import AccountStore, AuditStore, CredentialStore
+from mainspring.ports.clock import ClockStore
 from mainspring.ports.configuration import ConfigurationStore
 from mainspring.ports.endpoints import EndpointStore
 from mainspring.ports.flows import FlowStores
@@ -35,3 +36,4 @@ class Stores(Struct, frozen=True):
     sessions: SessionStore
     sealed: SealedStore
     presence: PresenceStore
+    clock: ClockStore

@@ -70,6 +70,7 @@ async def open_stores(
 def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
     from mainspring.stores.sqlite.accounts import SqliteAccounts, SqliteAudit, SqliteCredentials
     from mainspring.stores.sqlite.answers import SqliteAnswers
+    from mainspring.stores.sqlite.clock import SqliteClock
     from mainspring.stores.sqlite.configuration import SqliteConfiguration
     from mainspring.stores.sqlite.endpoints import SqliteEndpoints
     from mainspring.stores.sqlite.look import SqliteLook
@@ -111,12 +112,14 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
         SqliteSessions(database),
         SqliteSealed(database),
         SqlitePresence(database, schedule, CRON),
+        SqliteClock(database, schedule.wake, CRON),
     )
 
 
 def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
     from mainspring.stores.postgres.accounts import PostgresAccounts, PostgresAudit, PostgresCredentials
     from mainspring.stores.postgres.answers import PostgresAnswers
+    from mainspring.stores.postgres.clock import PostgresClock
     from mainspring.stores.postgres.configuration import PostgresConfiguration
     from mainspring.stores.postgres.endpoints import PostgresEndpoints
     from mainspring.stores.postgres.look import PostgresLook
@@ -158,4 +161,5 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
         PostgresSessions(database),
         PostgresSealed(database),
         PostgresPresence(database, schedule, CRON),
+        PostgresClock(database, schedule.wake, CRON),
     )

@@ -12,6 +12,7 @@ from mainspring.operations.endpoints import Desk
 from mainspring.ports.planner import LanguageModel
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
+from mainspring.wiring.clock import SystemClock
 from mainspring.wiring.desk import open_desk
 from mainspring.wiring.outside import open_caller, open_messengers
 
@@ -75,6 +76,7 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
     from mainspring.observe import Metrics
     from mainspring.wiring.flows import open_flows
     from mainspring.wiring.planner import open_analyst, open_models
+    from mainspring.workers.clock_watch import ClockWatch, ClockWatchOptions
     from mainspring.workers.janitor import Janitor, JanitorOptions
     from mainspring.workers.planner import Planner
     from mainspring.workers.scheduler import Scheduler, SchedulerOptions
@@ -101,10 +103,17 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
         scheduler = Scheduler(stores.schedule, caller, options, metrics)
         flows = await open_flows(settings, desk, caller, metrics, desk.worker)
         try:
-            janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics)
             planner = Planner(stores.planner, metrics, options.worker)
+            watch = ClockWatch(
+                stores.clock,
+                SystemClock(),
+                desk.ids,
+                ClockWatchOptions(options.worker, options.lease_margin_ms),
+                metrics,
+            )
+            janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics, lambda: watch.is_steady)
             analysts = [open_analyst(settings, desk, model) for model in models]
-            workers: tuple[Worker, ...] = (scheduler, planner, *analysts, janitor, *flows)
+            workers: "tuple[Worker, ...]" = (scheduler, planner, *analysts, janitor, watch, *flows)
             yield Running(workers, desk, caller, metrics, models, options.places)
         finally:
             await caller.aclose()
