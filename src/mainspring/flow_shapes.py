@@ -148,7 +148,7 @@ def _inside(state: "State") -> Shape:
 
 
 def tick_instant(clock: LogicalClock, tick: int) -> str:
-    return rfc3339(msgspec.structs.replace(clock, tick=tick).instant())
+    return rfc3339(clock.as_of(tick).instant())
 
 
 def entry_shape(entry: "Entry", clock: LogicalClock) -> Shape:
@@ -191,7 +191,7 @@ def sentence(entry: "Entry", clock: LogicalClock) -> str:
     given, came = (given if isinstance(given, dict) else {}), (came if isinstance(came, dict) else {})
     until_tick = _until_tick(came)
     if until_tick is not None:
-        came = came | {"until": clock_text(msgspec.structs.replace(clock, tick=until_tick).instant())}
+        came = came | {"until": clock_text(clock.as_of(until_tick).instant())}
     if entry.input is None:
         return f"{entry.action} (its values were erased)"
     data = cast("Mapping[str, object]", given.get("data") or {})

@@ -494,3 +494,6 @@ class Exported(Answer):
     ticks: list[dict[str, JsonValue]] = Field(description="The part of its partition's chain that holds them.")
     checkpoint: dict[str, JsonValue] | None = Field(description="Signed, at the end of these ticks.")
     note: str = Field(description="Why there are no ticks, or no checkpoint.")
+    zeros: list[tuple[int, At]] = Field(
+        description="From which tick on the partition counts from which instant, if its clock was repaired."
+    )

@@ -112,7 +112,8 @@ def step_through(client: "Client", execution_id: str) -> list["Frame"]:
     from mainspring.workflow.replay import frames
 
     bundle = export(client, execution_id)
-    return list(frames(workflow_of(bundle), entries_of(bundle), bundle.salt, bundle.zero, bundle.resolution_ms))
+    counted = (bundle.zero, bundle.resolution_ms, bundle.zeros)
+    return list(frames(workflow_of(bundle), entries_of(bundle), bundle.salt, *counted))
 
 
 def _plain(value: object) -> Any:

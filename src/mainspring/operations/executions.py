@@ -33,7 +33,8 @@ async def find_execution(desk: Desk, execution_id: str) -> Execution:
 
 async def clock_of(desk: Desk, execution: Execution) -> LogicalClock:
     """The clock of an execution's partition, at its tick 0."""
-    return LogicalClock(0, *await desk.stores.flows.workflows.clock(execution.partition, RESOLUTION_MS))
+    zero, resolution_ms = await desk.stores.flows.workflows.clock(execution.partition, RESOLUTION_MS)
+    return LogicalClock(0, zero, resolution_ms, tuple(await desk.stores.clock.zeros(execution.partition)))
 
 
 async def order_execution(
@@ -132,7 +133,7 @@ async def replay_execution(desk: Desk, execution_id: str, version: int | None = 
     workflow = (await find_workflow(desk, execution.state.workflow, version or execution.state.version)).workflow
     clock = await clock_of(desk, execution)
     log = await read_log(desk, execution)
-    return replay(workflow, log, execution.state.salt, clock.epoch, clock.resolution_ms)
+    return replay(workflow, log, execution.state.salt, clock.epoch, clock.resolution_ms, clock.zeros)
 
 
 async def step_through(desk: Desk, execution_id: str) -> list[Frame]:
@@ -141,7 +142,7 @@ async def step_through(desk: Desk, execution_id: str) -> list[Frame]:
     workflow = (await find_workflow(desk, execution.state.workflow, execution.state.version)).workflow
     clock = await clock_of(desk, execution)
     log = await read_log(desk, execution)
-    return list(frames(workflow, log, execution.state.salt, clock.epoch, clock.resolution_ms))
+    return list(frames(workflow, log, execution.state.salt, clock.epoch, clock.resolution_ms, clock.zeros))
 
 
 async def find_erasable(desk: Desk, execution_id: str) -> Execution:

@@ -34,6 +34,7 @@ async def export_execution(desk: Desk, execution_id: str, *, as_operator: bool =
         FORMAT, state.id, state.salt, state.status.value, state.outcome, state.error, execution.correlation,
         execution.created_at, execution.actor, state.workflow, state.version, published.document, clock.epoch,
         clock.resolution_ms, execution.partition, lines_of(await read_log(desk, execution)), tuple(ticks), signed, note,
+        clock.zeros,
     )  # fmt: skip
 
 

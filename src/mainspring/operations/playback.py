@@ -89,7 +89,7 @@ async def compare_executions(
 async def _replayed(desk: Desk, execution: Execution, workflow: Workflow) -> Replay:
     clock = await clock_of(desk, execution)
     log = await read_log(desk, execution)
-    return replay(workflow, log, execution.state.salt, clock.epoch, clock.resolution_ms)
+    return replay(workflow, log, execution.state.salt, clock.epoch, clock.resolution_ms, clock.zeros)
 
 
 def play(

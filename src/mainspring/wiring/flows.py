@@ -85,7 +85,8 @@ async def open_flows(
         grace_s=settings.shutdown_grace.total_seconds(),
     )
     lock = await _open_lock(settings, desk)
-    ticker = Ticker(stores.flows, options_of(settings, worker), metrics, desk.signer, lock)
+    options = options_of(settings, worker, await stores.clock.newest_stored_at())
+    ticker = Ticker(stores.flows, options, metrics, desk.signer, lock)
     starter = Starter(stores, FlowClerk(desk), worker)
     return ticker, Dispatcher(stores.flows.effects, errands, sending, metrics), starter
 

@@ -12,6 +12,7 @@ nothing and steps down. The lease only decides who tries; the comparison decides
 import asyncio
 import math
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -37,6 +38,9 @@ RESIGN_S = 0.5
 SWEEP_S = 60.0
 SWEEP_LIMIT = 500
 WORKFLOWS_KEPT = 1_000
+HOLD = timedelta(minutes=1)  # a tick cannot be taken back, so a jump of the clock ahead is confirmed first
+JUMP_MIN = timedelta(minutes=1)
+DOWNTIME_MAX = timedelta(days=1)  # at the start, a longer gap since the newest stored instant is confirmed too
 
 log = structlog.get_logger()
 
@@ -52,9 +56,11 @@ class TickerOptions(Struct, frozen=True):
     lock_ttl_ms: int = 30_000
     checkpoint_s: float = 60.0
     keep: timedelta = timedelta(days=365)
+    hold: timedelta = timedelta(0)  # a clock that jumps ahead is followed only after this long; zero: at once
+    seen_at: datetime | None = None  # the newest instant that was stored before this process started
 
 
-def options_of(settings: Settings, worker: str) -> TickerOptions:
+def options_of(settings: Settings, worker: str, seen_at: datetime | None = None) -> TickerOptions:
     return TickerOptions(
         worker,
         settings.workflow_partitions_owned or tuple(range(settings.workflow_partitions)),
@@ -62,6 +68,8 @@ def options_of(settings: Settings, worker: str) -> TickerOptions:
         settings.tick_interval.total_seconds(),
         lock_ttl_ms=int(settings.ticker_lease.total_seconds() * 1000),
         keep=settings.keep_executions,
+        hold=HOLD,
+        seen_at=seen_at,
     )
 
 
@@ -73,7 +81,12 @@ class Ticker:
         metrics: Metrics,
         signer: Signer | None = None,
         lock: PartitionLock | None = None,
+        monotonic_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
+        self._monotonic_ns = monotonic_ns
+        seen_at = options.seen_at
+        self._expected = (seen_at + DOWNTIME_MAX, monotonic_ns()) if seen_at is not None else None  # the clock, at most
+        self._held_ns: int | None = None  # since when, by the monotonic clock
         self._stores = stores
         self._options = options
         self._metrics = metrics
@@ -150,10 +163,11 @@ class Ticker:
             try:
                 turns = await self.run_once()
                 self._back()
-                if began_s - self._swept_s > SWEEP_S:
+                is_steady = self._held_ns is None  # a clock far ahead would let everything look old
+                if is_steady and began_s - self._swept_s > SWEEP_S:
                     self._swept_s = began_s
                     await self.sweep_once(await self._stores.workflows.now())
-                if began_s - self._forgot_s > SWEEP_S:
+                if is_steady and began_s - self._forgot_s > SWEEP_S:
                     self._forgot_s = began_s
                     await self.forget_once(await self._stores.workflows.now())
                 if turns:
@@ -198,7 +212,8 @@ class Ticker:
         current: Lead | None = lead
         for _ in range(TICKS_PER_ROUND):
             load = await self._stores.ticks.load_tick(lead, self._options.executions_per_tick)
-            if load.tick is None:
+            is_held = self._is_held(load.wall)
+            if load.tick is None or is_held:
                 break
             current = await self._tick(lead, load)
             if current is None:
@@ -210,6 +225,26 @@ class Ticker:
         await self._renew(lead)
         await self._sign(lead)
         return turns
+
+    def _is_held(self, wall: datetime) -> bool:
+        """Whether the clock has just jumped ahead: a clock that is a year ahead for a moment must end no wait."""
+        if not self._options.hold:
+            return False
+        now_ns = self._monotonic_ns()
+        if self._expected is not None:
+            at, ns = self._expected
+            jump = wall - at - timedelta(microseconds=(now_ns - ns) // 1000)
+            if jump > JUMP_MIN:
+                if self._held_ns is None:
+                    self._held_ns = now_ns
+                    log.warning("ticks held", worker=self._options.worker, seconds=round(jump.total_seconds(), 3))
+                if timedelta(microseconds=(now_ns - self._held_ns) // 1000) < self._options.hold:
+                    return True
+            if self._held_ns is not None:
+                log.info("ticks go on", worker=self._options.worker, followed=jump > JUMP_MIN)
+                self._held_ns = None
+        self._expected = (wall, now_ns)
+        return False
 
     async def _tick(self, lead: Lead, load: TickLoad) -> Lead | None:
         assert load.tick is not None, "whoever calls has looked"

@@ -14,7 +14,7 @@ from msgspec import Struct
 from mainspring.domain.errors import InvalidInput
 from mainspring.workflow.audit import Anchor, Breach, TickHead, Verdict, seal_tick, verify
 from mainspring.workflow.document import parse_text
-from mainspring.workflow.model import Entry, Workflow
+from mainspring.workflow.model import Entry, Workflow, Zeros
 from mainspring.workflow.replay import Replay, replay
 
 FORMAT: Final = "mainspring.execution.v1"
@@ -67,6 +67,7 @@ class Bundle(Struct, frozen=True, forbid_unknown_fields=True):
     ticks: tuple[TickHead, ...] = ()
     checkpoint: Signed | None = None
     note: str = ""  # why there are no ticks, or no checkpoint
+    zeros: Zeros = ()  # of a partition whose clock was repaired
 
 
 class Checked(Struct, frozen=True):
@@ -137,7 +138,7 @@ def check_bundle(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> Checked
     is_whole = bool(entries) and all(each.input is not None for each in entries)
     again = None
     if verdict.valid and is_whole:
-        again = replay(workflow_of(bundle), entries, bundle.salt, bundle.zero, bundle.resolution_ms)
+        again = replay(workflow_of(bundle), entries, bundle.salt, bundle.zero, bundle.resolution_ms, bundle.zeros)
     signed_by = bundle.checkpoint.public_key if bundle.checkpoint and chain is None else ""
     return Checked(verdict, chain, len(bundle.ticks), signed_by, again)
 

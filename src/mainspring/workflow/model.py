@@ -18,12 +18,32 @@ WAIT_MS_MAX: Final = 5 * 366 * 86_400_000  # five years
 RESOLUTION_MS: Final = 1_000
 
 
+Zeros = tuple[tuple[int, datetime], ...]  # from which tick on a repaired partition counts from which instant
+
+
 class LogicalClock(Struct, frozen=True, gc=False):
-    """Which tick it is, how long one lasts, and the instant of tick 0."""
+    """Which tick it is, how long one lasts, and the instant of tick 0.
+
+    `zeros` is for readers of a partition whose clock was repaired: its earlier ticks count from another instant.
+    """
 
     tick: int
     epoch: datetime
     resolution_ms: int = RESOLUTION_MS
+    zeros: Zeros = ()
+
+    def as_of(self, tick: int) -> "LogicalClock":
+        """The clock at a tick, counting as it did then."""
+        zero = next((zero for from_tick, zero in reversed(self.zeros) if tick >= from_tick), self.epoch)
+        return LogicalClock(tick, zero, self.resolution_ms)
+
+    def waits_until(self, wake_tick: int, begun: int, last: int, now: int) -> int:
+        """The tick of a wait that began in tick `begun`, as repairs between the ticks `last` and `now` moved it."""
+        for (_, before), (from_tick, zero) in zip(self.zeros, self.zeros[1:], strict=False):
+            shift = (to_us(before) - to_us(zero)) // (self.resolution_ms * 1000)
+            if begun < from_tick - shift and last < from_tick <= now and wake_tick >= from_tick:
+                wake_tick += shift
+        return wake_tick
 
     def after(self, duration_ms: int) -> int:
         """The first tick at which a wait of that length, begun now, is over."""

@@ -23,9 +23,11 @@ from mainspring.workflow.model import (
     LogicalClock,
     State,
     Workflow,
+    Zeros,
 )
 
 TURNS_MAX: Final = 100_000
+WAIT_ACTIONS: Final = ("wait", "wait_for", "result")  # entries that set the tick of a wait
 FIELDS: Final = ("tick", "step", "action", "input", "output", "context")
 _ARRIVED: Final = frozenset(
     {"event", "event.late", "event.ignored", "result", "result.late", "command", "command.refused"}
@@ -77,30 +79,53 @@ def turn(workflow: Workflow, state: State, arrivals: Sequence[Arrival], clock: L
 
 
 def frames(
-    workflow: Workflow, log: Sequence[Entry], salt: str, epoch: datetime, resolution_ms: int = 1_000
+    workflow: Workflow,
+    log: Sequence[Entry],
+    salt: str,
+    epoch: datetime,
+    resolution_ms: int = 1_000,
+    zeros: Zeros = (),
 ) -> Iterator[Frame]:
     """The debugger: every turn of a recorded execution, made again from its arrivals and ticks."""
     state = initial_state(log, salt)
+    clock = LogicalClock(0, epoch, resolution_ms, zeros)
     place = 0
+    last, begun = 0, None  # the ticks of the turn before, and in which the present wait began
     while place < len(log):
         tick, arrivals = log[place].tick, []
         while place < len(log) and log[place].tick == tick:
             if log[place].action in _ARRIVED:
                 arrivals.append(_arrival(log[place]))
             place += 1
-        frame = turn(workflow, state, arrivals, LogicalClock(tick, epoch, resolution_ms))
+        frame = turn(workflow, _waited_on(state, clock, begun, last, tick), arrivals, clock.as_of(tick))
         yield frame
-        state = frame.after
+        state, last = frame.after, tick
+        if any(entry.action in WAIT_ACTIONS for entry in frame.entries):
+            begun = tick
 
 
-def replay(workflow: Workflow, log: Sequence[Entry], salt: str, epoch: datetime, resolution_ms: int = 1_000) -> Replay:
+def _waited_on(state: State, clock: LogicalClock, begun: int | None, last: int, tick: int) -> State:
+    """A wait that a repair of the partition's clock has moved; see `ClockStore.repair_partition`."""
+    if not clock.zeros or begun is None or state.wake_tick is None:
+        return state
+    return replace(state, wake_tick=clock.waits_until(state.wake_tick, begun, last, tick))
+
+
+def replay(
+    workflow: Workflow,
+    log: Sequence[Entry],
+    salt: str,
+    epoch: datetime,
+    resolution_ms: int = 1_000,
+    zeros: Zeros = (),
+) -> Replay:
     """What the workflow makes of the same arrivals at the same ticks, against what was written.
 
     With the version that ran, everything must be identical. With another one, its differences are what would change.
     """
     made: list[Entry] = []
     state = initial_state(log, salt)
-    for frame in frames(workflow, log, salt, epoch, resolution_ms):
+    for frame in frames(workflow, log, salt, epoch, resolution_ms, zeros):
         made.extend(frame.entries)
         state = frame.after
     steps, differences = [], []
