@@ -24,6 +24,7 @@ LOG_EVENTS = {
     "draining": "No more claims; runs in flight may end within the grace.",
     "slots released": "Runs that did not end within the grace were given back.",
     "database away": "The database does not answer; results are kept and it is tried again.",
+    "database gone": "The database file was deleted or replaced; the process ends.",
     "database back": "It answers again.",
     "result dropped": "A result could not be recorded before its lease ended; the slot runs again.",
     "result unstorable": "The database refused one result; it was stored without its body.",

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from tests.harness.postgres import Cluster
 from tests.harness.proxy import FaultProxy
+from tests.stores.databases import literal, query
 from tests.stores.world import (
     START,
     FixedClock,
@@ -285,7 +286,9 @@ async def test_worker_that_was_not_seen_for_a_day_is_forgotten(stores: Stores, c
 
 
 async def test_database_that_answers_is_not_missed(stores: Stores) -> None:
-    await stores.upkeep.ping()
+    await stores.upkeep.probe()
+
+    assert await stores.upkeep.newer_schema() is None
 
 
 async def test_database_that_does_not_answer_is_unavailable(
@@ -299,4 +302,18 @@ async def test_database_that_does_not_answer_is_unavailable(
         await proxy.refuse()
 
         with pytest.raises(StoreUnavailable, match="the database does not answer"):
-            await stores.upkeep.ping()
+            await stores.upkeep.probe()
+
+
+async def test_newer_schema_is_told_and_an_older_one_is_unavailable(stores: Stores, store_url: str) -> None:
+    newest = (await stores.upkeep.facts()).schema
+    at = literal(store_url, START)
+    await query(store_url, f"INSERT INTO schema_migration VALUES ({newest + 1}, 'later', {at})")
+    newer = await stores.upkeep.newer_schema()
+    await stores.upkeep.probe()
+    await query(store_url, f"DELETE FROM schema_migration WHERE number = {newest + 1}")
+
+    assert newer == (
+        f"the database has schema {newest + 1}, and this program knows {newest}; "
+        "restart this process with the new version"
+    )

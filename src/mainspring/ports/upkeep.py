@@ -86,5 +86,14 @@ class UpkeepStore(Protocol):
 
     async def facts(self) -> StoreFacts: ...
 
-    async def ping(self) -> None:
-        """Raises StoreUnavailable when the database does not answer."""
+    async def probe(self) -> None:
+        """Write something short to where claims and results are written.
+
+        Raises StoreUnavailable, with the reason, if that is not possible or the schema is too old.
+        """
+
+    async def newer_schema(self) -> str | None:
+        """What to do about a schema that is newer than this program; None if it is not."""
+
+    async def check_identity(self) -> None:
+        """Raises Misconfigured if the database is not the one that was opened: its file was deleted or replaced."""

@@ -45,12 +45,14 @@ def open_web(
     from mainspring.configuration.watcher import watch
     from mainspring.mcp.transports import WebDoor
     from mainspring.wiring.planner import open_drafter, open_look, open_simulator
+    from mainspring.wiring.readiness import Readiness
 
     def desk(tenant_id: str, actor: str) -> Desk:
         return replace(running.desk, tenant_id=tenant_id, actor=actor)
 
     model = next(iter(running.models), None)
-    checks = {"database": running.check_database}
+    readiness = Readiness(running.stores.upkeep)
+    checks = {"database": readiness.check}
     by_folder = replace(running.desk, actor="config_dir")
     watchers = watch(by_folder, settings.config_dir, notices.messengers, prune=settings.config_prune)
     context = Context(
@@ -63,7 +65,7 @@ def open_web(
         notices.feed,
         notices.messengers,
         open_locksmith(),
-        {"config_dir": each.check for each in watchers},  # noqa: B035  # one, or none
+        {"schema": readiness.check_schema, **{"config_dir": each.check for each in watchers}},  # noqa: B035  # or none
         open_issuer(settings),
         demo,
         look=open_look(settings, running.desk, model) if model else None,

@@ -1,13 +1,11 @@
 """The workers of one process."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from mainspring.domain.errors import StoreUnavailable
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.planner import LanguageModel
 from mainspring.ports.stores import Stores
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
     from mainspring.ports.mail import Messenger
     from mainspring.workers.notifier import Notifier
     from mainspring.workers.supervisor import Worker
-
-READY_S = 3  # whoever asks whether we are ready gives up after a few seconds
 
 
 class Running(Struct, frozen=True):
@@ -59,16 +55,6 @@ class Running(Struct, frozen=True):
         async with present(self.stores.presence, self.desk.worker, kinds, self.metrics):
             await supervise([*others, *self.workers], last_act)
 
-    async def check_database(self) -> str | None:
-        try:
-            async with asyncio.timeout(READY_S):
-                await self.stores.upkeep.ping()
-        except TimeoutError:
-            return f"the database did not answer within {READY_S} s"
-        except StoreUnavailable as fault:
-            return str(fault)
-        return None
-
 
 @asynccontextmanager
 async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
@@ -77,6 +63,7 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
     from mainspring.wiring.flows import open_flows
     from mainspring.wiring.planner import open_analyst, open_models
     from mainspring.workers.clock_watch import ClockWatch, ClockWatchOptions
+    from mainspring.workers.file_watch import FileWatch
     from mainspring.workers.janitor import Janitor, JanitorOptions
     from mainspring.workers.planner import Planner
     from mainspring.workers.scheduler import Scheduler, SchedulerOptions
@@ -113,7 +100,8 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
             )
             janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics, lambda: watch.is_steady)
             analysts = [open_analyst(settings, desk, model) for model in models]
-            workers: "tuple[Worker, ...]" = (scheduler, planner, *analysts, janitor, watch, *flows)
+            files = FileWatch(stores.upkeep)
+            workers: "tuple[Worker, ...]" = (scheduler, planner, *analysts, janitor, watch, files, *flows)
             yield Running(workers, desk, caller, metrics, models, options.places)
         finally:
             await caller.aclose()
@@ -154,10 +142,11 @@ async def open_notices(settings: Settings, desk: Desk, metrics: "Metrics") -> As
 async def run_notifier(settings: Settings, on_ready: Callable[[], None]) -> None:
     """A notifier alone, as a process of its own, until a signal comes."""
     from mainspring.observe import Metrics
+    from mainspring.workers.file_watch import FileWatch
     from mainspring.workers.presence import present
     from mainspring.workers.supervisor import supervise
 
     async with open_desk(settings, actor="notifier") as desk, open_notices(settings, desk, Metrics()) as notices:
         on_ready()
         async with present(desk.stores.presence, desk.worker, {"notifier": notices.places}):
-            await supervise([notices.feed, notices.notifier])
+            await supervise([notices.feed, notices.notifier, FileWatch(desk.stores.upkeep)])

@@ -509,6 +509,18 @@ SELECT to_regclass('schema_migration') IS NOT NULL;
 CREATE TABLE IF NOT EXISTS schema_migration (
     number bigint PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL);
 
+-- name: probe_schedule
+-- Nothing, unless the table is locked, read-only or missing.
+UPDATE schedule SET revision = revision WHERE false;
+
+-- name: probe_run
+-- The same for results.
+UPDATE run SET status = status WHERE false;
+
+-- name: probe_event
+-- The same for events.
+DELETE FROM event WHERE false;
+
 -- name: lock_migrations
 -- One migrator at a time; the others wait and then find nothing left to do.
 SELECT pg_advisory_xact_lock(:key);

@@ -2,13 +2,17 @@
 
 from datetime import timedelta
 
+import asyncpg
+
+from mainspring.domain.errors import StoreUnavailable
 from mainspring.failpoints import failpoint
 from mainspring.ports.upkeep import Backlog, EventLag, EventWriter, Retention, StoreFacts, Swept
 from mainspring.stores.batches import USAGE_KEPT, month_of
-from mainspring.stores.postgres.database import Database, Session
+from mainspring.stores.postgres.database import PACKAGE, Database, Session
 from mainspring.stores.postgres.endpoints import add_events
 from mainspring.stores.postgres.events import horizon
 from mainspring.stores.rows import id_floor, zombie_event
+from mainspring.stores.schema import check_applied, newer_than_known
 
 WORKERS_KEPT = timedelta(days=1)
 ENDPOINTS_PER_LOOK = 50
@@ -78,9 +82,23 @@ class PostgresUpkeep:
         schema = max(int(str(row[0])) for row in applied)
         return StoreFacts("postgresql", version, schema, self._db.migrated, above, owns)
 
-    async def ping(self) -> None:
+    async def probe(self) -> None:
+        try:
+            async with self._db.transaction() as session:
+                check_applied([row[0] for row in await session.rows("applied_migrations")], PACKAGE)
+                await session.run("probe_schedule")
+                await session.run("probe_run")
+                await session.run("probe_event")
+                await session.run("put_installation", "probed_at", str(await self._db.now_in(session)))
+        except (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError) as fault:
+            raise StoreUnavailable(f"{fault}; run `mainspring migrate` with the newest version") from fault
+
+    async def newer_schema(self) -> str | None:
         async with self._db.statement() as session:
-            await session.value("installation", "id")
+            return newer_than_known([row[0] for row in await session.rows("applied_migrations")], PACKAGE)
+
+    async def check_identity(self) -> None:
+        """A server's database has no file that could be replaced."""
 
     async def _sweep_surplus(self, session: Session, most: int, batch: int) -> Swept:
         for (endpoint_id,) in await session.rows("crowded_endpoints", self._checked_up_to, ENDPOINTS_PER_LOOK):

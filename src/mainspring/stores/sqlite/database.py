@@ -109,6 +109,15 @@ QUERIES = load_queries(
 )
 
 
+def _file_id(path: str) -> tuple[int, int] | None:
+    """Device and inode; None if there is no file."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def bound(values: Iterable[object]) -> tuple[object, ...]:
     """Values as SQLite takes them: instants as exact microseconds."""
     return tuple([microseconds(value) if type(value) is datetime else value for value in values])
@@ -224,16 +233,28 @@ class Database:
         self._writer.audit_keys = self.audit_keys
         self._reader = self._writer if in_memory else Connection(path, readonly=True)  # in its thread
         self._looker = self._writer if in_memory else Connection(path, readonly=True)  # where it is called
+        self._file = None if in_memory else _file_id(path)
         self._writing = asyncio.Lock()
         self._kept_open: list[int] = []
         self._threads = (ThreadPoolExecutor(1, "sqlite-writer"), ThreadPoolExecutor(1, "sqlite-reader"))
         self.migrated = () if self._is_current() else self._transact("BEGIN IMMEDIATE", self._writer, self._migrate)
+
+    def check_file(self) -> None:
+        """Raises Misconfigured if the path no longer leads to the file that is open."""
+        if self._file is not None and (found := _file_id(self.path)) != self._file:
+            what = "deleted" if found is None else "replaced by another file"
+            raise Misconfigured(
+                f"the database file {self.path} was {what} while this process used it, so nothing it records could be "
+                "found again; put the file back, or restore a backup, then start this again",
+                setting="MAINSPRING_DATABASE_URL",
+            )
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run short `work` in one write transaction: commits where it returns, leaves nothing where it raises."""
         if self._inline:
             return self._transact("BEGIN IMMEDIATE", self._writer, work, *args, **kwargs)
         async with self._writing:
+            self._refuse_lost_file()
             try:
                 await self._begin()
                 try:
@@ -252,6 +273,7 @@ class Database:
             return self._transact("BEGIN IMMEDIATE", self._writer, work)
         context = copy_context()
         async with self._writing:
+            self._refuse_lost_file()
             return await self._in_thread(0, lambda: context.run(self._transact, "BEGIN IMMEDIATE", self._writer, work))
 
     async def read(self, work: Callable[[Connection], T]) -> T:
@@ -280,6 +302,13 @@ class Database:
             connection.close()
         while self._kept_open:
             os.close(self._kept_open.pop())
+
+    def _refuse_lost_file(self) -> None:
+        """Write nothing into a file that no other process can see; the watch over the file ends this process."""
+        try:
+            self.check_file()
+        except Misconfigured as fault:
+            raise StoreUnavailable(str(fault)) from fault
 
     async def _begin(self) -> None:
         """Nothing may be awaited between this and the work: the lock is held from here on."""

@@ -8,7 +8,8 @@ from mainspring.failpoints import failpoint
 from mainspring.ports.upkeep import Backlog, EventLag, Retention, StoreFacts, Swept
 from mainspring.stores.batches import USAGE_KEPT, month_of
 from mainspring.stores.rows import id_floor, zombie_event
-from mainspring.stores.sqlite.database import Connection, Database, instant
+from mainspring.stores.schema import check_applied, newer_than_known
+from mainspring.stores.sqlite.database import PACKAGE, Connection, Database, instant
 from mainspring.stores.sqlite.endpoints import add_events
 
 WORKERS_KEPT = timedelta(days=1)
@@ -68,8 +69,19 @@ class SqliteUpkeep:
         schema = max(int(str(number)) for (number,) in applied)
         return StoreFacts("sqlite", apsw.sqlite_lib_version(), schema, self._db.migrated)
 
-    async def ping(self) -> None:
-        await self._db.read(lambda db: db.value("installation", "id"))
+    async def probe(self) -> None:
+        def work(db: Connection) -> None:
+            check_applied([row[0] for row in db.rows("applied_migrations")], PACKAGE)
+            db.run("put_installation", "probed_at", str(self._db.clock.now()))
+
+        await self._db.write(work)
+
+    async def newer_schema(self) -> str | None:
+        applied = await self._db.read(lambda db: db.rows("applied_migrations"))
+        return newer_than_known([row[0] for row in applied], PACKAGE)
+
+    async def check_identity(self) -> None:
+        self._db.check_file()
 
     def _sweep(self, db: Connection, keep: Retention, batch: int) -> Swept:
         """One small batch of whatever there is to remove, so that a claim never waits long for its turn."""

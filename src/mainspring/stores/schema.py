@@ -1,0 +1,26 @@
+"""Compare the migrations that a database has with those that this program knows."""
+
+from collections.abc import Iterable
+
+from mainspring.domain.errors import StoreUnavailable
+from mainspring.stores.queries import migrations
+
+
+def check_applied(applied: Iterable[object], package: str) -> None:
+    """Raises StoreUnavailable if the schema is too old for this program."""
+    found, known = _newest(applied), migrations(package)[-1][0]
+    if found < known:
+        raise StoreUnavailable(
+            f"the database has schema {found}, and this program needs {known}; run `mainspring migrate`"
+        )
+
+
+def newer_than_known(applied: Iterable[object], package: str) -> str | None:
+    found, known = _newest(applied), migrations(package)[-1][0]
+    if found <= known:
+        return None
+    return f"the database has schema {found}, and this program knows {known}; restart this process with the new version"
+
+
+def _newest(applied: Iterable[object]) -> int:
+    return max((int(str(number)) for number in applied), default=0)
