@@ -68,7 +68,8 @@ def notifier() -> None:
 def migrate(output: OutputOption = Output.TABLE) -> None:
     """Bring the database's schema up to date.
 
-    Every start does so too; it is safe while others run.
+    Every start does so too. It is safe while others run: a migration waits at most 250 ms for a lock, and is tried
+    again when a long transaction is in the way.
     """
     settings = current_settings()
     facts = complete(_migrate(settings))

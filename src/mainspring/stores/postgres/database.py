@@ -21,7 +21,8 @@ from mainspring.ports.outside import Clock
 from mainspring.stores.lists import look_fragments
 from mainspring.stores.people import ACCOUNT_FRAGMENTS
 from mainspring.stores.postgres.lasting import CHANNEL, LastingConnection
-from mainspring.stores.queries import load_queries, migrations, numbered
+from mainspring.stores.postgres.migrating import migrate
+from mainspring.stores.queries import load_queries, numbered
 from mainspring.stores.rows import (
     CONFIG_COLUMNS,
     ENDPOINT_COLUMNS,
@@ -45,10 +46,8 @@ COMMAND_TIMEOUT_S = 10  # a peer that accepts and never answers is noticed by us
 # timeouts below ends it: without this bound it would hold its locks for as long as it stands still.
 TRANSACTION_TIMEOUT = "60s"  # > whatever we do in one, bulk acts over thousands of rows included
 IDLE_LIMIT = "10s"  # of a transaction whose process is stopped: what it holds, events of others included, waits for it
-MIGRATION_TIMEOUT_S = 660  # > what the server is told to allow a migration, and the wait for another one's
 CLOSE_TIMEOUT_S = 0.5  # a goodbye that is not answered by then is left unsaid
 RECONNECT_PAUSE_S = 1.25  # with the listener, at most two attempts a second while the database is away
-MIGRATION_LOCK = 0x6D61696E737072  # "mainspr"
 CLAIM_LOCK = 0x6D61696E737063  # "mainspc"
 PRESENCE_CLASS = 0x6D737072  # "mspr": the first half of the locks that say which processes are alive
 EVERY_TENANT = "*"  # what the policies take for all; no tenant can be named so
@@ -295,7 +294,7 @@ class Database:
         keys = audit_keys or AuditKeys()
         database = cls(url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer, audit_keys=keys)
         try:
-            await database._migrate()
+            database.migrated = await migrate(database, PACKAGE)
         except REFUSED as fault:
             await database.aclose()
             # What is wrong with a URL may be a piece of its password.
@@ -342,6 +341,22 @@ class Database:
         else:
             async with self._lent() as connection:
                 yield Session(connection, self.audit_keys)
+
+    @asynccontextmanager
+    async def unbounded(self) -> AsyncIterator[Session]:
+        """Single statements that may wait and work for as long as they need, outside a transaction."""
+        async with self._lent() as connection:
+            if self.behind_bouncer:  # what is set there for a session is set for whoever has it next
+                yield Session(connection, self.audit_keys)
+                return
+            await connection.execute("SET lock_timeout = 0; SET statement_timeout = 0")
+            await connection.fetchval(QUERIES["bound_transactions"], "0", False)
+            try:
+                yield Session(connection, self.audit_keys)
+            finally:
+                if not connection.is_closed():
+                    await connection.execute("RESET lock_timeout; RESET statement_timeout")
+                    await _bound_transactions(connection)
 
     async def now(self) -> datetime:
         if self.clock is not None:
@@ -413,41 +428,6 @@ class Database:
             self._away_until = now + ACQUIRE_TIMEOUT_S  # ours is the next attempt; whoever asks meanwhile makes none
         return self._pool
 
-    async def _migrate(self) -> None:
-        known = migrations(PACKAGE)
-        async with self.transaction() as session:
-            # Whoever comes second waits here, for as long as the first one migrates; the server ends what is too long.
-            await session.script("SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '600s'")
-            await session.value("bound_transactions", "0", True)
-            await session.value("lock_migrations", MIGRATION_LOCK, timeout_s=MIGRATION_TIMEOUT_S)
-            applied: set[object] = set()
-            if await session.value("has_migration_table"):  # who may not make tables may still find them made
-                applied = {row[0] for row in await session.rows("applied_migrations")}
-            if unknown := applied - {number for number, _, _ in known}:
-                raise Misconfigured(
-                    f"the database has schema {max(map(int, map(str, unknown)))}, newer than this program knows; "
-                    "run the newer version, or restore a backup made with this one",
-                    setting="MAINSPRING_DATABASE_URL",
-                )
-            missing = [migration for migration in known if migration[0] not in applied]
-            if missing:
-                await self._apply(session, missing)
-        self.migrated = tuple(name for _, name, _ in missing)
-
-    async def _apply(self, session: Session, missing: Sequence[tuple[int, str, str]]) -> None:
-        try:
-            await session.run("create_migration_table")
-            for number, name, text in missing:
-                await session.script(text, timeout_s=MIGRATION_TIMEOUT_S)
-                await session.run("add_migration", number, name, await self.now_in(session))
-            await session.run("guard_tenants")
-        except (asyncpg.InsufficientPrivilegeError, asyncpg.InvalidSchemaNameError) as fault:
-            raise Misconfigured(
-                f"the database lacks {len(missing)} migrations, up to {missing[-1][1]}, and the user of "
-                f"MAINSPRING_DATABASE_URL may not change its schema ({fault}); run `mainspring migrate` as the user "
-                "who owns the tables, then start this again",
-                setting="MAINSPRING_DATABASE_URL",
-            ) from None
 
 
 async def _bound_transactions(connection: Any) -> None:  # asyncpg ships no types

@@ -525,6 +525,14 @@ DELETE FROM event WHERE false;
 -- One migrator at a time; the others wait and then find nothing left to do.
 SELECT pg_advisory_xact_lock(:key);
 
+-- name: try_build_lock
+-- One process at a time builds indexes; held by the session, because there is no transaction around it.
+SELECT pg_try_advisory_lock(:key);
+
+-- name: leave_build_lock
+-- The next one may.
+SELECT pg_advisory_unlock(:key);
+
 -- name: server_version
 -- Which PostgreSQL this is.
 SELECT current_setting('server_version');
@@ -536,6 +544,10 @@ SELECT number FROM schema_migration;
 -- name: add_migration
 -- A migration was applied.
 INSERT INTO schema_migration (number, name, applied_at) VALUES (:number, :name, :applied_at);
+
+-- name: add_migration_once
+-- The same outside a transaction, where another process may have done so.
+INSERT INTO schema_migration (number, name, applied_at) VALUES (:number, :name, :applied_at) ON CONFLICT DO NOTHING;
 
 -- name: free_names
 -- Names that a configuration takes away from their endpoints, so that they can be given to others in any order.

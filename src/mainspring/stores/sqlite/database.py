@@ -23,6 +23,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import apsw
 
+from mainspring import __version__
 from mainspring.domain.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.instant import EPOCH, from_us
@@ -371,8 +372,8 @@ class Database:
         if unknown := applied - {number for number, _, _ in known}:
             newest = max(int(str(number)) for number in unknown)
             raise Misconfigured(
-                f"the database {self.path} has schema {newest}, newer than this program knows; "
-                "run the newer version, or restore a backup made with this one",
+                f"the database {self.path} has schema {newest}, newer than this program knows; run the newer version "
+                f"(this is {__version__}, which knows schema {known[-1][0]}), or restore a backup made with this one",
                 setting="MAINSPRING_DATABASE_URL",
             )
         missing = [migration for migration in known if migration[0] not in applied]
