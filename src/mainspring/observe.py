@@ -42,6 +42,7 @@ LOG_EVENTS = {
     "runs replanned": "Runs that lay beyond what their schedule allows were planned again after a step of the clock.",
     "ticks held": "The clock jumped ahead; workflows wait until it is confirmed.",
     "ticks go on": "The clock came back or was confirmed; workflows go on.",
+    "migration waits": "Another session holds a table that a migration changes; the migration is tried again.",
     "history swept": "Runs, bodies or events beyond their retention were removed.",
     "second scheduler on sqlite": "Another scheduler uses the same SQLite file; use PostgreSQL for more than one.",
     "ticker started": "The ticker moves the executions of its partitions from now on.",
@@ -118,6 +119,7 @@ class Metrics:
         self.zombies = 0
         self.swept = 0
         self.deliveries: Counter[str] = Counter()
+        self.deliveries_overdue = 0
         self.database_up = 0
         self.clock_steps: Counter[str] = Counter()
         self.clock_skew_seconds = 0.0
@@ -175,6 +177,12 @@ METRICS = {  # attribute: (kind, name, meaning, label)
         "mainspring_deliveries",
         "Attempts to deliver a message, by what became of it.",
         "status",
+    ),
+    "deliveries_overdue": (
+        "gauge",
+        "mainspring_deliveries_overdue",
+        "Deliveries that are due for more than a minute and have not been sent.",
+        "",
     ),
     "turns": ("counter", "mainspring_turns", "Turns that executions of workflows had.", ""),
     "step_downs": ("counter", "mainspring_step_downs", "Times another process had taken a partition over.", ""),

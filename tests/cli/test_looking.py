@@ -11,8 +11,10 @@ import pytest
 from mainspring.cli.doctor import ERROR, OK, WARNING, file_system_of, skew
 from mainspring.domain.clock import ClockReport
 from mainspring.domain.hint import IntervalHint, OneShotHint
+from mainspring.ports.mail import Intake
 from mainspring.wiring.stores import open_stores
 from mainspring.words import source_in_words
+from mainspring.workers.alerter import pending
 from tests.cli.shell import Shell
 from tests.peers.journal import Journal
 from tests.stores.world import START, an_endpoint
@@ -361,9 +363,34 @@ def test_doctor_reports_steps_of_the_clock_and_workers_whose_clock_differs(any_s
     assert any_shell.ok("clock", "repair") == "No workflow partition is stopped; nothing to repair.\n"
 
 
+def test_doctor_reports_a_backlog_of_deliveries(any_shell: Shell) -> None:
+    any_shell.ok("webhook", "add", "https://example.com/hook", "--name", "slow")
+    asyncio.run(queue_deliveries(any_shell, 3))
+
+    findings = {each["check"]: each for each in any_shell.json("doctor")}
+
+    assert findings["deliveries"]["level"] == WARNING
+    assert findings["deliveries"]["message"].startswith("3 messages overdue, the oldest due 2h")
+    assert findings["deliveries"]["message"].endswith("most of them, 3, for 'slow'")
+
+
+async def queue_deliveries(shell: Shell, count: int) -> None:
+    async with open_stores(url_of(shell)) as stores:
+        (webhook,) = await stores.subscriptions.subscriptions("default", None)
+        at = await stores.clock.now() - timedelta(hours=2)
+        made = [
+            pending(f"msg_{number}", webhook, "", f"key {number}", "run.finished", "{}", at, at)
+            for number in range(count)
+        ]
+        await stores.outbox.take_in(Intake(tuple(made)))
+
+
+def url_of(shell: Shell) -> str:
+    return shell.env.get("MAINSPRING_DATABASE_URL") or f"sqlite://{shell.env['MAINSPRING_DATA_DIR']}/mainspring.db"
+
+
 async def report_clock(shell: Shell) -> None:
-    url = shell.env.get("MAINSPRING_DATABASE_URL") or f"sqlite://{shell.env['MAINSPRING_DATA_DIR']}/mainspring.db"
-    async with open_stores(url) as stores:
+    async with open_stores(url_of(shell)) as stores:
         now = await stores.clock.now()
         await stores.clock.add_report(ClockReport("clk_1", now, "step", -3_600_000, "worker-1", 12))
         await stores.clock.add_report(ClockReport("clk_2", now, "skew", 45_000, "worker-2"))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 EXPIRES_SOON = timedelta(days=14)
 STUCK_AFTER = timedelta(minutes=30)  # longer than any effect with its retries takes to answer
 CONNECT_S = 3
+OVERDUE_AFTER = timedelta(minutes=1)
 STEP_SHOWN = timedelta(days=1)
 SKEW_SHOWN = timedelta(minutes=15)  # a worker whose clock differs reports it every ten minutes
 NAMED_MAX = 3
@@ -32,6 +33,7 @@ async def check_use(stores: "Stores", settings: "Settings") -> list[Finding]:
         await _events(stores, settings),
         *_mail(subscriptions, settings),
         *_webhooks(subscriptions),
+        *await _deliveries(stores, now),
         *await _people(stores, settings),
         *await _keys(stores, settings, now),
         *await _workflows(stores, settings, now),
@@ -125,6 +127,23 @@ def _webhooks(subscriptions: list["Subscription"]) -> list[Finding]:
         way_out = "see what the receiver says: mainspring webhook deliveries NAME"
         return [Finding("webhooks", WARNING, f"{_named('webhook', failing)} failing at the moment", way_out)]
     return [Finding("webhooks", OK, f"{len(webhooks)} there, none in trouble")]
+
+
+async def _deliveries(stores: "Stores", now: datetime) -> list[Finding]:
+    """Messages of all tenants that wait: one notifier sends them all."""
+    overdue = await stores.outbox.overdue(_ms(OVERDUE_AFTER), LOOKED_AT_MAX)
+    if not overdue:
+        return [Finding("deliveries", OK, "no webhook or alert message is overdue")]
+    count, oldest_at = sum(each.count for each in overdue), min(each.oldest_at for each in overdue)
+    message = (
+        f"{count:,} message{'' if count == 1 else 's'} overdue, the oldest due {relative(now, oldest_at)}; "
+        f"most of them, {overdue[0].count:,}, for {overdue[0].name!r}"
+    )
+    way_out = (
+        "start a notifier if none is alive (`mainspring serve` has one); else see what the receiver answers: "
+        "mainspring webhook deliveries NAME"
+    )
+    return [Finding("deliveries", WARNING, message, way_out)]
 
 
 async def _people(stores: "Stores", settings: "Settings") -> list[Finding]:

@@ -58,6 +58,15 @@ class Intake(Struct, frozen=True):
     events: tuple[Event, ...] = ()
 
 
+class Overdue(Struct, frozen=True):
+    """Deliveries of one webhook or alert that were due and have not been sent."""
+
+    subscription_id: str
+    name: str
+    count: int
+    oldest_at: datetime
+
+
 class OutboxStore(Protocol):
     """What the notifier needs. Any number of notifiers may use it at once, and be killed between any two calls."""
 
@@ -72,6 +81,9 @@ class OutboxStore(Protocol):
 
     async def late(self, late_ms: int, limit: int) -> list[Late]:
         """Endpoints that are due for longer than `late_ms` and not leased, the most overdue first."""
+
+    async def overdue(self, late_ms: int, limit: int) -> list[Overdue]:
+        """Enabled receivers with deliveries that are due for longer than `late_ms`, those with the most first."""
 
     async def claim_deliveries(
         self, worker: str, limit: int, per_receiver: int, lease_ms: int, busy: Sequence[str]

@@ -44,6 +44,8 @@ KEEP_UP_EVERY = timedelta(minutes=1)
 POSITION_EVERY = timedelta(seconds=5)  # how often the position is written while events concern nobody
 SWEEP_EVERY = timedelta(hours=1)
 SWEEP_BATCH = 1_000
+OVERDUE_MS = 60_000  # a delivery that waits longer than this waits for a slow receiver, or there are too many
+RECEIVERS_COUNTED = 1_000
 LEASE_MS = 60_000  # > the timeout of an attempt; a notifier that hangs delays its messages by this
 LOOK_S = 0.5  # how long a delivery that became due elsewhere may wait: its notifier died, or its time was changed
 AWAY_S = 1.0
@@ -176,6 +178,8 @@ class Notifier:
                 self._made.set()
         if await self._stores.outbox.release_held(self._alerter.merge):
             self._made.set()
+        overdue = await self._stores.outbox.overdue(OVERDUE_MS, RECEIVERS_COUNTED)
+        self._metrics.deliveries_overdue = sum(each.count for each in overdue)
         if self._swept_at is None or now - self._swept_at >= SWEEP_EVERY:
             self._swept_at = now
             await self._sweep(now - self._options.keep)

@@ -9,7 +9,7 @@ from mainspring.domain.alerting import AlertState, Late
 from mainspring.domain.delivery import Delivery, Merge, Settle
 from mainspring.domain.event import Event
 from mainspring.domain.subscription import Subscription, SubscriptionKind, named_twice
-from mainspring.ports.mail import DeliveryFilter, Intake
+from mainspring.ports.mail import DeliveryFilter, Intake, Overdue
 from mainspring.stores.notices import (
     DELIVERY_COLUMNS,
     changed_values,
@@ -127,13 +127,18 @@ class PostgresOutbox:
         async with self._db.statement() as session:
             return [Late(*row) for row in await session.rows("late_endpoints", before, limit)]  # type: ignore[arg-type]  # columns
 
+    async def overdue(self, late_ms: int, limit: int) -> list[Overdue]:
+        before = await self._db.now() - timedelta(milliseconds=late_ms)
+        async with self._db.statement() as session:
+            return [Overdue(*row) for row in await session.rows("overdue_deliveries", before, limit)]  # type: ignore[arg-type]  # columns
+
     async def claim_deliveries(
         self, worker: str, limit: int, per_receiver: int, lease_ms: int, busy: Sequence[str]
     ) -> list[Delivery]:
         async with self._db.transaction() as session:
             now = await self._db.now_in(session)
             until = now + timedelta(milliseconds=lease_ms)
-            rows = await session.rows("claim_deliveries", now, list(busy), per_receiver, limit, until, worker)
+            rows = await session.rows("claim_deliveries", now, per_receiver, list(busy), limit, until, worker)
         return [delivery_from(row) for row in rows]
 
     async def finish_delivery(self, delivery: Delivery, settle: Settle) -> Delivery | None:

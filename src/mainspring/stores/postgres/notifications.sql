@@ -103,14 +103,14 @@ ON CONFLICT DO NOTHING;
 -- name: claim_deliveries
 -- Begin due deliveries once more, a few of each receiver; rows another notifier has locked are skipped.
 WITH due AS (
-        SELECT delivery.id, ROW_NUMBER() OVER (
-            PARTITION BY subscription_id ORDER BY next_attempt_at, delivery.id) AS place, next_attempt_at
-        FROM delivery JOIN subscription ON subscription.id = subscription_id AND enabled
-        WHERE status = 'pending' AND next_attempt_at <= :now
-          AND NOT subscription_id = ANY (:busy::text[])
+    SELECT next.id, next.next_attempt_at FROM subscription CROSS JOIN LATERAL (
+        SELECT id, next_attempt_at FROM delivery
+        WHERE subscription_id = subscription.id AND status = 'pending' AND next_attempt_at <= :now
+        ORDER BY next_attempt_at, id LIMIT :per_receiver) AS next
+    WHERE enabled AND NOT subscription.id = ANY (:busy::text[])
 ), picked AS (
     SELECT id FROM delivery
-    WHERE id IN (SELECT id FROM due WHERE place <= :per_receiver ORDER BY next_attempt_at, id LIMIT :limit)
+    WHERE id IN (SELECT id FROM due ORDER BY next_attempt_at, id LIMIT :limit)
       AND status = 'pending' AND next_attempt_at <= :now
     FOR UPDATE SKIP LOCKED
 )
@@ -136,7 +136,7 @@ WHERE id = :id;
 -- Deliveries whose quiet hours are over; rows another notifier has locked are skipped.
 SELECT id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
        happened_at, sent_at, status_code, error, snippet, duration_ms FROM delivery
-WHERE status = 'held' AND next_attempt_at <= :now
+WHERE subscription_id IN (SELECT id FROM subscription) AND status = 'held' AND next_attempt_at <= :now
 ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED;
 
 -- name: digest_delivery
@@ -145,8 +145,18 @@ UPDATE delivery SET status = 'digested' WHERE id = :id;
 
 -- name: next_attempt_at
 -- When the earliest delivery is due.
-SELECT MIN(next_attempt_at) FROM delivery WHERE status IN ('pending', 'held')
-  AND subscription_id IN (SELECT id FROM subscription WHERE enabled);
+SELECT MIN(next.next_attempt_at) FROM subscription CROSS JOIN (VALUES ('pending'), ('held')) AS waiting (status)
+CROSS JOIN LATERAL (
+    SELECT next_attempt_at FROM delivery WHERE subscription_id = subscription.id
+      AND status IN ('pending', 'held') AND delivery.status = waiting.status ORDER BY next_attempt_at LIMIT 1) AS next
+WHERE enabled;
+
+-- name: overdue_deliveries
+-- How many deliveries of each receiver were due before then and have not been sent, and the first of them.
+SELECT subscription.id, subscription.name, COUNT(*) AS overdue, MIN(next_attempt_at)
+FROM subscription JOIN delivery ON subscription_id = subscription.id
+WHERE enabled AND status = 'pending' AND next_attempt_at < :before
+GROUP BY subscription.id, subscription.name ORDER BY overdue DESC LIMIT :limit;
 
 -- name: late_endpoints
 -- What is due for longer than it should be and not leased, the most overdue first.

@@ -9,7 +9,7 @@ from mainspring.domain.alerting import AlertState, Late
 from mainspring.domain.delivery import Delivery, Merge, Settle
 from mainspring.domain.event import Event
 from mainspring.domain.subscription import Subscription, SubscriptionKind, named_twice
-from mainspring.ports.mail import DeliveryFilter, Intake
+from mainspring.ports.mail import DeliveryFilter, Intake, Overdue
 from mainspring.stores.notices import (
     DELIVERY_COLUMNS,
     STATE_COLUMNS,
@@ -125,7 +125,7 @@ class SqliteOutbox:
             add_events(db, intake.events)
 
         try:
-            await self._db.write(work)
+            await self._db.write_much(work)
         except _MovedMeanwhile:
             return False
         return True
@@ -135,16 +135,21 @@ class SqliteOutbox:
         rows = await self._db.read(lambda db: db.rows("late_endpoints", before, limit))
         return [Late(*row[:3], instant(row[3])) for row in rows]  # type: ignore[arg-type, call-arg]  # columns
 
+    async def overdue(self, late_ms: int, limit: int) -> list[Overdue]:
+        before = self._db.clock.now() - timedelta(milliseconds=late_ms)
+        rows = await self._db.read(lambda db: db.rows("overdue_deliveries", before, limit))
+        return [Overdue(*row[:3], instant(row[3])) for row in rows]  # type: ignore[arg-type, call-arg]  # columns
+
     async def claim_deliveries(
         self, worker: str, limit: int, per_receiver: int, lease_ms: int, busy: Sequence[str]
     ) -> list[Delivery]:
         now = self._db.clock.now()
-        due_at = self._db.look(lambda db: instant(db.value("next_attempt_at")))
+        due_at = await self.next_attempt_at()
         if due_at is None or due_at > now:  # so that looking costs no write
             return []
         until = now + timedelta(milliseconds=lease_ms)
-        rows = await self._db.write(
-            lambda db: db.rows("claim_deliveries", until, worker, now, encoded(busy), per_receiver, limit)
+        rows = await self._db.write_much(
+            lambda db: db.rows("claim_deliveries", until, worker, now, per_receiver, encoded(busy), limit)
         )
         return [_delivery(row) for row in rows]
 
@@ -181,12 +186,14 @@ class SqliteOutbox:
                     db.run("digest_delivery", each.id)
             return len(held)
 
-        if not self._db.look(lambda db: db.rows("held_deliveries", self._db.clock.now(), 1)):
+        now = self._db.clock.now()
+        if not await self._db.read(lambda db: db.rows("held_deliveries", now, 1)):
             return 0
-        return await self._db.write(work)
+        return await self._db.write_much(work)
 
     async def next_attempt_at(self) -> datetime | None:
-        return self._db.look(lambda db: instant(db.value("next_attempt_at")))
+        """In the reader's thread: a look at every receiver, of which there may be thousands."""
+        return instant(await self._db.read(lambda db: db.value("next_attempt_at")))
 
     async def sweep_deliveries(self, before: datetime, batch: int) -> int:
         def work(db: Connection) -> int:
