@@ -38,4 +38,4 @@ async def test_nothing_is_written_to_a_file_that_is_gone(stores: Stores, store_u
     file_of(store_url).unlink()
 
     with pytest.raises(StoreUnavailable, match="was deleted while this process used it"):
-        await stores.schedule.heartbeat("worker-1", "scheduler", 1)
+        await stores.presence.beat("worker-1", {"scheduler": 1})

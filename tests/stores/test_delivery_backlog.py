@@ -84,8 +84,8 @@ async def test_each_receiver_gets_its_oldest_deliveries_however_many_wait_for_ot
     await deliveries(store_url, crowded, "pending", 1_000)
     await deliveries(store_url, quiet, "pending", 2)
 
-    claimed = await stores.outbox.claim_deliveries(32, 4, 60_000, [])
-    others = await stores.outbox.claim_deliveries(32, 4, 60_000, [crowded])
+    claimed = await stores.outbox.claim_deliveries("worker-1", 32, 4, 60_000, [])
+    others = await stores.outbox.claim_deliveries("worker-1", 32, 4, 60_000, [crowded])
 
     receivers = [each.subscription_id for each in claimed]
     assert (receivers.count(crowded), receivers.count(quiet)) == (4, 2)

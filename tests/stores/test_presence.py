@@ -186,6 +186,19 @@ async def test_behind_a_bouncer_silence_alone_says_that_a_process_is_dead(
         assert freed == Freed((DEAD,), runs=1)
 
 
+async def test_process_that_died_before_the_clock_was_set_back_is_found_dead(
+    stores: Stores, store_url: str, clock: FixedClock
+) -> None:
+    await add(stores, an_endpoint())
+    async with process(store_url, clock) as other:
+        await claim(other, worker=DEAD)
+    clock.tick(hours=-1)
+
+    freed = await free(stores, clock)
+
+    assert freed == Freed((DEAD,), runs=1)
+
+
 async def test_two_survivors_free_a_dead_worker_once(
     stores: Stores, other_stores: Stores, store_url: str, clock: FixedClock
 ) -> None:

@@ -176,7 +176,8 @@ async def test_a_step_while_no_process_ran_is_found_by_the_newest_heartbeat(stag
     await add(stage.stores, endpoint)
     stage.set_clock(HOUR)
     await stage.scheduler.run_once()
-    await stage.stores.schedule.heartbeat("worker-0", "scheduler", 1)
+    await stage.stores.presence.appear("worker-0")
+    await stage.stores.presence.beat("worker-0", {"scheduler": 1})
     stage.set_clock(-HOUR)
 
     changed = [await stage.watch.run_once() for _ in range(2)]
@@ -185,7 +186,7 @@ async def test_a_step_while_no_process_ran_is_found_by_the_newest_heartbeat(stag
     next_run_at = (await get(stage.stores, endpoint)).next_run_at
     assert next_run_at is not None
     assert next_run_at <= clock.now() + timedelta(minutes=1)
-    assert [row.id for row in await stage.stores.upkeep.workers(1_000)] == ["worker-0"]
+    assert [row.id for row in await stage.stores.presence.alive()] == ["worker-0"]
     assert [await stage.another_watch().run_once() for _ in range(2)] == [0, 0]
 
 

@@ -101,7 +101,7 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
             janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics, lambda: watch.is_steady)
             analysts = [open_analyst(settings, desk, model) for model in models]
             files = FileWatch(stores.upkeep)
-            workers: "tuple[Worker, ...]" = (scheduler, planner, *analysts, janitor, watch, files, *flows)
+            workers: tuple[Worker, ...] = (scheduler, planner, *analysts, janitor, watch, files, *flows)
             yield Running(workers, desk, caller, metrics, models, options.places)
         finally:
             await caller.aclose()

@@ -429,7 +429,6 @@ class Database:
         return self._pool
 
 
-
 async def _bound_transactions(connection: Any) -> None:  # asyncpg ships no types
     await connection.fetchval(QUERIES["bound_transactions"], TRANSACTION_TIMEOUT, False)
 

@@ -5,7 +5,7 @@
 SELECT pg_advisory_lock({{presence_class}}, hashtext(:worker::text));
 
 -- name: beat_and_read_clock
--- A process is alive; the others that have been silent for too long.
+-- A process is alive; the others that have been silent for too long, or beat by a clock that was set back since.
 WITH clock AS MATERIALIZED (
     SELECT COALESCE(:told::timestamptz, clock_timestamp()) AS now
 ), beat AS (
@@ -14,7 +14,7 @@ WITH clock AS MATERIALIZED (
     ON CONFLICT (id, kind) DO UPDATE SET seen_at = excluded.seen_at, places = excluded.places
 )
 SELECT DISTINCT id FROM worker, clock
-WHERE id <> :worker AND seen_at < now - :silent_ms::bigint * interval '1 millisecond';
+WHERE id <> :worker AND abs(extract(epoch FROM now - seen_at)) * 1000 > :silent_ms::bigint;
 
 -- name: take_freeing_turn
 -- One process at a time ends what dead ones held; a try, never a wait.
@@ -24,7 +24,7 @@ SELECT pg_try_advisory_xact_lock({{presence_class}}, 0);
 -- Which of these are dead: silent, and nobody holds their lock. A server that has just started has no locks yet.
 SELECT DISTINCT id FROM worker
 WHERE id = ANY (:ids::text[])
-  AND seen_at < COALESCE(:told::timestamptz, clock_timestamp()) - :silent_ms::bigint * interval '1 millisecond'
+  AND abs(extract(epoch FROM COALESCE(:told::timestamptz, clock_timestamp()) - seen_at)) * 1000 > :silent_ms::bigint
   AND clock_timestamp() > pg_postmaster_start_time() + :settle_ms::bigint * interval '1 millisecond'
   AND NOT {{is_held}};
 

@@ -18,6 +18,7 @@ from mainspring.stores.rows import Codec
 from mainspring.stores.sqlite.database import Connection, Database, instant, microseconds
 from mainspring.stores.sqlite.schedule import SqliteSchedule, encoded, write_batch
 
+SILENT_US = SILENT_MS * 1000
 FOLDER = ".workers"  # appended to the name of the database's file
 
 End = Callable[[Sequence[Endpoint], datetime, CronReader, Codec], Batch]
@@ -41,13 +42,13 @@ class SqlitePresence:
             now = self._db.clock.now()
             for kind, places in kinds.items():
                 db.later("beat", worker, kind, places, now)
-            return tuple(str(row[0]) for row in db.rows("silent_workers", worker, _silent_before(now)))
+            return tuple(str(row[0]) for row in db.rows("silent_workers", worker, now, SILENT_US))
 
         return await self._db.write(work)
 
     async def free_lost(self, suspects: Sequence[str]) -> Freed:
         def work(db: Connection) -> Freed:
-            rows = db.rows("lost_workers", encoded(suspects), _silent_before(self._db.clock.now()))
+            rows = db.rows("lost_workers", encoded(suspects), self._db.clock.now(), SILENT_US)
             lost = tuple(worker for (worker,) in rows if not self._is_held(str(worker)))
             return self._free(db, tuple(map(str, lost)), end_lost_all) if lost else Freed()
 
@@ -91,10 +92,6 @@ class SqlitePresence:
         if self._folder is not None:
             for worker in workers:
                 (self._folder / worker).unlink(missing_ok=True)
-
-
-def _silent_before(now: datetime) -> datetime:
-    return now - timedelta(milliseconds=SILENT_MS)
 
 
 def _lock(file: Path) -> int:

@@ -6,12 +6,12 @@ INSERT INTO worker (id, kind, places, started_at, seen_at) VALUES (:id, :kind, :
 ON CONFLICT (id, kind) DO UPDATE SET seen_at = excluded.seen_at, places = excluded.places;
 
 -- name: silent_workers
--- Other processes that have not beaten since then.
-SELECT DISTINCT id FROM worker WHERE id <> :worker AND seen_at < :before;
+-- Other processes that have been silent for too long, or beat by a clock that was set back since.
+SELECT DISTINCT id FROM worker WHERE id <> :worker AND abs(:now - seen_at) > :silent_us;
 
 -- name: lost_workers
--- Which of these have not beaten since then; whether their files are locked is found out by the caller.
-SELECT DISTINCT id FROM worker WHERE id IN (SELECT value FROM json_each(:ids)) AND seen_at < :before;
+-- Which of these have been; whether their files are locked is found out by the caller.
+SELECT DISTINCT id FROM worker WHERE id IN (SELECT value FROM json_each(:ids)) AND abs(:now - seen_at) > :silent_us;
 
 -- name: alive
 -- What processes do that have beaten since then.

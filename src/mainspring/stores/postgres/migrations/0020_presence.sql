@@ -11,4 +11,3 @@ CREATE TABLE worker (
 
 -- The notifier that sends a delivery, so that it is sent again when that notifier is dead.
 ALTER TABLE delivery ADD COLUMN worker text COLLATE "C" NOT NULL DEFAULT '';
-CREATE INDEX delivery_by_worker ON delivery (worker) WHERE worker <> '';
