@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
+import asyncpg
 import pytest
 from fastapi import FastAPI, Request
 from httpx2 import AsyncClient
@@ -16,9 +17,11 @@ from mainspring.api.context import Context
 from mainspring.api.server import WebServer
 from mainspring.domain.access import Principal, Scope
 from mainspring.domain.errors import NotAuthenticated
-from mainspring.domain.event import Event, EventType
+from mainspring.domain.event import Event, EventType, place_of
 from mainspring.ports.stores import Stores
+from mainspring.stores.postgres.database import EVENT_ERA
 from tests.harness.pace import Pace
+from tests.harness.postgres import as_superuser
 from tests.harness.waiting import until
 from tests.stores.databases import is_sqlite
 from tests.stores.world import START, add, an_endpoint, change, edited, told
@@ -322,10 +325,29 @@ async def test_cursor_from_before_a_restore_goes_on_with_what_happens_now(
 ) -> None:
     await stores.runs.add_events(numbered(1))
     await told(stores)
-    opened = await server.open(last_id="999999999:0" if is_sqlite(store_url) else "999999999.1:0")
+    opened = await server.open(last_id="999999999:0" if is_sqlite(store_url) else f"{EVENT_ERA}.999999999:0")
     await stores.runs.add_events(numbered(2))
 
     assert numbers_of(await opened.take(1)) == [2]
+
+
+async def test_client_that_comes_back_while_events_are_held_back_gets_none_twice(
+    server: Server, stores: Stores, store_url: str
+) -> None:
+    """A writer may mark itself a moment after others have committed and were read: their events are then not the newest
+    that can be read, and still no place of another database."""
+    if is_sqlite(store_url):
+        pytest.skip("SQLite has one writer: what is committed can be read")
+    await stores.runs.add_events(numbered(1, 2))
+    last_id = (await stores.runs.latest_events("default", 1))[-1].cursor
+    writer = await asyncpg.connect(as_superuser(store_url))
+    earlier = place_of(last_id)[1] - 1
+    await writer.execute(f"BEGIN; SELECT pg_advisory_xact_lock_shared('event'::regclass::int, {earlier})")
+    opened = await server.open(last_id=last_id)
+    await writer.close()
+    await stores.runs.add_events(numbered(3))
+
+    assert numbers_of(await opened.take(1)) == [3]
 
 
 async def test_stream_goes_on_from_where_a_list_ended(server: Server, stores: Stores, api: AsyncClient) -> None:

@@ -11,7 +11,7 @@ from tests.harness.waiting import until_true
 from tests.stores.databases import is_sqlite
 from tests.stores.world import START, FixedClock, told
 
-from mainspring.domain.event import Event, EventType, StoredEvent
+from mainspring.domain.event import Event, EventType, StoredEvent, place_of
 from mainspring.ports.stores import Stores
 from mainspring.ports.upkeep import Retention
 
@@ -131,6 +131,15 @@ async def test_latest_events_are_as_many_as_wanted(stores: Stores, limit: int) -
     numbers = await written(stores, [2, 1, 1])
 
     assert numbers_of(await stores.runs.latest_events("default", limit)) == numbers[max(0, 4 - limit) :]
+
+
+async def test_last_place_is_that_of_the_newest_event(stores: Stores) -> None:
+    before = await stores.runs.last_place()
+    await written(stores, [1, 2])
+    newest = await stores.runs.latest_events(None, 1)
+
+    assert await stores.runs.last_place() == newest[-1].cursor.partition(":")[0]
+    assert place_of(f"{before}:0") < place_of(newest[0].cursor)
 
 
 async def test_events_of_writers_at_once_are_all_read_once(stores: Stores, other_stores: Stores) -> None:

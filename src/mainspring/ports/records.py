@@ -39,6 +39,12 @@ class RunStore(Protocol):
     async def latest_events(self, tenant_id: str | None, limit: int) -> list[StoredEvent]:
         """The newest `limit` events, in their order; the last one's cursor goes into `events_after` to read on."""
 
+    async def last_place(self) -> str:
+        """The place of the newest event that may exist, readable yet or not; a cursor beyond it is of another database.
+
+        A place is a cursor without the index after its colon.
+        """
+
     async def add_events(self, events: Sequence[Event]) -> None: ...
 
     async def add_signing_key(self, tenant_id: str, key_id: str, sealed: str, event: Event) -> None:

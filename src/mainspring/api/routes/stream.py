@@ -55,9 +55,9 @@ async def stream_events(
     wanted = check_types([part for text in types or () for part in text.split(",") if part.strip()])
     choice = Choice(desk, wanted, principal.scopes)
     await choice.narrow(endpoint, job)
-    # Now is when the answer begins, not when its first step is made. A place beyond it is from before a restore.
+    # Now is when the answer begins, not when its first step is made. A place beyond the last is from before a restore.
     place, now = _place(desk, last_event_id or cursor), await context.feed.newest()
-    if place is None or _is_beyond(place, now):
+    if place is None or _is_beyond(place, await desk.stores.runs.last_place()):
         place = now
     blocks: Blocks = request.app.state.blocks
     return EventStream(desk, context.feed, blocks, place, choice.of, lambda: _is_welcome(request, principal))
@@ -124,12 +124,10 @@ def _place(desk: Desk, cursor: str | None) -> str | None:
     return place[0] if place else None
 
 
-def _is_beyond(place: str, newest: str) -> bool:
-    if not newest:
-        return True
-    mine, last = place_of(place) if place else (), place_of(newest)
+def _is_beyond(cursor: str, last_place: str) -> bool:
+    mine, last = place_of(cursor)[:-1] if cursor else (), place_of(f"{last_place}:0")[:-1]
     if mine and len(mine) != len(last):
-        raise bad_cursor(place)
+        raise bad_cursor(cursor)
     return mine > last
 
 

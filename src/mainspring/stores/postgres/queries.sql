@@ -350,6 +350,11 @@ INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}};
 -- of this installation holds it back.
 SELECT event_horizon();
 
+-- name: last_place
+-- The place of the newest number that was drawn, committed or not. The horizon may be before what was read already: a
+-- writer marks itself with a number that it has read a moment ago.
+SELECT '{{event_era}}.' || (last_value - (NOT is_called)::int) FROM event_seq_seq;
+
 -- name: oldest_held_event
 -- When the oldest event beyond the horizon was written, of those that are committed.
 SELECT at FROM event WHERE (tx, seq) > ('{{event_era}}'::xid8, :horizon) ORDER BY tx, seq LIMIT 1;

@@ -51,6 +51,10 @@ class PostgresRuns:
         async with self._db.statement(tenant_id) as session:
             return await latest_events(session, tenant_id, limit)
 
+    async def last_place(self) -> str:
+        async with self._db.statement() as session:
+            return str(await session.value("last_place"))
+
     async def add_events(self, events: Sequence[Event]) -> None:
         async with self._db.transaction() as session:
             await add_events(session, events)

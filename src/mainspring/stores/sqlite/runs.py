@@ -71,6 +71,9 @@ class SqliteRuns:
         rows = await self._db.read(read)
         return stored_events([(str(row[0]), str(row[1])) for row in reversed(rows)])[-limit:]
 
+    async def last_place(self) -> str:
+        return str(await self._db.read(lambda db: db.value("newest_event")))
+
     async def add_events(self, events: Sequence[Event]) -> None:
         await self._db.write(add_events, events)
 
