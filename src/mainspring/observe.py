@@ -130,6 +130,7 @@ class Metrics:
         self.judged = 0
         self.fired = 0
         self.event_lag = 0.0
+        self.dead_rows = 0
         self.lateness = Spread(LATENESS_BUCKETS_S)
         self.duration = Spread(DURATION_BUCKETS_S)
 
@@ -202,6 +203,12 @@ METRICS = {  # attribute: (kind, name, meaning, label)
         "gauge",
         "mainspring_event_lag_seconds",
         "Age of the oldest committed event that readers cannot see yet, because a writer before it has not ended.",
+        "",
+    ),
+    "dead_rows": (
+        "gauge",
+        "mainspring_dead_rows",
+        "Old versions of endpoints' state that PostgreSQL has not removed; looks for due endpoints pass them.",
         "",
     ),
     "lateness": ("histogram", "mainspring_lateness_seconds", "From the slot to the start of its call.", ""),

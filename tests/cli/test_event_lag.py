@@ -58,7 +58,7 @@ async def test_doctor_names_the_prepared_transaction_that_holds_events_back(tmp_
         await connection.close()
 
     assert level == ERROR
-    assert f"the prepared transaction '{name}' wrote events and is neither committed nor rolled back" in message
+    assert f"the prepared transaction '{name}' wrote events and has not committed" in message
     assert way_out == f"end the transaction in the database: ROLLBACK PREPARED '{name}'"
 
 

@@ -28,8 +28,8 @@ class Backlog(Struct, frozen=True):
     by_tenant: dict[str, int] = {}  # of those that have any
 
 
-class EventWriter(Struct, frozen=True):
-    """A transaction that wrote events and has not ended; readers of events wait for it."""
+class OpenTransaction(Struct, frozen=True):
+    """A transaction in the database that has not ended and that something waits for."""
 
     pid: int | None  # None: a prepared transaction
     name: str  # of the program and where it runs, or of the prepared transaction
@@ -42,11 +42,22 @@ class EventLag(Struct, frozen=True):
 
     now: datetime
     oldest_at: datetime | None  # of the oldest event that is committed and not readable yet
-    writers: tuple[EventWriter, ...] = ()
+    writers: tuple[OpenTransaction, ...] = ()
 
     @property
     def seconds(self) -> float:
         return 0.0 if self.oldest_at is None else max((self.now - self.oldest_at).total_seconds(), 0.0)
+
+
+class DeadRows(Struct, frozen=True):
+    """Versions of endpoints' state that are of no use and still stored, beside those that are in use.
+
+    Looks for due endpoints pass them. `oldest` is the transaction since whose beginning none can be removed.
+    """
+
+    dead: int
+    live: int
+    oldest: OpenTransaction | None = None
 
 
 class StoreFacts(Struct, frozen=True):
@@ -78,6 +89,9 @@ class UpkeepStore(Protocol):
 
     async def event_lag(self) -> EventLag:
         """Never anything on SQLite: it has one writer, so what is committed can be read."""
+
+    async def dead_rows(self) -> DeadRows:
+        """None on SQLite: it updates rows in place."""
 
     async def installation(self, key: str, value_if_new: str = "") -> str:
         """The installation's value under `key`; where there is none, `value_if_new`, which it has from then on."""

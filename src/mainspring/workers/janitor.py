@@ -87,6 +87,7 @@ class Janitor:
             log.warning("zombies closed", count=closed)
         await self._watch()
         await self._watch_events()
+        self._metrics.dead_rows = (await self._upkeep.dead_rows()).dead
         if sweep and self._is_steady():
             await self._sweep()
 

@@ -371,6 +371,21 @@ LEFT JOIN pg_locks AS number ON writer.pid IS NULL AND number.pid IS NULL AND nu
 LEFT JOIN pg_prepared_xacts AS prepared ON prepared.transaction = number.transactionid
 ORDER BY beyond;
 
+-- name: dead_rows
+-- How many versions of endpoints' state are of no use, and how many are in use.
+SELECT n_dead_tup, n_live_tup FROM pg_stat_user_tables WHERE relid = 'schedule'::regclass;
+
+-- name: oldest_transaction_and_read_clock
+-- Which transaction of this database has seen the oldest rows, so that none of them can be removed: the process (none: a
+-- prepared transaction), its name, what it does, and for how many seconds it has been open.
+SELECT pid, concat_ws(' at ', NULLIF(application_name, ''), host(client_addr)), COALESCE(state, ''),
+    extract(epoch FROM clock_timestamp() - xact_start)::float8 AS open_s
+FROM pg_stat_activity WHERE datname = current_database() AND backend_xmin IS NOT NULL AND pid <> pg_backend_pid()
+UNION ALL
+SELECT NULL, gid, '', extract(epoch FROM clock_timestamp() - prepared)::float8 FROM pg_prepared_xacts
+WHERE database = current_database()
+ORDER BY open_s DESC NULLS LAST LIMIT 1;
+
 -- name: events_after
 -- Events in their order, of all tenants, up to the horizon.
 SELECT tx::text || '.' || seq, events FROM event

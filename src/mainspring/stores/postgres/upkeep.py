@@ -6,7 +6,15 @@ import asyncpg
 
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.failpoints import failpoint
-from mainspring.ports.upkeep import Backlog, EventLag, EventWriter, Retention, StoreFacts, Swept
+from mainspring.ports.upkeep import (
+    Backlog,
+    DeadRows,
+    EventLag,
+    OpenTransaction,
+    Retention,
+    StoreFacts,
+    Swept,
+)
 from mainspring.stores.batches import USAGE_KEPT, month_of
 from mainspring.stores.postgres.database import PACKAGE, Database, Session
 from mainspring.stores.postgres.endpoints import add_events
@@ -57,10 +65,17 @@ class PostgresUpkeep:
     async def event_lag(self) -> EventLag:
         async with self._db.statement() as session:
             upto = await horizon(session)
-            writers = [EventWriter(*row) for row in await session.rows("event_writers_and_read_clock")]  # type: ignore[arg-type]  # columns
+            writers = [OpenTransaction(*row) for row in await session.rows("event_writers_and_read_clock")]  # type: ignore[arg-type]  # columns
             oldest_at = await session.value("oldest_held_event", upto)
             now = await self._db.now_in(session)
         return EventLag(now, oldest_at, tuple(writers) if oldest_at else ())  # type: ignore[arg-type]  # timestamptz
+
+    async def dead_rows(self) -> DeadRows:
+        async with self._db.statement() as session:
+            ((dead, live),) = await session.rows("dead_rows")
+            found = await session.rows("oldest_transaction_and_read_clock")
+        oldest = [OpenTransaction(*row) for row in found]  # type: ignore[arg-type]  # columns
+        return DeadRows(int(str(dead)), int(str(live)), oldest[0] if oldest else None)
 
     async def installation(self, key: str, value_if_new: str = "") -> str:
         async with self._db.statement() as session:

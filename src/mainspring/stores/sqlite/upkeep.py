@@ -5,7 +5,7 @@ from datetime import timedelta
 import apsw
 
 from mainspring.failpoints import failpoint
-from mainspring.ports.upkeep import Backlog, EventLag, Retention, StoreFacts, Swept
+from mainspring.ports.upkeep import Backlog, DeadRows, EventLag, Retention, StoreFacts, Swept
 from mainspring.stores.batches import USAGE_KEPT, month_of
 from mainspring.stores.rows import id_floor, zombie_event
 from mainspring.stores.schema import check_applied, newer_than_known
@@ -51,6 +51,9 @@ class SqliteUpkeep:
 
     async def event_lag(self) -> EventLag:
         return EventLag(self._db.clock.now(), None)
+
+    async def dead_rows(self) -> DeadRows:
+        return DeadRows(0, 0)
 
     async def installation(self, key: str, value_if_new: str = "") -> str:
         def work(db: Connection) -> str:
