@@ -94,7 +94,8 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     )
     database_url: str = Field(
         default="",
-        description="`sqlite:///path/file.db` or `postgresql://user@host/name`; default: a file in data_dir.",
+        description="`sqlite:///path/file.db` or `postgresql://user@host/name`; several hosts: `h1:5432,h2:5432`. "
+        "Default: a file in data_dir.",
     )
     database_pool: int = Field(default=8, ge=2, le=100, description="PostgreSQL connections of one process.")
     pgbouncer: bool = Field(

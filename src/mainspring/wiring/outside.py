@@ -3,7 +3,6 @@
 import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from mainspring.ports.outside import Vault
 from mainspring.settings import Settings
@@ -33,10 +32,11 @@ def open_caller(settings: Settings, vault: Vault) -> "HttpCaller":
 
 def _own_listeners(settings: Settings) -> frozenset[tuple[str, int]]:
     """Where we and our database listen: no endpoint may call that, whatever networks are allowed."""
-    database = urlsplit(settings.url)
+    from mainspring.stores.postgres.hosts import hosts_of
+
     ours = [(settings.host, settings.port)]
-    if database.hostname and database.scheme.startswith("postgres"):
-        ours.append((database.hostname, database.port or 5432))
+    if settings.url.startswith("postgres"):
+        ours += hosts_of(settings.url)
     return frozenset((address, port) for host, port in ours if port for address in _addresses(host))
 
 

@@ -4,10 +4,10 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from mainspring.domain.errors import Conflict, InvalidInput, Misconfigured, StoreUnavailable
 from mainspring.stores.postgres.database import EVERY_TENANT, Database
+from mainspring.stores.postgres.hosts import for_writing, without_password
 
 FENCES = ("fence_schedules", "fence_partitions", "forget_all_workers")
 
@@ -71,11 +71,10 @@ def _run(program: str, *arguments: str, url: str = "") -> str:
     environment = {**os.environ, "PGOPTIONS": f"-c mainspring.tenant={EVERY_TENANT}"}
     command = [found, *arguments]
     if url:
-        parts = urlsplit(url)
-        if parts.password is not None:
-            environment["PGPASSWORD"] = unquote(parts.password)
-            url = url.replace(f":{parts.password}@", "@", 1)
-        command.append(f"--dbname={url}")
+        bare, password = without_password(for_writing(url))
+        if password is not None:
+            environment["PGPASSWORD"] = password
+        command.append(f"--dbname={bare}")
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)  # ours
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["it did not say why"])[0]

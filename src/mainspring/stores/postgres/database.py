@@ -20,6 +20,7 @@ from mainspring.domain.instant import to_us
 from mainspring.ports.outside import Clock
 from mainspring.stores.lists import look_fragments
 from mainspring.stores.people import ACCOUNT_FRAGMENTS
+from mainspring.stores.postgres.hosts import Hosts, for_writing
 from mainspring.stores.postgres.lasting import CHANNEL, LastingConnection
 from mainspring.stores.postgres.migrating import migrate
 from mainspring.stores.queries import load_queries, numbered
@@ -270,7 +271,7 @@ class Database:
         self, url: str, clock: Clock | None, *, pool_size: int, behind_bouncer: bool, audit_keys: AuditKeys
     ) -> None:
         """With a clock, that clock decides what is due; without one, as in production, the database's does."""
-        self.url = url
+        self.url = for_writing(url)
         self.clock = clock
         self.audit_keys = audit_keys
         self._size = pool_size
@@ -279,7 +280,7 @@ class Database:
         self._away_until = 0.0
         self.migrated: tuple[str, ...] = ()
         self.origin = f"{id(self):x}-{time.monotonic_ns():x}"
-        self.lasting = LastingConnection(url, self.origin, QUERIES["take_presence"], behind_bouncer=behind_bouncer)
+        self.lasting = LastingConnection(self.url, self.origin, QUERIES["take_presence"], behind_bouncer=behind_bouncer)
 
     @classmethod
     async def open(
@@ -415,6 +416,7 @@ class Database:
                 max_size=self._size,
                 timeout=CONNECT_TIMEOUT_S,
                 command_timeout=COMMAND_TIMEOUT_S,
+                connect=Hosts(self.url).connect,
                 statement_cache_size=0 if self.behind_bouncer else 200,
                 max_inactive_connection_lifetime=300,
                 init=None if self.behind_bouncer else _bound_transactions,

@@ -11,6 +11,8 @@ from contextlib import suppress
 
 import asyncpg
 
+from mainspring.stores.postgres.hosts import Hosts
+
 CHANNEL = "mainspring"
 CONNECT_TIMEOUT_S = 3
 HOLD_TIMEOUT_S = 3  # for the first lock; a process goes on without it, and tries again
@@ -78,7 +80,7 @@ class LastingConnection:
         settings = None if self._behind_bouncer else SETTINGS
         while True:
             with suppress(Exception):  # whatever one connection throws, the next one listens
-                connection = await asyncpg.connect(self._url, timeout=CONNECT_TIMEOUT_S, server_settings=settings)
+                connection = await Hosts(self._url).connect(timeout=CONNECT_TIMEOUT_S, server_settings=settings)
                 gone = asyncio.Event()
                 try:
                     connection.add_termination_listener(lambda _, gone=gone: gone.set())
