@@ -21,6 +21,7 @@ DURATION_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 3
 LOG_EVENTS = {
     "scheduler started": "The scheduler looks for due endpoints from now on.",
     "scheduler stopped": "It ended: drained, or after its grace.",
+    "places reduced": "The limit on open files allows fewer runs in flight than MAINSPRING_CONCURRENCY asks for.",
     "draining": "No more claims; runs in flight may end within the grace.",
     "slots released": "Runs that did not end within the grace were given back.",
     "database away": "The database does not answer; results are kept and it is tried again.",

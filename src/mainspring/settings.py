@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 from platformdirs import user_data_path
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from mainspring.domain import fairness
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput, Misconfigured, did_you_mean
 from mainspring.domain.misfit import misfit
@@ -123,12 +124,14 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     allow_ports: Ports = Field(
         default=frozenset(), description="Ports that endpoints may call although refused by default."
     )
-    concurrency: int = Field(default=100, ge=1, le=10_000, description="Runs one scheduler may have in flight.")
+    concurrency: int = Field(
+        default=fairness.PLACES, ge=1, le=10_000, description="Runs one scheduler may have in flight (its places)."
+    )
     concurrency_per_tenant: int = Field(
-        default=1_000, ge=1, description="Runs in flight for one tenant, over all schedulers."
+        default=fairness.PER_TENANT, ge=1, description="Runs in flight for one tenant, over all schedulers."
     )
     concurrency_per_host: int = Field(
-        default=4, ge=1, description="Runs in flight against one host and port, over all schedulers."
+        default=fairness.PER_HOST, ge=1, description="Runs in flight against one host and port, over all schedulers."
     )
     lease_margin: Duration = Field(
         default=timedelta(seconds=30),

@@ -1,6 +1,7 @@
 """Real processes on both databases: `serve` runs, other commands take effect within a second, SIGTERM ends it well."""
 
 import json
+import shlex
 import subprocess
 import time
 import urllib.request
@@ -274,3 +275,26 @@ def test_terminal_that_knows_only_ascii_ends_no_command(shell: Shell) -> None:
     )
 
     assert "caf\\xe9" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "places"), [(256, 4_096, 1_000), (512, 1_024, 384)], ids=["raised to the hard limit", "too low"]
+)
+def test_scheduler_has_as_many_places_as_it_may_open_files_for(
+    shell: Shell, processes: Processes, soft: int, hard: int, places: int
+) -> None:
+    env = {name: value for name, value in shell.env.items() if value is not None}
+    limited = f"ulimit -S -n {soft}; ulimit -H -n {hard}; exec {shlex.join(COMMAND)} scheduler"
+    scheduler = processes.start_command(("sh", "-c", limited), env=env)
+    scheduler.wait_for("scheduler started")
+
+    def seen() -> dict[str, str]:
+        findings = {each["check"]: each for each in json.loads(shell("doctor", "-o", "json").stdout)}
+        return findings["schedulers"]
+
+    found = wait_until(lambda: seen() if "no scheduler" not in seen()["message"] else None, "its first heartbeat")
+    assert f"{places:,} places" in found["message"]
+    assert (found["level"] == "warning") is (places < 1_000)
+    if places < 1_000:
+        assert "let that process open 2,256 files (ulimit -n, LimitNOFILE)" in found["way_out"]
+        assert "places reduced" in scheduler.output

@@ -99,7 +99,6 @@ def _settings(folder: Path, port: int, shop: "Shop") -> "Settings":
         host=HOST,
         port=port,
         allow_cidrs=(ip_network(shop.address),),
-        concurrency_per_host=50,
         shutdown_grace=timedelta(seconds=1),
         api_requests_per_minute=0,
         api_requests_per_minute_of_tenant=0,

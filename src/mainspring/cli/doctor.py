@@ -16,6 +16,7 @@ from mainspring.cli.door import OutputOption, complete, current_settings, fail_u
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.waiting import live_schedulers
 from mainspring.domain.errors import MainspringError, Misconfigured
+from mainspring.wiring.files import file_limit, files_for, places_within
 from mainspring.words import clock, relative
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def doctor(output: OutputOption = Output.TABLE) -> None:
     findings = [
         *_program(),
         *_model(settings),
+        *_files(settings),
         *_data_dir(settings),
         *_config_dir(settings),
         *complete(_database(settings)),
@@ -112,6 +114,18 @@ def _model(settings: "Settings") -> Iterator[Finding]:
         yield Finding(
             "planner", OK, f"rules, and the model {settings.model}, which has a process of its own while it looks"
         )
+
+
+def _files(settings: "Settings") -> Iterator[Finding]:
+    """The limit on open files, which a scheduler started from here would raise as far as it may."""
+    files, wanted = file_limit(hard=True), settings.concurrency
+    needed = files_for(wanted)
+    if files < needed:
+        message = f"this process may open {files:,} files, enough for {places_within(files):,} of {wanted:,} places"
+        way_out = f"allow {needed:,}: `ulimit -Hn {needed}`, LimitNOFILE={needed}; or lower MAINSPRING_CONCURRENCY"
+        yield Finding("open files", WARNING, message, way_out)
+        return
+    yield Finding("open files", OK, f"this process may open {files:,} files, enough for {wanted:,} places")
 
 
 def _program() -> Iterator[Finding]:
@@ -206,7 +220,7 @@ async def _database(settings: "Settings") -> list[Finding]:
                 *await check_clock(stores),
                 *await _key(stores, settings),
                 *await _tenant(stores, settings),
-                *await _workers(stores, facts.kind),
+                *await _workers(stores, settings, facts.kind),
                 *await _backlog(stores, settings),
                 *await _blocked(stores, settings),
                 *await check_use(stores, settings),
@@ -297,7 +311,7 @@ async def _tenant(stores: "Stores", settings: "Settings") -> list[Finding]:
     return []
 
 
-async def _workers(stores: "Stores", kind: str) -> list[Finding]:
+async def _workers(stores: "Stores", settings: "Settings", kind: str) -> list[Finding]:
     alive = await live_schedulers(stores)
     if not alive:
         way_out = "start one: mainspring serve"
@@ -312,6 +326,14 @@ async def _workers(stores: "Stores", kind: str) -> list[Finding]:
                 "stop all but one, or set MAINSPRING_DATABASE_URL to a PostgreSQL",
             )
         ]
+    short = [row for row in alive if row.places < settings.concurrency]
+    if short:
+        message = (
+            f"{short[0].id} has {short[0].places:,} places, fewer than MAINSPRING_CONCURRENCY={settings.concurrency}"
+        )
+        needed = files_for(settings.concurrency)
+        way_out = f"let that process open {needed:,} files (ulimit -n, LimitNOFILE), or set the same value for all"
+        return [Finding("schedulers", WARNING, message, way_out)]
     places = sum(row.places for row in alive)
     return [Finding("schedulers", OK, f"{len(alive)} alive with {places:,} places: {names}")]
 

@@ -12,6 +12,7 @@ from mainspring.cli.door import OutputOption, complete, current_settings
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.user import link_of
 from mainspring.cli.waiting import live_schedulers
+from mainspring.wiring.files import raise_file_limit
 
 if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
@@ -35,6 +36,7 @@ def serve(
     """
     given = {"host": host, "port": port}
     settings = current_settings().model_copy(update={name: value for name, value in given.items() if value is not None})
+    raise_file_limit()  # before the web server counts its share
     complete(_serve(settings))
 
 
@@ -43,6 +45,7 @@ def scheduler() -> None:
 
     Any number of them may share one PostgreSQL.
     """
+    raise_file_limit()
     complete(_schedule(current_settings()))
 
 

@@ -12,6 +12,7 @@ from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from mainspring.wiring.clock import SystemClock
 from mainspring.wiring.desk import open_desk
+from mainspring.wiring.files import file_limit, places_within
 from mainspring.wiring.outside import open_caller, open_messengers
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
         caller = open_caller(settings, desk.vault)
         options = SchedulerOptions(
             worker=desk.worker,
-            places=settings.concurrency,
+            places=_places(settings),
             per_tenant=settings.concurrency_per_tenant,
             per_host=settings.concurrency_per_host,
             lease_margin_ms=int(settings.lease_margin.total_seconds() * 1000),
@@ -105,6 +106,17 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
             yield Running(workers, desk, caller, metrics, models, options.places)
         finally:
             await caller.aclose()
+
+
+def _places(settings: Settings) -> int:
+    """As many as are wanted, unless the process may not open enough files: a run without a socket would fail."""
+    import structlog
+
+    files = file_limit()
+    places = min(settings.concurrency, places_within(files))
+    if places < settings.concurrency:
+        structlog.get_logger().warning("places reduced", places=places, wanted=settings.concurrency, files=files)
+    return places
 
 
 class Notices(Struct, frozen=True):

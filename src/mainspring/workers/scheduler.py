@@ -21,6 +21,7 @@ import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mainspring.domain import fairness
 from mainspring.domain.claiming import Claim
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.instant import to_us
@@ -54,9 +55,9 @@ class SchedulerOptions(Struct, frozen=True):
     """
 
     worker: str
-    places: int = 100
-    per_tenant: int = 100
-    per_host: int = 4
+    places: int = fairness.PLACES
+    per_tenant: int = fairness.PER_TENANT
+    per_host: int = fairness.PER_HOST
     lease_margin_ms: int = 30_000
     grace_s: float = 10.0
     tick_s: float = 5.0  # a lost notification costs no more than this
