@@ -15,8 +15,9 @@ from datetime import timedelta
 from tests.stores.world import an_outcome
 
 from benchmarks.world import database_url, filled
+from mainspring.domain.fairness import Caps
 from mainspring.domain.settling import Finished
-from mainspring.ports.schedule import Caps, ClaimBatch
+from mainspring.ports.schedule import ClaimBatch
 from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import SystemClock
 

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from platformdirs import user_data_path
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
 
 from mainspring.domain import fairness
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput, Misconfigured, did_you_mean
+from mainspring.domain.host_limit import HostLimits, parse_host_limits
 from mainspring.domain.misfit import misfit
 
 PREFIX = "MAINSPRING_"
@@ -73,6 +74,10 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def _host_limits(value: object) -> object:
+    return parse_host_limits(value) if isinstance(value, str) else value
+
+
 def _public_url(value: object) -> object:
     if isinstance(value, str) and not re.fullmatch(r"(https?://[^/?#\s]+/?)?", value):
         raise ValueError("that is no address of a server; write scheme and host, like https://mainspring.example.com")
@@ -83,6 +88,7 @@ Partitions = Annotated[tuple[int, ...], BeforeValidator(_partitions)]
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
 Networks = Annotated[tuple[IPv4Network | IPv6Network, ...], BeforeValidator(_networks)]
 Ports = Annotated[frozenset[int], BeforeValidator(_ports)]
+Limits = Annotated[HostLimits, PlainValidator(_host_limits)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 
 
@@ -132,6 +138,12 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
     )
     concurrency_per_host: int = Field(
         default=fairness.PER_HOST, ge=1, description="Runs in flight against one host and port, over all schedulers."
+    )
+    host_limits: Limits = Field(
+        default=(),
+        description="Other limits for some hosts, over all schedulers: `*.example.com = 20, 5/s, burst 10; "
+        "api.example.org:443 = 8` is 20 runs at once and 5 starts a second after up to 10 at once, and 8 runs at once. "
+        "The first pattern that matches counts, for each host and port on its own; rates are per `s`, `m` or `h`.",
     )
     lease_margin: Duration = Field(
         default=timedelta(seconds=30),

@@ -90,6 +90,11 @@ def test_database_that_does_not_answer_is_5(tmp_path: Path) -> None:
     ("setting", "value", "message"),
     [
         ("MAINSPRING_CONCURENCY", "5", "did you mean 'MAINSPRING_CONCURRENCY'?"),
+        (
+            "MAINSPRING_HOST_LIMITS",
+            "a=x",
+            "MAINSPRING_HOST_LIMITS='a=x': 'x' of 'a=x' is not a limit, or is given twice",
+        ),
         ("MAINSPRING_PORT", "abc", "MAINSPRING_PORT='abc' is not a whole number; write it in digits"),
         ("MAINSPRING_TENANT", "", "MAINSPRING_TENANT='' is too short; its length must be 1 or more"),
         ("MAINSPRING_TENANT", "Bad Tenant", "MAINSPRING_TENANT: tenant id 'Bad Tenant' is not valid; use 1 to 63 of"),

@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.domain.stage import DAY
 
-from mainspring.domain.fairness import Busy, Candidate, full_hosts, pick
+from mainspring.domain.fairness import Busy, Candidate, Caps, SlowRoom, for_slow, full_hosts, pick
+from mainspring.domain.host_limit import HostLimit, Rate
 
 MANY = 10**6
+UNCAPPED = Caps(MANY, MANY)
 tenants = st.sampled_from("abcd")
 hosts = st.sampled_from("xyz")
 ages = st.integers(0, 20).map(lambda seconds: DAY + timedelta(seconds=seconds))
@@ -41,7 +43,7 @@ def in_flight(busy: Busy, candidates: list[Candidate], picked: list[str]) -> tup
 def test_caps_are_never_exceeded_and_no_place_is_left_free_without_need(
     candidates: list[Candidate], busy: Busy, per_tenant: int, per_host: int, limit: int
 ) -> None:
-    picked = pick(candidates, busy, per_tenant, per_host, limit)
+    picked = pick(candidates, busy, Caps(per_tenant, per_host), limit)
 
     by_tenant, by_host = in_flight(busy, candidates, picked)
     assert len(picked) == len(set(picked)) <= limit
@@ -55,7 +57,7 @@ def test_caps_are_never_exceeded_and_no_place_is_left_free_without_need(
 def test_no_tenant_gets_ahead_of_one_that_waits_by_more_than_its_turn(
     candidates: list[Candidate], busy: Busy, limit: int
 ) -> None:
-    picked = pick(candidates, busy, MANY, MANY, limit)
+    picked = pick(candidates, busy, UNCAPPED, limit)
 
     by_tenant, _ = in_flight(busy, candidates, picked)
     got = {each.tenant_id for each in candidates if each.id in picked}
@@ -67,7 +69,7 @@ def test_no_tenant_gets_ahead_of_one_that_waits_by_more_than_its_turn(
 def test_within_a_tenant_and_a_host_the_oldest_goes_first(
     candidates: list[Candidate], busy: Busy, per_tenant: int, per_host: int, limit: int
 ) -> None:
-    picked = pick(candidates, busy, per_tenant, per_host, limit)
+    picked = pick(candidates, busy, Caps(per_tenant, per_host), limit)
 
     for one in candidates:
         for other in candidates:
@@ -82,7 +84,7 @@ def test_every_candidate_has_its_turn_as_places_become_free(
 ) -> None:
     left = list(candidates)
     for _ in range(len(candidates)):
-        picked = pick(left, {}, per_tenant, per_host, limit)
+        picked = pick(left, {}, Caps(per_tenant, per_host), limit)
         left = [each for each in left if each.id not in picked]
 
     assert left == []
@@ -92,7 +94,7 @@ def test_a_flood_of_one_tenant_delays_no_other() -> None:
     flood = [candidate(f"flood_{number}", 0) for number in range(50)]
     late = [candidate(f"late_{number}", 9, tenant="b", host="y") for number in range(3)]
 
-    picked = pick([*flood, *late], {}, MANY, MANY, 6)
+    picked = pick([*flood, *late], {}, UNCAPPED, 6)
 
     assert picked == ["flood_0", "late_0", "flood_1", "late_1", "flood_2", "late_2"]
 
@@ -100,15 +102,15 @@ def test_a_flood_of_one_tenant_delays_no_other() -> None:
 def test_the_first_place_goes_to_the_tenant_with_the_fewest_runs_in_flight() -> None:
     waiting = [candidate("old", 0, tenant="a"), candidate("young", 5, tenant="b")]
 
-    assert pick(waiting, {("a", "z"): 3}, MANY, MANY, 1) == ["young"]
-    assert pick(waiting, {}, MANY, MANY, 1) == ["old"]
+    assert pick(waiting, {("a", "z"): 3}, UNCAPPED, 1) == ["young"]
+    assert pick(waiting, {}, UNCAPPED, 1) == ["old"]
 
 
 def test_a_hanging_host_takes_only_its_own_places() -> None:
     hanging = [candidate(f"hanging_{number}", 0) for number in range(5)]
     healthy = [candidate(f"healthy_{number}", 9, host="y") for number in range(2)]
 
-    picked = pick([*hanging, *healthy], {("b", "x"): 2}, MANY, 3, 10)
+    picked = pick([*hanging, *healthy], {("b", "x"): 2}, Caps(MANY, 3), 10)
 
     assert picked == ["hanging_0", "healthy_0", "healthy_1"]
 
@@ -116,5 +118,50 @@ def test_a_hanging_host_takes_only_its_own_places() -> None:
 def test_full_hosts_are_those_without_a_place() -> None:
     busy = {("a", "x"): 2, ("b", "x"): 1, ("a", "y"): 2, ("a", "z"): 4}
 
-    assert sorted(full_hosts(busy, 3)) == ["x", "z"]
-    assert full_hosts({}, 1) == []
+    assert sorted(full_hosts(busy, Caps(MANY, 3))) == ["x", "z"]
+    assert full_hosts({}, Caps(MANY, 1)) == []
+
+
+def test_operator_sets_another_cap_for_one_host() -> None:
+    caps = Caps(MANY, 3, (HostLimit("x", 1),))
+    due = [candidate(f"x_{number}", 0, host="x:80") for number in range(3)]
+    other = [candidate(f"y_{number}", 0, host="y:80") for number in range(4)]
+
+    assert pick([*due, *other], {}, caps, 10) == ["x_0", "y_0", "y_1", "y_2"]
+    assert full_hosts({("a", "x:80"): 1, ("a", "y:80"): 2}, caps) == ["x:80"]
+
+
+def test_rate_leaves_no_more_starts_than_its_burst_or_what_is_left_of_it() -> None:
+    caps = Caps(MANY, MANY, (HostLimit("*", rate=Rate(1, burst=2)),))
+    due = [candidate(f"{host}_{number}", 0, host=f"{host}:80") for host in "xy" for number in range(3)]
+
+    assert pick(due, {}, caps, 10, starts_left={"y:80": 0}) == ["x_0", "x_1"]
+
+
+@given(floods, st.integers(0, 8), st.sets(hosts), caps, st.data())
+def test_quick_runs_are_picked_as_if_no_slow_one_waited(
+    candidates: list[Candidate], places: int, hanging: set[str], limit: int, data: st.DataObject
+) -> None:
+    """Slow runs take their share at most, and what they leave goes to quick ones."""
+    mixed = [each._replace(is_quick=data.draw(st.booleans())) for each in candidates]
+    quick = [each for each in mixed if each.is_quick and each.host not in hanging]
+
+    picked = pick(mixed, {}, UNCAPPED, limit, SlowRoom(places, frozenset(hanging)))
+
+    quick_ids = {each.id for each in quick}
+    assert sum(each not in quick_ids for each in picked) <= places
+    assert len(picked) == min(limit, len(quick) + min(places, len(mixed) - len(quick)))
+
+
+def test_slow_runs_of_a_tenant_leave_a_part_of_its_cap_to_quick_ones() -> None:
+    caps = Caps(per_tenant=8, per_host=MANY)
+    slow = [candidate(f"slow_{number}", 0)._replace(is_quick=False) for number in range(9)]
+    quick = [candidate(f"quick_{number}", 9) for number in range(9)]
+
+    picked = pick([*slow, *quick], {("a", "z"): 5}, caps, 99, SlowRoom(MANY), {"a": 5})
+
+    assert picked == ["slow_0", "quick_0", "quick_1"]
+
+
+def test_a_quarter_of_the_places_is_for_quick_runs_and_few_places_are_not_divided() -> None:
+    assert {places: for_slow(places) for places in (1, 3, 4, 10, 1_000)} == {1: 1, 3: 3, 4: 3, 10: 8, 1_000: 750}

@@ -9,7 +9,7 @@ import pytest
 
 from mainspring.domain.claiming import Claim
 from mainspring.domain.errors import StoreUnavailable
-from mainspring.ports.schedule import Caps
+from mainspring.domain.fairness import Caps
 from mainspring.ports.stores import Stores
 from mainspring.stores.postgres.database import QUERIES
 from mainspring.wiring.stores import open_stores

@@ -30,9 +30,9 @@ from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint, LostWorkerPolicy, MisfirePolicy, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.fairness import Caps
 from mainspring.domain.run import Header, HttpAction, Trigger
 from mainspring.domain.schedule import CRON
-from mainspring.ports.schedule import Caps
 from mainspring.ports.stores import Stores
 
 SECOND = timedelta(seconds=1)

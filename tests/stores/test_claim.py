@@ -27,10 +27,11 @@ from tests.stores.world import (
 
 from mainspring.domain.endpoint import LostWorkerPolicy, Tenant
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.fairness import Caps
 from mainspring.domain.planning import FAULTY_DELAY
 from mainspring.domain.run import HttpAction, RunStatus, Trigger
 from mainspring.ports.records import RunFilter
-from mainspring.ports.schedule import Caps, ClaimBatch
+from mainspring.ports.schedule import ClaimBatch
 from mainspring.ports.stores import Stores
 from mainspring.wiring.stores import open_stores
 

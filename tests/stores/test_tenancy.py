@@ -33,6 +33,7 @@ FOR_ALL = {
     "link": "a user's, not a tenant's",
     "attempt": "counts logins before anybody is known",
     "worker": "workers serve every tenant",
+    "host_rate": "a rate holds for a host, whoever calls it",
     "outbox_position": "one reader for all events",
     "planner_cursor": "one reader for all events",
     "trigger_position": "one reader for all events",

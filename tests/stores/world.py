@@ -12,12 +12,13 @@ from mainspring.domain.changes import Act
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.fairness import Caps
 from mainspring.domain.governor import BASELINE_INTERVAL
 from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.run import Body, HttpAction, Outcome, Run, RunStatus, Trigger
 from mainspring.domain.schedule import CRON
 from mainspring.domain.settling import Finished
-from mainspring.ports.schedule import Caps, ClaimBatch
+from mainspring.ports.schedule import ClaimBatch
 from mainspring.ports.stores import Stores
 
 START = datetime(2025, 1, 1, tzinfo=UTC)

@@ -6,9 +6,10 @@ from datetime import datetime
 
 from mainspring.domain.claiming import Claim
 from mainspring.domain.errors import StoreUnavailable
+from mainspring.domain.fairness import Caps, SlowRoom
 from mainspring.domain.run import Outcome, Request, RunStatus
 from mainspring.domain.settling import Finished
-from mainspring.ports.schedule import Caps, ClaimBatch, FinishReport, ScheduleStore
+from mainspring.ports.schedule import ClaimBatch, FinishReport, ScheduleStore
 
 OK = Outcome(RunStatus.SUCCESS, 1, 200)
 ALL = "all endpoints"
@@ -64,12 +65,14 @@ class FaultyStore:
         self.finishes = 0
         self.sleeps_s: list[float] = []
 
-    async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
+    async def claim_due(
+        self, worker: str, limit: int, lease_margin_ms: int, caps: Caps, slow: SlowRoom | None = None
+    ) -> ClaimBatch:
         self.claims += 1
         self._check()
         if self.claim_fault is not None:
             raise self.claim_fault
-        batch = await self._store.claim_due(worker, limit, lease_margin_ms, caps)
+        batch = await self._store.claim_due(worker, limit, lease_margin_ms, caps, slow)
         self._lose_answer_to("claim")
         return batch
 

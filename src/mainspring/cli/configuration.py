@@ -94,6 +94,8 @@ def setting_rows(current: "Settings") -> list[SettingRow]:
 
 def written(value: object) -> str:
     """A setting as it is written in the environment; a password in it is masked."""
+    from mainspring.domain.host_limit import HostLimit
+
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -102,6 +104,8 @@ def written(value: object) -> str:
         return format_duration(value // timedelta(milliseconds=1))
     if isinstance(value, str):
         return masked(value)
+    if isinstance(value, tuple) and any(isinstance(each, HostLimit) for each in value):
+        return "; ".join(map(str, value))
     if isinstance(value, Iterable):
         return ",".join(sorted(str(each) for each in value))
     return str(value)

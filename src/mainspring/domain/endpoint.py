@@ -129,6 +129,7 @@ class Endpoint(Struct, frozen=True):
     last_status: str
 
     managed_by: str = ""  # configuration too, but last: the source that describes it; "": people alone do
+    last_duration_ms: int | None = None  # state: how long the last run took; None: it has not run yet
 
     # The first and the last cron slot that ran while the clock was ahead. They do not run again.
     ran_from_at: datetime | None = None

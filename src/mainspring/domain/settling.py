@@ -58,6 +58,7 @@ def settle(
         lost_count=0,
         last_run_at=finished.started_at,
         last_status=outcome.status,
+        last_duration_ms=outcome.duration_ms,
     )
     events: tuple[Event, ...] = ()
     if endpoint.trigger is not Trigger.MANUAL:  # a manual run plans nothing: the sweep clears hints and replans

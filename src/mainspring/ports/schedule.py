@@ -7,14 +7,8 @@ from typing import Protocol
 from msgspec import Struct
 
 from mainspring.domain.claiming import Claim
+from mainspring.domain.fairness import Caps, SlowRoom
 from mainspring.domain.settling import Finished
-
-
-class Caps(Struct, frozen=True):
-    """How many runs may be in flight at once: for one tenant, and against one `host:port`."""
-
-    per_tenant: int
-    per_host: int
 
 
 class ClaimBatch(Struct, frozen=True):
@@ -44,11 +38,14 @@ class FinishReport(Struct, frozen=True):
 class ScheduleStore(Protocol):
     """What the scheduler worker needs."""
 
-    async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
+    async def claim_due(
+        self, worker: str, limit: int, lease_margin_ms: int, caps: Caps, slow: SlowRoom | None = None
+    ) -> ClaimBatch:
         """Lease up to `limit` due endpoints to `worker`, in one transaction.
 
         Oldest first, fair between tenants, within the caps; rows another worker has locked are skipped. No row is
         claimed before it is due by the store's clock. A row that throws is pushed ahead and marked; others go on.
+        Caps and rates are counted over all workers. `slow` bounds the slow runs among the claims; None does not.
         """
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:

@@ -229,6 +229,7 @@ def _add_settled(batch: Batch, old: Endpoint, new: Endpoint) -> None:
         lost_count=new.lost_count,
         last_run_at=new.last_run_at,
         last_status=new.last_status,
+        last_duration_ms=new.last_duration_ms,
     ):
         batch.endpoints.append(new)
         batch.outcomes.append((*outcome_values(new, batch.codec), new.id))

@@ -33,14 +33,14 @@ STATE_COLUMNS = (
     "hint_one_shot_at", "hint_one_shot_expires_at", "hint_one_shot_reason", "hint_one_shot_author",
     "anchor_at", "next_run_at", "source", "trail", "manual_at",
     "slot_at", "trigger", "attempt", "claim_epoch", "lease_until", "claimed_by", "run_id", "lost_count",
-    "last_run_at", "last_status", "ran_from_at", "ran_until_at",
+    "last_run_at", "last_status", "last_duration_ms", "ran_from_at", "ran_until_at",
 )  # fmt: skip
 ENDPOINT_COLUMNS = CONFIG_COLUMNS + STATE_COLUMNS
 # What an ordinary claim and an ordinary finish change: two short writes instead of two long ones for every run.
 LEASE_COLUMNS = ("slot_at", "trigger", "attempt", "lease_until", "run_id")
 OUTCOME_COLUMNS = (
     "failure_count", "anchor_at", "next_run_at", "source", "trail", "slot_at", "lease_until", "lost_count",
-    "last_run_at", "last_status",
+    "last_run_at", "last_status", "last_duration_ms",
 )  # fmt: skip
 RUN_COLUMNS = Run.__struct_fields__
 RUN_SUMMARY_COLUMNS = tuple(column for column in RUN_COLUMNS if column not in ("trail", "detail"))  # as lists show them
@@ -87,7 +87,7 @@ def endpoint_from(row: Sequence[Any]) -> Endpoint:
     parts = (
         *r[0:5], _action(r[5]), *r[6:12], _BACKOFF[r[12]], r[13], bool(r[14]), _MISFIRE[r[15]], r[16], r[17],
         _LOST[r[18]], *r[19:23], bool(r[24]), *r[25:32], interval_hint, one_shot_hint, *r[40:46], _TRIGGER[r[46]],
-        *r[47:55], r[23], r[55], r[56],
+        *r[47:55], r[23], r[55], r[56], r[57],
     )  # fmt: skip
     return Endpoint(*parts)
 
@@ -112,7 +112,7 @@ def state_values(endpoint: Endpoint, t: Codec = as_it_is) -> tuple[object, ...]:
         *((None, None, "", "") if o is None else (t(o.next_run_at), t(o.expires_at), o.reason, o.author)),
         t(e.anchor_at), t(e.next_run_at), e.source, e.trail, t(e.manual_at),
         t(e.slot_at), e.trigger, e.attempt, e.claim_epoch, t(e.lease_until), e.claimed_by, e.run_id, e.lost_count,
-        t(e.last_run_at), e.last_status, t(e.ran_from_at), t(e.ran_until_at),
+        t(e.last_run_at), e.last_status, e.last_duration_ms, t(e.ran_from_at), t(e.ran_until_at),
     )  # fmt: skip
 
 
@@ -125,7 +125,7 @@ def outcome_values(endpoint: Endpoint, t: Codec) -> tuple[object, ...]:
     e = endpoint
     return (
         e.failure_count, t(e.anchor_at), t(e.next_run_at), e.source, e.trail, t(e.slot_at), t(e.lease_until),
-        e.lost_count, t(e.last_run_at), e.last_status,
+        e.lost_count, t(e.last_run_at), e.last_status, e.last_duration_ms,
     )  # fmt: skip
 
 

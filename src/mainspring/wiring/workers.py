@@ -77,6 +77,7 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
             places=_places(settings),
             per_tenant=settings.concurrency_per_tenant,
             per_host=settings.concurrency_per_host,
+            hosts=settings.host_limits,
             lease_margin_ms=int(settings.lease_margin.total_seconds() * 1000),
             grace_s=settings.shutdown_grace.total_seconds(),
         )

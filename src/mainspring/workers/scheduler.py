@@ -5,6 +5,7 @@
     3 record   results that end together in one transaction; only then is the place free again
     4 sleep    until the next slot, or until something moved, or for one tick
 
+Slow calls take three quarters of the places at most (`slow_calls.py`), so that quick ones always find one.
 A place is held until its result is recorded: while the database is away, results wait in memory, bounded by the
 places, and nothing new starts. SIGTERM drains: no more claims, a grace for what runs, the rest is given back.
 """
@@ -24,14 +25,17 @@ from msgspec.structs import replace
 from mainspring.domain import fairness
 from mainspring.domain.claiming import Claim
 from mainspring.domain.errors import StoreUnavailable
+from mainspring.domain.fairness import Caps
+from mainspring.domain.host_limit import HostLimits
 from mainspring.domain.instant import to_us
 from mainspring.domain.run import Outcome, Request, RunStatus, Trigger
 from mainspring.domain.settling import Finished
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
 from mainspring.ports.outside import Caller
-from mainspring.ports.schedule import Caps, ClaimBatch, FinishReport, ScheduleStore
+from mainspring.ports.schedule import ClaimBatch, FinishReport, ScheduleStore
 from mainspring.workers.ending import end_tasks
+from mainspring.workers.slow_calls import SlowCalls
 
 EARLY_S = 0.0002  # timers may fire a little before their time; the claim would find nothing and sleep again
 # Small enough that some slots are claimed while others are called and others recorded; large enough that the cost of a
@@ -58,6 +62,7 @@ class SchedulerOptions(Struct, frozen=True):
     places: int = fairness.PLACES
     per_tenant: int = fairness.PER_TENANT
     per_host: int = fairness.PER_HOST
+    hosts: HostLimits = ()
     lease_margin_ms: int = 30_000
     grace_s: float = 10.0
     tick_s: float = 5.0  # a lost notification costs no more than this
@@ -87,7 +92,8 @@ class Scheduler:
         self._monotonic_ns = monotonic_ns
         self._caller = caller
         self._options = options
-        self._caps = Caps(options.per_tenant, options.per_host)
+        self._caps = Caps(options.per_tenant, options.per_host, options.hosts)
+        self._slow = SlowCalls(options.places)
         self._metrics = metrics
         self._starting: set[asyncio.Task[None]] = set()
         self._calls: dict[str, asyncio.Task[None]] = {}
@@ -182,11 +188,13 @@ class Scheduler:
     async def _claim(self) -> tuple[ClaimBatch, _StoreClock]:
         options = self._options
         free = min(options.places - self.in_flight, CLAIM_BATCH_MAX)
-        batch = await self._store.claim_due(options.worker, free, options.lease_margin_ms, self._caps)
+        slow = self._slow.room(self._monotonic_ns())
+        batch = await self._store.claim_due(options.worker, free, options.lease_margin_ms, self._caps, slow)
         clock = _StoreClock(batch.handed_at, self._monotonic_ns())
         failpoint("after_claim")
         for claim in batch.claims:
             self._claims[claim.run_id] = claim
+            self._slow.start(claim, clock.told_ns)
             self._metrics.claimed[claim.trigger] += 1
             self._metrics.abandoned += claim.attempt > 1
         # What is past and not claimable is a hint whose time ran out; a full house looks for those now and then.
@@ -261,6 +269,7 @@ class Scheduler:
             self._metrics.lateness.count((to_us(started_at) - to_us(claim.slot_at)) / 1_000_000)
         self._metrics.duration.count((end_ns - start_ns) / 1_000_000_000)
         self._calls.pop(claim.run_id, None)
+        self._slow.answered(claim.run_id)
         if endpoint.lease_until is not None:
             self._lease_over_ns[claim.run_id] = clock.told_ns + (to_us(endpoint.lease_until) - to_us(clock.told)) * 1000
         self._results.append(Finished(claim, outcome, started_at, finished_at))
@@ -328,8 +337,7 @@ class Scheduler:
             if finished.claim.run_id in waiting:
                 self._results.append(finished)
                 continue
-            self._claims.pop(finished.claim.run_id, None)
-            self._lease_over_ns.pop(finished.claim.run_id, None)
+            self._free(finished.claim.run_id)
         self._metrics.in_flight = self.in_flight
         self._metrics.finish_queue = len(self._results)
         self._wake.set()
@@ -355,8 +363,13 @@ class Scheduler:
             self._metrics.dropped += 1
             log.error("result dropped", endpoint_id=finished.claim.endpoint.id, run_id=finished.claim.run_id)
             self._results.remove(finished)
-            self._claims.pop(finished.claim.run_id, None)
-            self._lease_over_ns.pop(finished.claim.run_id, None)
+            self._free(finished.claim.run_id)
+
+    def _free(self, run_id: str) -> None:
+        """Give its place to another run."""
+        self._claims.pop(run_id, None)
+        self._lease_over_ns.pop(run_id, None)
+        self._slow.end(run_id)
 
     async def _while_away(self, fault: StoreUnavailable) -> None:
         """Say it once, then wait a random part of a growing pause, so that a fleet does not return as a herd."""

@@ -16,6 +16,7 @@ import msgspec
 
 from mainspring.domain.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
+from mainspring.domain.fairness import SLOW_AFTER_MS
 from mainspring.domain.instant import to_us
 from mainspring.ports.outside import Clock
 from mainspring.stores.lists import look_fragments
@@ -114,7 +115,7 @@ _BOOLEANS = {"spread", "job_active", "body_truncated"}
 _INTEGERS = {
     "interval_ms", "min_interval_ms", "max_interval_ms", "jitter_ms", "catch_up_max", "max_lateness_ms", "version",
     "failure_count", "hint_interval_ms", "attempt", "claim_epoch", "lost_count", "duration_ms", "status_code",
-    "missed_count", "body_seen", "revision",
+    "missed_count", "body_seen", "revision", "last_duration_ms",
 }  # fmt: skip
 
 
@@ -183,6 +184,7 @@ _QUERIES = load_queries(
         "tenant_columns": ", ".join((*TENANT_COLUMNS, _USED.format(month=":month"), _KEYS)),
         "used_this_month": _USED.format(month="to_char((SELECT now FROM clock) AT TIME ZONE 'UTC', 'YYYY-MM')"),
         "sealed_keys": _KEYS,
+        "is_slow": f"(COALESCE(last_duration_ms, {SLOW_AFTER_MS}) >= {SLOW_AFTER_MS})",
         "unchanged": _UNCHANGED,
         "upcoming": _UPCOMING,
         "event_era": EVENT_ERA,

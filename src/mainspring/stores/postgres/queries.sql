@@ -23,31 +23,38 @@ SELECT pg_try_advisory_xact_lock({{claim_lock}});
 -- name: due_and_read_clock
 -- All that a claim has to know, in one look: what time it is, as a row of nobody; when the next thing will be due, as the
 -- next one (what is claimable already waits for a place, not for the clock, so it does not count); what is in flight for
--- each tenant and host; the due endpoints of every tenant at their revisions, oldest first, as many of each as there are
--- places, without those of hosts that are full; and what their tenants used this month, may use, and sign with.
--- `told` is the time where another clock counts than the database's.
+-- each tenant and host, and how much of it is slow; the due endpoints of every tenant at their revisions, oldest first, as
+-- many of each as there are places, and whether they are quick, without those of hosts that are full or `shut`, and without
+-- slow ones where slow runs have their share; and what their tenants used this month, may use, and sign with.
+-- `told` is the time where another clock counts than the database's. `patterns` are hosts that have caps of their own.
 WITH clock AS MATERIALIZED (
     SELECT COALESCE(:told::timestamptz, clock_timestamp()) AS now
 ), busy AS MATERIALIZED (
-    SELECT tenant_id, host, COUNT(*) AS runs FROM schedule
+    SELECT tenant_id, host, COUNT(*) AS runs, COUNT(*) FILTER (WHERE {{is_slow}}) AS slow_runs FROM schedule
     WHERE lease_until IS NOT NULL AND lease_until > (SELECT now FROM clock)
     GROUP BY tenant_id, host
 ), full_hosts AS MATERIALIZED (
-    SELECT ARRAY(SELECT host FROM busy GROUP BY host HAVING SUM(runs) >= :per_host) AS hosts
+    SELECT :shut::text[] || ARRAY(SELECT host FROM busy GROUP BY host HAVING SUM(runs) >=
+        CASE WHEN cardinality(:patterns::text[]) = 0 THEN :per_host ELSE COALESCE(
+            (SELECT cap FROM unnest(:patterns::text[], :host_caps::bigint[]) WITH ORDINALITY AS own (pattern, cap, place)
+             WHERE busy.host LIKE pattern ORDER BY place LIMIT 1), :per_host) END) AS hosts
+), full_of_slow AS MATERIALIZED (
+    SELECT ARRAY(SELECT tenant_id FROM busy GROUP BY tenant_id HAVING SUM(slow_runs) >= :slow_per_tenant) AS tenants
 ), due AS MATERIALIZED (
     SELECT found.* FROM tenant CROSS JOIN LATERAL (
-        SELECT id, tenant_id, host, claimable_at, revision FROM schedule
+        SELECT id, tenant_id, host, claimable_at, revision, (NOT {{is_slow}})::int::bigint AS is_quick FROM schedule
         WHERE tenant_id = tenant.id AND claimable_at <= (SELECT now FROM clock)
           AND NOT COALESCE(host = ANY ((SELECT hosts FROM full_hosts)::text[]), false)  -- opaque, so that nobody guesses that no row is left
+          AND NOT COALESCE({{is_slow}} AND (:quick_only OR tenant.id = ANY ((SELECT tenants FROM full_of_slow)::text[])), false)
         ORDER BY claimable_at LIMIT :limit) AS found
 )
 SELECT NULL, NULL, NULL, now, 0, NULL::bigint, NULL::text[] FROM clock
 UNION ALL
 SELECT NULL, NULL, NULL, {{upcoming}}, 0, NULL::bigint, NULL::text[]
 UNION ALL
-SELECT NULL, tenant_id, host, NULL, runs, NULL::bigint, NULL::text[] FROM busy
+SELECT NULL, tenant_id, host, NULL, runs, slow_runs, NULL::text[] FROM busy
 UNION ALL
-SELECT id, tenant_id, host, claimable_at, revision, NULL::bigint, NULL::text[] FROM due
+SELECT id, tenant_id, host, claimable_at, revision, is_quick, NULL::text[] FROM due
 UNION ALL
 SELECT NULL, id, NULL, NULL, {{used_this_month}}, runs_per_month, {{sealed_keys}}
 FROM tenant WHERE id = ANY (ARRAY(SELECT tenant_id FROM due));
@@ -55,6 +62,29 @@ FROM tenant WHERE id = ANY (ARRAY(SELECT tenant_id FROM due));
 -- name: upcoming
 -- The second row of the above again, after a claim that changed more than leases.
 WITH clock AS MATERIALIZED (SELECT :now::timestamptz AS now) SELECT {{upcoming}};
+
+-- name: host_rates_and_read_clock
+-- What time it is, as a row of no host, and up to when the starts of hosts with a rate are paid for, where that is ahead.
+SELECT NULL, COALESCE(:told::timestamptz, clock_timestamp())
+UNION ALL
+SELECT host, paid_until FROM host_rate WHERE paid_until > COALESCE(:told::timestamptz, clock_timestamp());
+
+-- name: pay_starts
+-- Move on up to when starts are paid for, where that is still as it was seen; how many hosts it was.
+WITH paid AS (
+    INSERT INTO host_rate (host, paid_until)
+    SELECT host, paid_until FROM unnest(:hosts::text[], :paid_until::timestamptz[]) AS new (host, paid_until) ORDER BY host
+    ON CONFLICT (host) DO UPDATE SET paid_until = excluded.paid_until
+    WHERE host_rate.paid_until <= :now OR host_rate.paid_until = (
+        SELECT paid_until FROM unnest(:hosts::text[], :seen::timestamptz[]) AS seen (host, paid_until)
+        WHERE seen.host = host_rate.host)
+    RETURNING 1
+)
+SELECT COUNT(*) FROM paid;
+
+-- name: forget_host_rates
+-- Hosts that have had no start for long; what is paid for up to the past counts no more.
+DELETE FROM host_rate WHERE paid_until < :before;
 
 -- name: lock_due
 -- Lock what was found due; rows that another worker holds or has finished meanwhile are left out.
@@ -97,7 +127,7 @@ WHERE run.tenant_id = lost.tenant_id AND run.id = lost.id AND run.status = 'runn
 WITH turn AS MATERIALIZED (
     SELECT CASE WHEN :is_ours::boolean THEN true ELSE
         claims_fit({{claim_lock}}, COALESCE(:told::timestamptz, clock_timestamp()), :now::timestamptz, :month::text,
-                   :tenants::text[], :hosts::text[], :per_tenant, :per_host) END AS is_ours
+                   :tenants::text[], :hosts::text[], :host_caps::bigint[], :per_tenant) END AS is_ours
 ), leased AS (
     UPDATE schedule SET revision = schedule.revision + 1, claim_epoch = claim_epoch + 1, claimed_by = :worker,
         {{lease_assignments}}

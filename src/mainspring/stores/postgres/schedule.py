@@ -13,14 +13,15 @@ from msgspec.structs import replace
 
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, Tenant
-from mainspring.domain.fairness import Candidate, pick
+from mainspring.domain.fairness import Candidate, Caps, SlowRoom, for_slow, pick
 from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import from_us, to_us
 from mainspring.domain.settling import Finished
 from mainspring.ports.outside import Ids
-from mainspring.ports.schedule import Caps, ClaimBatch, FinishReport
+from mainspring.ports.schedule import ClaimBatch, FinishReport
 from mainspring.stores.batches import Batch, Row, admit_all, expire_all, month_of, release_all, settle_all
 from mainspring.stores.cache import EndpointCache
+from mainspring.stores.limits import HostRates, earliest, host_caps, host_rates, paid_after, shut_to_slow
 from mainspring.stores.postgres.database import Database, Session, as_json, columns
 from mainspring.stores.postgres.lasting import CHANNEL
 from mainspring.stores.rows import endpoint_from
@@ -33,7 +34,7 @@ NOTICE = timedelta(seconds=5)  # what is due sooner than a sleeping worker's nex
 
 class _Sight(NamedTuple):
     """What a claim sees: under which caps, the time, when to look again, the tenants of what is due, who gets a place,
-    at which revisions they are, and whether somebody due was left out."""
+    at which revisions they are, whether somebody due was left out, and what rates leave to hosts."""
 
     caps: Caps
     now: datetime
@@ -42,6 +43,26 @@ class _Sight(NamedTuple):
     picked: list[Candidate]
     revisions: dict[str, int]
     more: bool
+    rates: HostRates
+
+    @property
+    def has_rated(self) -> bool:
+        """Whether a host that has a rate is among those who get a place."""
+        return self.caps.has_rates and any(self.caps.rate_of(each.host) is not None for each in self.picked)
+
+
+class _Asked(NamedTuple):
+    """What a worker asks for."""
+
+    worker: str
+    limit: int
+    lease_margin_ms: int
+    caps: Caps
+    slow: SlowRoom | None
+
+
+class _Outrun(Exception):
+    """Another worker paid for starts at the same hosts meanwhile; nothing was written."""
 
 
 class PostgresSchedule:
@@ -59,12 +80,18 @@ class PostgresSchedule:
     async def now(self) -> datetime:
         return await self._db.now()
 
-    async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
+    async def claim_due(
+        self, worker: str, limit: int, lease_margin_ms: int, caps: Caps, slow: SlowRoom | None = None
+    ) -> ClaimBatch:
         """Look, admit, lease; see `ScheduleStore.claim_due`. By what was seen, in two statements; else in turn, in one
         transaction with the rows locked.
         """
-        by = worker, limit, lease_margin_ms, caps
-        return await self._claim_as_seen(*by) or await self._claim_in_turn(*by)
+        asked = _Asked(worker, limit, lease_margin_ms, caps, slow)
+        try:
+            return await self._claim_as_seen(asked) or await self._claim_in_turn(asked)
+        except _Outrun:
+            now = self._now()
+            return ClaimBatch(now, now, more=True)
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
         """By what is known of the endpoints, in one statement; else with their rows locked and read."""
@@ -116,17 +143,19 @@ class PostgresSchedule:
         if self._moved_to_us < self._asleep_until_us:
             self._changed.set()
 
-    async def _claim_as_seen(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch | None:
+    async def _claim_as_seen(self, asked: _Asked) -> ClaimBatch | None:
         """None, and nothing written, where somebody was faster or is in the way, or more than leases follows."""
         if self._db.behind_bouncer or time.monotonic() < self._crowded_until_s:
             return None
         async with self._db.statement() as session:
-            sight = await self._look(session, limit, caps)
-            claims, rows, started = await self._admit(session, sight, worker, lease_margin_ms)
+            sight = await self._look(session, asked)
+            if sight.has_rated:
+                return None
+            claims, rows, started = await self._admit(session, sight, asked)
             if not rows.is_plain:
                 return None
             try:
-                is_ours = not claims or await _lease(session, rows, sight, started, worker, self._told())
+                is_ours = not claims or await _lease(session, rows, sight, started, asked.worker, self._told())
             except asyncpg.DivisionByZeroError:
                 is_ours = False
         if not is_ours:
@@ -134,28 +163,30 @@ class PostgresSchedule:
             return None
         return self._handed(sight, rows, claims)
 
-    async def _claim_in_turn(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
+    async def _claim_in_turn(self, asked: _Asked) -> ClaimBatch:
         async with self._db.transaction(begin="begin_claim") as session:
             await _take_turn(session)
-            sight = await self._look(session, limit, caps)
+            sight = await self._look(session, asked)
             if sight.revisions:
                 sight = sight._replace(revisions=await _lock_due(session, sight.revisions, sight.now))
-            claims, rows, started = await self._admit(session, sight, worker, lease_margin_ms)
+            claims, rows, started = await self._admit(session, sight, asked)
             if rows.endpoints:
                 await close_runs(session, rows, sight.now)
                 await write_states(session, rows)
                 if rows.runs:
                     await session.run("add_runs", as_json(rows.runs))
-                await _lease(session, rows, sight, started, worker, self._told(), is_ours=True)
+                await _lease(session, rows, sight, started, asked.worker, self._told(), is_ours=True)
+            if sight.has_rated:
+                await _pay(session, sight, claims)
             if rows.states and not sight.more:
-                sight = sight._replace(upcoming=await session.value("upcoming", sight.now))  # type: ignore[arg-type]  # timestamptz
+                upcoming = await session.value("upcoming", sight.now)
+                sight = sight._replace(upcoming=earliest(upcoming, sight.rates.opens_at))  # type: ignore[arg-type]  # timestamptz
         return self._handed(sight, rows, claims)
 
-    async def _admit(
-        self, session: Session, sight: _Sight, worker: str, lease_margin_ms: int
-    ) -> tuple[list[Claim], Batch, Counter[str]]:
+    async def _admit(self, session: Session, sight: _Sight, asked: _Asked) -> tuple[list[Claim], Batch, Counter[str]]:
         endpoints = await self.endpoints_at(session, sight.revisions)
-        return admit_all(endpoints, sight.tenants, sight.now, worker, lease_margin_ms, self._ids, self._cron)
+        by = asked.worker, asked.lease_margin_ms
+        return admit_all(endpoints, sight.tenants, sight.now, *by, self._ids, self._cron)
 
     def _handed(self, sight: _Sight, rows: Batch, claims: list[Claim]) -> ClaimBatch:
         """What was claimed, once it is committed."""
@@ -165,21 +196,44 @@ class PostgresSchedule:
         soonest = min((at for at in (sight.upcoming, *ends) if at is not None), default=None)
         return ClaimBatch(sight.now, self._now(), tuple(claims), None if sight.more else soonest, sight.more)
 
-    async def _look(self, session: Session, limit: int, caps: Caps) -> _Sight:
+    async def _look(self, session: Session, asked: _Asked) -> _Sight:
         self._moved_to_us = sys.maxsize
+        caps, limit, slow = asked.caps, asked.limit, asked.slow
+        rates = await self._rates(session, caps)
         asked_us = time.monotonic_ns() // 1000
-        clock, upcoming, *rows = await session.rows("due_and_read_clock", self._told(), caps.per_host, max(limit, 0))
+        clock, upcoming, *rows = await session.rows(
+            "due_and_read_clock",
+            self._told(),
+            [*rates.shut, *shut_to_slow(slow)],
+            *host_caps(caps),
+            for_slow(caps.per_tenant) if slow is not None else sys.maxsize,
+            slow is not None and slow.places <= 0,
+            max(limit, 0),
+        )
         now: datetime = clock[3]  # type: ignore[assignment]  # timestamptz
         self._offset_us = to_us(now) - asked_us
         due = {row[0]: row for row in rows if row[0] is not None}
         busy = {(row[1], row[2]): row[4] for row in rows if row[0] is None and row[2] is not None}
+        slow_busy: Counter[str] = Counter()
+        for row in rows:
+            if row[0] is None and row[2] is not None:
+                slow_busy[row[1]] += row[5]  # type: ignore[index, operator]  # columns
         tenants = {row[1]: _tenant(row) for row in rows if row[6] is not None}
-        candidates = [Candidate(*row[:4]) for row in due.values()]  # type: ignore[arg-type]  # columns
-        picked = pick(candidates, busy, caps.per_tenant, caps.per_host, limit)  # type: ignore[arg-type]  # columns
+        candidates = [Candidate(*row[:4], row[5] == 1) for row in due.values()]  # type: ignore[arg-type, call-arg]  # columns
+        starts_left = rates.starts_left(caps, now)
+        picked = pick(candidates, busy, caps, limit, slow, slow_busy, starts_left)  # type: ignore[arg-type]  # columns
         more = bool(picked) and (len(picked) == limit or len(picked) < len(due))
         revisions = {each: due[each][4] for each in picked}
         places = [each for each in candidates if each.id in revisions]
-        return _Sight(caps, now, upcoming[3], tenants, places, revisions, more)  # type: ignore[arg-type]  # columns
+        soonest = earliest(upcoming[3], rates.opens_at)  # type: ignore[arg-type]  # timestamptz
+        return _Sight(caps, now, soonest, tenants, places, revisions, more, rates)  # type: ignore[arg-type]  # columns
+
+    async def _rates(self, session: Session, caps: Caps) -> HostRates:
+        """What rates leave to hosts; without any, the database is not asked."""
+        if not caps.has_rates:
+            return HostRates({})
+        (_, now), *rows = await session.rows("host_rates_and_read_clock", self._told())
+        return host_rates(caps, dict(rows), now)  # type: ignore[arg-type]  # columns
 
     async def _finish_as_known(self, batch: Sequence[Finished]) -> FinishReport | None:
         """None, and nothing written, where an endpoint is unknown, held or changed, or more than a plan follows."""
@@ -299,8 +353,8 @@ async def _lease(
         month_of(sight.now),
         [each.tenant_id for each in sight.picked],
         [each.host for each in sight.picked],
+        [sight.caps.of_host(each.host) for each in sight.picked],
         sight.caps.per_tenant,
-        sight.caps.per_host,
         worker,
         as_json(_at(sight.revisions, rows.leases)),
         list(started),
@@ -309,6 +363,15 @@ async def _lease(
         len(rows.leases),
     )
     return leased == len(rows.leases)
+
+
+async def _pay(session: Session, sight: _Sight, claims: Sequence[Claim]) -> None:
+    """Take what was claimed from the rates of its hosts, unless another worker did so meanwhile."""
+    paid = paid_after(sight.caps, claims, sight.rates.paid, sight.now)
+    hosts = list(paid)
+    seen = [sight.rates.paid.get(host) for host in hosts]
+    if hosts and await session.value("pay_starts", hosts, list(paid.values()), sight.now, seen) != len(hosts):
+        raise _Outrun
 
 
 def _at(revisions: dict[str, int], rows: Sequence[Row]) -> list[Row]:

@@ -45,6 +45,7 @@ class PostgresUpkeep:
         async with self._db.statement() as session:
             await session.run("forget_workers", now - WORKERS_KEPT)
             await session.run("forget_usage", month_of(now - USAGE_KEPT))
+            await session.run("forget_host_rates", now - WORKERS_KEPT)
             for (tenant_id,) in await session.rows("tenant_ids"):
                 for query, before in (("sweep_runs", keep.runs_before), ("sweep_bodies", keep.bodies_before)):
                     if removed := await session.run(query, tenant_id, id_floor("run", before), batch):

@@ -26,6 +26,7 @@ import apsw
 from mainspring import __version__
 from mainspring.domain.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
+from mainspring.domain.fairness import SLOW_AFTER_MS
 from mainspring.domain.instant import EPOCH, from_us
 from mainspring.ports.outside import Clock
 from mainspring.stores.lists import look_fragments
@@ -83,6 +84,7 @@ QUERIES = load_queries(
     PACKAGE,
     {
         "endpoint_columns": ", ".join(qualified(ENDPOINT_COLUMNS)),
+        "is_slow": f"(COALESCE(last_duration_ms, {SLOW_AFTER_MS}) >= {SLOW_AFTER_MS})",
         "config_columns": ", ".join(CONFIG_COLUMNS),
         "config_parameters": _parameters(CONFIG_COLUMNS),
         "state_columns": ", ".join(STATE_COLUMNS),

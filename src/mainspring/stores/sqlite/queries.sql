@@ -16,17 +16,31 @@ SELECT id FROM tenant ORDER BY id;
 SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL;
 
 -- name: busy
--- How many runs are in flight for each tenant and host.
-SELECT tenant_id, host, COUNT(*) FROM schedule WHERE lease_until > :now AND lease_until IS NOT NULL
+-- How many runs are in flight for each tenant and host, and how many of them are slow.
+SELECT tenant_id, host, COUNT(*), SUM({{is_slow}}) FROM schedule WHERE lease_until > :now AND lease_until IS NOT NULL
 GROUP BY tenant_id, host;
 
 -- name: due
--- One tenant's due endpoints, oldest first. PostgreSQL asks for all tenants in one LATERAL join, which SQLite lacks;
--- here a query costs microseconds. The write transaction that reads their revisions is the lock.
-SELECT id, tenant_id, host, claimable_at, revision FROM schedule
+-- One tenant's due endpoints, oldest first, and whether they are quick; on demand quick ones alone. PostgreSQL asks for all
+-- tenants in one LATERAL join, which SQLite lacks; here a query costs microseconds. The write transaction that reads their
+-- revisions is the lock.
+SELECT id, tenant_id, host, claimable_at, NOT {{is_slow}}, revision FROM schedule
 WHERE tenant_id = :tenant_id AND claimable_at <= :now AND claimable_at IS NOT NULL
-  AND host NOT IN (SELECT value FROM json_each(:full_hosts))
+  AND host NOT IN (SELECT value FROM json_each(:full_hosts)) AND NOT (:quick_only AND {{is_slow}})
 ORDER BY claimable_at LIMIT :limit;
+
+-- name: host_rates
+-- Up to when the starts of hosts with a rate are paid for, where that is ahead.
+SELECT host, paid_until FROM host_rate WHERE paid_until > :now;
+
+-- name: pay_starts
+-- Move on up to when a host's starts are paid for.
+INSERT INTO host_rate (host, paid_until) VALUES (:host, :paid_until)
+ON CONFLICT (host) DO UPDATE SET paid_until = excluded.paid_until;
+
+-- name: forget_host_rates
+-- Hosts that have had no start for long; what is paid for up to the past counts no more.
+DELETE FROM host_rate WHERE paid_until < :before;
 
 -- name: revisions
 -- At which revision endpoints are; the write transaction that reads them is the lock.

@@ -1,21 +1,25 @@
 """The scheduler's port on SQLite: claim, finish, release, expire, wait."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, Tenant
-from mainspring.domain.fairness import Candidate, full_hosts, pick
+from mainspring.domain.fairness import Candidate, Caps, SlowRoom, for_slow, full_hosts, pick
 from mainspring.domain.governor import CronReader
+from mainspring.domain.instant import from_us
 from mainspring.domain.settling import Finished
 from mainspring.ports.outside import Ids
-from mainspring.ports.schedule import Caps, ClaimBatch, FinishReport
+from mainspring.ports.schedule import ClaimBatch, FinishReport
 from mainspring.stores.batches import Batch, admit_all, expire_all, month_of, release_all, settle_all
 from mainspring.stores.cache import EndpointCache
+from mainspring.stores.limits import HostRates, earliest, host_rates, paid_after, shut_to_slow
 from mainspring.stores.rows import ENDPOINT_COLUMNS, RESULT_COLUMNS, endpoint_from
 from mainspring.stores.sqlite.database import Connection, Database, instant, microseconds
 
@@ -45,12 +49,15 @@ class SqliteSchedule:
         """Tell a waiting scheduler of this process that a schedule moved."""
         self._changed.set()
 
-    async def claim_due(self, worker: str, limit: int, lease_margin_ms: int, caps: Caps) -> ClaimBatch:
+    async def claim_due(
+        self, worker: str, limit: int, lease_margin_ms: int, caps: Caps, slow: SlowRoom | None = None
+    ) -> ClaimBatch:
         """One transaction, begun only when something is due. See `ScheduleStore.claim_due`."""
 
         def work(db: Connection) -> tuple[ClaimBatch, dict[str, int], list[Endpoint]]:
             now = self._db.clock.now()
-            picked, more = self._pick(db, now, limit, caps)
+            rates = _rates(db, caps, now)
+            picked, more = self._pick(db, now, limit, caps, slow, rates)
             endpoints = self._endpoints(db, picked)
             held = {tenant_id: tenant(db, tenant_id, now) for tenant_id in {each.tenant_id for each in endpoints}}
             claims, rows, started = admit_all(
@@ -59,7 +66,10 @@ class SqliteSchedule:
             for tenant_id, runs in started.items():
                 db.run("count_usage", tenant_id, month_of(now), worker, runs)
             write_batch(db, rows, now, worker)
-            return ClaimBatch(now, now, tuple(claims), more=more), picked, rows.endpoints
+            if caps.has_rates:
+                for host, paid_until in paid_after(caps, claims, rates.paid, now).items():
+                    db.later("pay_starts", host, paid_until)
+            return ClaimBatch(now, now, tuple(claims), rates.opens_at, more), picked, rows.endpoints
 
         # One `now` for both questions: what falls due between two of them would be neither due nor to come.
         now = self._db.clock.now()
@@ -68,7 +78,8 @@ class SqliteSchedule:
         batch, revisions, endpoints = await self._db.write(work)
         self._cache.keep(revisions, endpoints, written=1)
         # Only after the commit, up to which writes are queued: the claim's own leases run out too.
-        next_due_at = None if batch.more else self._db.look(lambda db: _next_due_at(db, batch.now))
+        upcoming = None if batch.more else self._db.look(lambda db: _next_due_at(db, batch.now))
+        next_due_at = None if batch.more else earliest(upcoming, batch.next_due_at)
         return replace(batch, handed_at=self._db.clock.now(), next_due_at=next_due_at)
 
     async def finish(self, batch: Sequence[Finished]) -> FinishReport:
@@ -135,16 +146,26 @@ class SqliteSchedule:
         """Endpoints as they are, in the caller's transaction."""
         return self._endpoints(db, self._lock(db, ids))
 
-    def _pick(self, db: Connection, now: datetime, limit: int, caps: Caps) -> tuple[dict[str, int], bool]:
+    def _pick(
+        self, db: Connection, now: datetime, limit: int, caps: Caps, slow: SlowRoom | None, rates: HostRates
+    ) -> tuple[dict[str, int], bool]:
         """Who gets the free places, at which revision they are, and whether somebody due was left out."""
-        busy = {(tenant, host): count for tenant, host, count in db.rows("busy", now)}
-        full = encoded(full_hosts(busy, caps.per_host))  # type: ignore[arg-type]  # columns
-        due = [row for (tenant_id,) in db.rows("tenants") for row in db.rows("due", tenant_id, now, full, limit)]
-        candidates = [Candidate(*row[:4]) for row in due]  # type: ignore[arg-type]  # columns; instants as integers
-        picked = pick(candidates, busy, caps.per_tenant, caps.per_host, limit)  # type: ignore[arg-type]  # columns
-        revisions = {row[0]: row[4] for row in due}
+        looked: list[tuple[Any, ...]] = db.rows("busy", now)
+        busy = {(tenant, host): count for tenant, host, count, _ in looked}
+        slow_busy: Counter[str] = Counter()
+        for tenant, _, _, count in looked:
+            slow_busy[tenant] += count
+        full = encoded([*full_hosts(busy, caps), *rates.shut, *shut_to_slow(slow)])
+        due: list[tuple[Any, ...]] = []
+        for (tenant_id,) in db.rows("tenants"):
+            is_full = slow is not None and slow_busy[str(tenant_id)] >= for_slow(caps.per_tenant)
+            quick_only = is_full or (slow is not None and slow.places <= 0)
+            due.extend(db.rows("due", tenant_id, now, full, quick_only, limit))
+        candidates = [Candidate(*row[:5]) for row in due]  # instants as integers
+        picked = pick(candidates, busy, caps, limit, slow, slow_busy, rates.starts_left(caps, now))
+        revisions = {row[0]: row[5] for row in due}
         more = bool(picked) and (len(picked) == limit or len(picked) < len(due))
-        return {each: revisions[each] for each in picked}, more  # type: ignore[misc]  # columns
+        return {each: revisions[each] for each in picked}, more
 
     def _lock(self, db: Connection, ids: Sequence[str]) -> dict[str, int]:
         """At which revisions these endpoints are, and stay as long as the file is ours."""
@@ -155,6 +176,13 @@ class SqliteSchedule:
         if unknown:
             endpoints.extend(endpoint_row(row) for row in db.rows("endpoints_by_id", encoded(unknown)))
         return endpoints
+
+
+def _rates(db: Connection, caps: Caps, now: datetime) -> HostRates:
+    """What rates leave to hosts; without any, the database is not asked."""
+    if not caps.has_rates:
+        return HostRates({})
+    return host_rates(caps, {str(host): from_us(at) for host, at in db.rows("host_rates", now)}, now)  # type: ignore[arg-type]  # INTEGER
 
 
 def _is_any_due(db: Connection, now: datetime) -> bool:

@@ -91,6 +91,7 @@ class SqliteUpkeep:
         now = self._db.clock.now()
         db.run("forget_workers", now - WORKERS_KEPT)
         db.run("forget_usage", month_of(now - USAGE_KEPT))
+        db.run("forget_host_rates", now - WORKERS_KEPT)
         for (tenant_id,) in db.rows("tenants"):
             for query, before in (("sweep_runs", keep.runs_before), ("sweep_bodies", keep.bodies_before)):
                 if removed := db.run(query, tenant_id, id_floor("run", before), batch):
