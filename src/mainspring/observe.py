@@ -37,6 +37,7 @@ LOG_EVENTS = {
     "worker lost": "A process died; everything it held was freed: how much that was, of all that died together.",
     "events held back": "A transaction that wrote events has not ended; rules, alerts and webhooks wait for it.",
     "events flow again": "It has ended, and what it held back can be read.",
+    "endpoints waiting": "Endpoints that are late wait for this: a host, a rate, a tenant's cap or a place.",
     "zombies closed": "Runs that nobody finished were closed as timeouts.",
     "clock stepped": "The database's clock was set: ahead, or back with a negative sign.",
     "clock differs": "This machine's clock differs from the database's by more than 30 s.",
@@ -108,6 +109,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.due = 0
+        self.waiting: Counter[str] = Counter()
         self.in_flight = 0
         self.places = 0
         self.finish_queue = 0
@@ -139,7 +141,12 @@ class Metrics:
         """What a Prometheus registry asks its collectors for."""
         for attribute, (kind, name, meaning, label) in METRICS.items():
             value = getattr(self, attribute)
-            if kind == "gauge":
+            if kind == "gauge" and label:
+                gauges = GaugeMetricFamily(name, meaning, labels=[label])
+                for text, count in value.items():
+                    gauges.add_metric([text], count)
+                yield gauges
+            elif kind == "gauge":
                 yield GaugeMetricFamily(name, meaning, value)
             elif kind == "histogram":
                 total, buckets = 0, []
@@ -163,6 +170,12 @@ class Metrics:
 
 METRICS = {  # attribute: (kind, name, meaning, label)
     "due": ("gauge", "mainspring_due", "Endpoints that are due for longer than they should be and not started.", ""),
+    "waiting": (
+        "gauge",
+        "mainspring_waiting",
+        "Late endpoints by what they wait for: host, rate, tenant, tenant_slow, slow, places or scheduler.",
+        "cause",
+    ),
     "in_flight": ("gauge", "mainspring_in_flight", "Runs in flight in this process.", ""),
     "places": ("gauge", "mainspring_places", "Runs this process may have in flight.", ""),
     "finish_queue": ("gauge", "mainspring_finish_queue", "Results that wait to be recorded.", ""),

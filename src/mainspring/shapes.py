@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mainspring.domain.hint import IntervalHint, OneShotHint
     from mainspring.domain.run import Body, Outcome, Run
     from mainspring.domain.subscription import Subscription
+    from mainspring.domain.waiting import Wait
 
 Shape = dict[str, object]
 
@@ -111,6 +112,19 @@ def _state(endpoint: "Endpoint") -> Shape:
         "running": _running(endpoint),
         "last_run_at": instant(endpoint.last_run_at),
         "last_status": endpoint.last_status or None,
+    }
+
+
+def wait_shape(wait: "Wait", due_at: datetime | None) -> Shape:
+    """What an endpoint that is due waits for; `since` is when it was due itself."""
+    return {
+        "cause": wait.cause.value,
+        "name": wait.name,
+        "limit": wait.limit,
+        "in_flight": wait.in_flight,
+        "since": instant(due_at),
+        "waiting": wait.waiting,
+        "setting": wait.setting or None,
     }
 
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mainspring.domain.duration import format_duration
 from mainspring.domain.instant import FOREVER
-from mainspring.shapes import Shape, instant, run_shape, state_of, step_shape
+from mainspring.shapes import Shape, instant, run_shape, state_of, step_shape, wait_shape
 
 if TYPE_CHECKING:
     from mainspring.domain.endpoint import Endpoint
     from mainspring.domain.governor import Step
     from mainspring.domain.run import Run
+    from mainspring.domain.waiting import Wait
 
 RULES = {
     "baseline-cron": "The cron schedule",
@@ -30,12 +31,13 @@ RULES = {
 
 
 class Sight(NamedTuple):
-    """An endpoint, its job's name, what time the store says it is, and whether anybody runs endpoints at all."""
+    """An endpoint, its job's name, the store's time, whether a scheduler is running, and what it waits for."""
 
     endpoint: "Endpoint"
     job: str
     now: datetime
     has_scheduler: bool = True
+    wait: "Wait | None" = None
 
     @property
     def shaped(self) -> tuple["Endpoint", str, datetime]:
@@ -54,16 +56,22 @@ def why_shape(sight: Sight, running: "Run | None") -> Shape:
         "source": endpoint.source,
         "trail": [step_shape(step) for step in decode_trail(endpoint.trail)],
         "running": None if running is None else run_shape(running, endpoint.name),
+        "waiting": None if sight.wait is None else _wait_in_full(sight, sight.wait),
         "sentences": why_sentences(sight, running),
     }
 
 
+def _wait_in_full(sight: Sight, wait: "Wait") -> Shape:
+    due_at = sight.endpoint.due_at
+    return wait_shape(wait, due_at) | {"text": wait_sentence(wait, sight.now, due_at), "advice": wait_advice(wait)}
+
+
 def why_sentences(sight: Sight, running: "Run | None") -> list[str]:
-    """Its state, its present run, the decision step by step, what else counts."""
+    """Its state, what it waits for, its present run, the decision step by step, what else counts."""
     from mainspring.domain.governor import decode_trail
 
     steps = decode_trail(sight.endpoint.trail)
-    return [*state_sentences(sight), *_running(sight, running), *_decided(steps), *_more(sight)]
+    return [*state_sentences(sight), *_waiting(sight), *_running(sight, running), *_decided(steps), *_more(sight)]
 
 
 def step_sentence(step: "Step", steps: tuple["Step", ...]) -> str:
@@ -138,6 +146,68 @@ def rule_in_words(rule: str) -> str:
     return f"{words[0].lower()}{words[1:]}"
 
 
+def _waiting(sight: Sight) -> list[str]:
+    if sight.wait is None or not sight.has_scheduler:  # that no scheduler is running is said in another place
+        return []
+    return [wait_sentence(sight.wait, sight.now, sight.endpoint.due_at), wait_advice(sight.wait)]
+
+
+def wait_sentence(wait: "Wait", now: datetime, due_at: datetime | None) -> str:
+    """`It is due since ... and waits for host gateway:80, which has 50 of 50 runs in flight, with 811 others.`"""
+    others = wait.waiting - 1
+    beside = f", with {others:,} other endpoint{'' if others == 1 else 's'}" if others else ""
+    return f"It has been due since {when(now, due_at)} and waits {awaited(wait)}{beside}."
+
+
+def awaited(wait: "Wait") -> str:
+    """`for host gateway:80, which has 50 of 50 runs in flight`"""
+    from mainspring.domain.waiting import Cause
+
+    full = f"{wait.in_flight:,} of {wait.limit} runs in flight"
+    match wait.cause:
+        case Cause.SCHEDULER:
+            return "for a scheduler: none is running"
+        case Cause.HOST:
+            return f"for host {wait.name}, which has {full}"
+        case Cause.RATE:
+            return f"for host {wait.name}, which is limited to {wait.limit}"
+        case Cause.TENANT:
+            return f"for tenant {wait.name}, which has {full}"
+        case Cause.SLOW_OF_TENANT:
+            return f"for tenant {wait.name}, which has {full} that are slow"
+        case Cause.SLOW:
+            return f"for a place for slow runs: {full}"
+        case Cause.PLACES:
+            return f"for a place: {full}"
+
+
+def wait_advice(wait: "Wait") -> str:
+    """Which setting to change, and to what."""
+    from mainspring.domain.waiting import Cause
+
+    match wait.cause:
+        case Cause.SCHEDULER:
+            return "Start a scheduler: mainspring serve."
+        case Cause.HOST if wait.setting == "MAINSPRING_HOST_LIMITS":
+            return f"To start more at once, raise the limit of {wait.name} in MAINSPRING_HOST_LIMITS."
+        case Cause.HOST:
+            twice = 2 * int(wait.limit)
+            own = f"MAINSPRING_HOST_LIMITS='{wait.name} = {twice}'"
+            return f"To start more at once, set {own}, or raise MAINSPRING_CONCURRENCY_PER_HOST for all hosts."
+        case Cause.RATE:
+            return f"To start them sooner, raise the rate of {wait.name} in MAINSPRING_HOST_LIMITS."
+        case Cause.TENANT | Cause.SLOW_OF_TENANT:
+            return f"To start more at once, raise {wait.setting}."
+        case Cause.SLOW:
+            return (
+                "A run that takes 2 s or longer, or an endpoint's first run, is slow; a quarter of the places is kept "
+                "for quick runs. To start more at once, lower timeouts, raise MAINSPRING_CONCURRENCY, or on PostgreSQL "
+                "start another scheduler."
+            )
+        case Cause.PLACES:
+            return "To start more at once, raise MAINSPRING_CONCURRENCY, or on PostgreSQL start another scheduler."
+
+
 def _running(sight: Sight, run: "Run | None") -> list[str]:
     endpoint, now = sight.endpoint, sight.now
     sentences: list[str] = []
@@ -150,6 +220,8 @@ def _running(sight: Sight, run: "Run | None") -> list[str]:
         sentences.append("What follows is the plan as it was made before this run; its end makes the next one.")
     if endpoint.manual_at is not None:
         start = "starts when the present run has ended" if endpoint.is_running else "starts at once"
+        if sight.wait is not None and sight.has_scheduler:
+            start = "starts when its turn comes"
         sentences.append(f"A run was asked for {when(now, endpoint.manual_at)} and {start}.")
     if not sight.has_scheduler:
         sentences.append("No scheduler is alive, so nothing runs: start one with mainspring serve.")

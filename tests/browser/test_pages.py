@@ -77,6 +77,18 @@ def test_endpoint_is_made_with_its_runs_foreseen_then_run_paused_and_resumed(pag
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
 
+def test_endpoint_that_waits_for_the_rate_of_its_host_says_so(page: Page, site: Site) -> None:
+    address = f"127.0.0.2:{site.shop.rpartition(':')[2]}"
+    first, second = (site.add(name, url=f"http://{address}/ok")["id"] for name in ("goes first", "waits"))
+    site.run(first)
+    site.call("POST", f"/endpoints/{second}/run")
+    page.goto(f"/endpoints/{second}")
+
+    notice = page.get_by_role("note").filter(has_text=f"Waiting for {address}")
+    expect(notice).to_contain_text(f"waits for host {address}, which is limited to 1/h")
+    expect(notice).to_contain_text(f"raise the rate of {address} in MAINSPRING_HOST_LIMITS")
+
+
 def test_smallest_phone_shows_when_long_names_run_next_and_both_kinds_of_schedules(page: Page, site: Site) -> None:
     name = "a name so long that it alone would fill more than one line of any phone"
     endpoint = site.add(name, interval_ms="30s")["id"]

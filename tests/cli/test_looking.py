@@ -57,7 +57,7 @@ def test_why_in_json_is_the_decision_with_its_trail(any_shell: Shell) -> None:
 
     answer = any_shell.json("why", "health")
 
-    assert list(answer) == ["endpoint", "status", "next_run_at", "source", "trail", "running", "sentences"]
+    assert list(answer) == ["endpoint", "status", "next_run_at", "source", "trail", "running", "waiting", "sentences"]
     assert (answer["status"], answer["source"], answer["running"]) == ("paused", "paused", None)
     assert [(step["rule"], step["verdict"]) for step in answer["trail"]] == [
         ("baseline-interval", "lost"),
@@ -265,6 +265,20 @@ def test_doctor_finds_nothing_wrong_with_a_new_installation(any_shell: Shell) ->
     assert set(levels.values()) == {OK}
     assert {"program", "time zones", "data folder", "database", "schema", "clock", "secret key"} <= levels.keys()
     assert all(finding["way_out"] for finding in findings if finding["level"] != OK)
+
+
+def test_doctor_and_why_say_what_a_late_endpoint_waits_for(shell: Shell) -> None:
+    shell.add("health", "--no-spread")
+    shell.ok("endpoint", "run", "health")
+
+    findings = json.loads(shell("doctor", "-o", "json", MAINSPRING_LATE_AFTER="1ms").stdout)
+    said = shell.ok("why", "health")
+
+    (waiting,) = [each for each in findings if each["check"] == "waiting"]
+    assert waiting["message"].startswith("1 waits for a scheduler: none is running; the oldest was due ")
+    assert waiting["way_out"] == "Start a scheduler: mainspring serve."
+    assert "No scheduler is alive, so nothing runs: start one with mainspring serve." in said
+    assert shell.json("why", "health")["waiting"]["cause"] == "scheduler"
 
 
 def test_doctor_names_the_database_that_does_not_answer(tmp_path: Path) -> None:

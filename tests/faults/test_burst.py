@@ -56,7 +56,9 @@ async def test_a_flood_of_one_tenant_delays_no_other(
     count, call_s, seconds = (2_500, 2.0, 60) if long_run else (1_000, 1.0, 5)
     async with Harbour(PORTS, delay_s=call_s) as slow, Harbour(2, delay_s=0.005) as quick, stage.stores() as stores:
         due_at = await stores.schedule.now()
-        flood = [calling(slow.url(n, f"/{n}"), due_at, HOUR_MS, timeout_ms=10_000) for n in range(count)]
+        flood = [
+            calling(slow.url(n, f"/{n}"), due_at, HOUR_MS, timeout_ms=10_000, last_duration_ms=5) for n in range(count)
+        ]
         await fill(stores, flood)
         due_at = await stores.schedule.now() + timedelta(seconds=2)
         offsets = [timedelta(milliseconds=100 * n) for n in range(QUIET)]

@@ -13,11 +13,11 @@ from tests.stores.world import START, FixedClock, add, an_endpoint, claim, finis
 from mainspring.domain.delivery import Delivery, DeliveryStatus, Settled
 from mainspring.domain.endpoint import LOST_WORKERS_MAX, Endpoint, LostWorkerPolicy, Tenant
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.fairness import Caps
 from mainspring.domain.run import RunStatus, Trigger
 from mainspring.domain.subscription import Subscription, Webhook
 from mainspring.ports.mail import Intake
 from mainspring.ports.presence import Freed, WorkerRow
-from mainspring.ports.schedule import Caps
 from mainspring.ports.stores import Stores
 from mainspring.wiring.stores import open_stores
 

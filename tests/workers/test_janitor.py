@@ -5,17 +5,21 @@ from datetime import timedelta
 from itertools import pairwise
 
 import asyncpg
+import msgspec
 import pytest
+from prometheus_client import generate_latest
 from structlog.testing import capture_logs
 
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.fairness import Caps
+from mainspring.domain.instant import rfc3339
 from mainspring.domain.run import RunStatus
 from mainspring.observe import Metrics
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
-from mainspring.ports.upkeep import Backlog, Retention, Swept
+from mainspring.ports.upkeep import LIMITS, Backlog, Retention, Swept
 from mainspring.workers import janitor
 from mainspring.workers.janitor import Janitor, JanitorOptions
 from tests.harness.postgres import as_superuser
@@ -201,7 +205,7 @@ async def test_the_watchdog_says_that_endpoints_are_late_once_and_that_they_are_
             assert metrics.due == 2
             await run_slot(stores, clock, took_ms=0)
 
-    assert said == [[], ["endpoints late"], [], ["endpoints on time again"]]
+    assert said == [[], ["endpoints late", "endpoints waiting"], [], ["endpoints on time again"]]
     assert metrics.due == 0
     assert kinds(await told(stores)).count(EventType.SCHEDULE_LATE) == 1
 
@@ -218,6 +222,53 @@ async def test_every_tenant_whose_endpoints_are_late_is_told(stores: Stores, clo
 
     late = [event.tenant_id for event in await told(stores) if event.type is EventType.SCHEDULE_LATE]
     assert late == ["other", "default"]
+
+
+async def test_what_late_endpoints_wait_for_is_counted_logged_and_told_to_each_tenant_once(
+    stores: Stores, clock: FixedClock
+) -> None:
+    metrics = Metrics()
+    keeper = a_janitor(stores, metrics, late_after=timedelta(seconds=5))
+    await stores.endpoints.put_tenant(Tenant("other", "other"))
+    await stores.upkeep.put_installation(LIMITS, msgspec.json.encode(Caps(9, 2)).decode())
+    await stores.presence.beat("worker-1", {"scheduler": 9})
+    await add(stores, *(an_endpoint(host="gateway:80") for _ in range(5)))
+    await claim(stores, caps=Caps(9, 2))
+    await add(stores, an_endpoint(host="gateway:80", tenant_id="other", job_id="job_other"))
+    clock.tick(seconds=6)
+    with capture_logs() as logs:
+        for _ in range(2):
+            await keeper.run_once()
+
+    (line,) = [line for line in logs if line["event"] == "endpoints waiting"]
+    assert (line["cause"], line["name"], line["count"]) == ("host", "gateway:80", 4)
+    assert metrics.waiting["host"] == 4
+    waiting = {event.tenant_id: event.data for event in await told(stores) if event.type is EventType.SCHEDULE_WAITING}
+    shared = {
+        "cause": "host",
+        "name": "gateway:80",
+        "limit": "2",
+        "in_flight": 2,
+        "since": rfc3339(START),
+        "waiting": 4,
+        "setting": "MAINSPRING_CONCURRENCY_PER_HOST",
+    }
+    assert waiting == {"default": shared | {"count": 3}, "other": shared | {"count": 1}}
+    assert b'mainspring_waiting{cause="host"} 4.0' in generate_latest(metrics.registry())
+
+
+async def test_what_nobody_waits_for_any_more_is_told_again_when_it_comes_back(
+    stores: Stores, clock: FixedClock
+) -> None:
+    keeper = a_janitor(stores, late_after=timedelta(seconds=5))
+    for _ in range(2):
+        await add(stores, an_endpoint(next_run_at=clock.at))
+        clock.tick(seconds=6)
+        await keeper.run_once()
+        await run_slot(stores, clock, took_ms=0)
+        await keeper.run_once()
+
+    assert kinds(await told(stores)).count(EventType.SCHEDULE_WAITING) == 2
 
 
 async def test_an_endpoint_in_flight_is_not_late(stores: Stores, clock: FixedClock) -> None:

@@ -148,6 +148,20 @@ class Run(Answer):
     error: str | None
 
 
+class Wait(Answer):
+    """What an endpoint that is due and not started waits for."""
+
+    cause: Literal["scheduler", "host", "rate", "tenant", "tenant_slow", "slow", "places"]
+    name: str = Field(description="The host or the tenant; empty for the others.")
+    limit: str = Field(description="How many runs may be in flight, or the rate.")
+    in_flight: int
+    since: At | None = Field(description="When the endpoint was due.")
+    waiting: int = Field(description="Endpoints that wait for the same, this one included.")
+    setting: str | None = Field(description="The setting to change.")
+    text: str = Field(description="The same in words.")
+    advice: str = Field(description="What to change.")
+
+
 class Decision(Answer):
     endpoint: str
     status: State
@@ -155,6 +169,7 @@ class Decision(Answer):
     source: str
     trail: list[Step] = Field(description="Every candidate of the decision, and why it won or lost.")
     running: Run | None
+    waiting: Wait | None = Field(description="What it waits for, if it is due and not started; null: nothing.")
     sentences: list[str] = Field(description="The same in words.")
 
 

@@ -8,6 +8,7 @@ from mainspring.domain.endpoint import Endpoint, Job
 from mainspring.operations.endpoints import Desk, describe_endpoint
 from mainspring.operations.preview import preview
 from mainspring.operations.rehearsal import rehearse
+from mainspring.operations.waiting import find_wait
 from mainspring.shapes import Shape, decision_shape, endpoint_shape, instant, job_shape
 from mainspring.words import Sight
 
@@ -18,10 +19,12 @@ Act = Callable[[Desk], Awaitable[Change]]
 
 
 async def see(desk: Desk, endpoint: Endpoint) -> Sight:
+    """With what it waits for, if it is due."""
     job = (await describe_endpoint(desk, endpoint)).job
     workers = await desk.stores.presence.alive()
     has_scheduler = any(worker.kind == "scheduler" for worker in workers)
-    return Sight(endpoint, job, await desk.stores.schedule.now(), has_scheduler)
+    wait = await find_wait(desk, endpoint)
+    return Sight(endpoint, job, await desk.stores.schedule.now(), has_scheduler, wait)
 
 
 async def tell(desk: Desk, endpoint: Endpoint) -> Shape:

@@ -17,7 +17,7 @@ from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.waiting import live_schedulers
 from mainspring.domain.errors import MainspringError, Misconfigured
 from mainspring.wiring.files import file_limit, files_for, places_within
-from mainspring.words import clock, relative
+from mainspring.words import awaited, clock, relative, wait_advice
 
 if TYPE_CHECKING:
     from mainspring.ports.stores import Stores
@@ -29,6 +29,7 @@ SKEW_WARNING, SKEW_ERROR = timedelta(seconds=2), timedelta(seconds=30)
 NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "cifs", "smb3", "9p", "fuse.sshfs", "glusterfs", "ceph", "lustre")
 BLOCKED_LOOKED_AT = 20
 DISK_BYTES_MIN = 100_000_000
+WAITS_SHOWN = 5
 
 
 class Finding(NamedTuple):
@@ -339,22 +340,28 @@ async def _workers(stores: "Stores", settings: "Settings", kind: str) -> list[Fi
 
 
 async def _backlog(stores: "Stores", settings: "Settings") -> list[Finding]:
+    from mainspring.domain.waiting import waits
+
     late_ms = settings.late_after // timedelta(milliseconds=1)
     backlog = await stores.upkeep.backlog(late_ms)
     if not backlog.due:
         return [Finding("backlog", OK, f"nothing is late, {backlog.running} running")]
     oldest = backlog.oldest_due_at
-    since = f", the oldest since {relative(backlog.now, oldest)}" if isinstance(oldest, datetime) else ""
-    return [
+    since = f", the oldest {relative(backlog.now, oldest)}" if isinstance(oldest, datetime) else ""
+    many = f"{backlog.due:,} endpoint{'' if backlog.due == 1 else 's'} due and not started{since}"
+    queue = await stores.upkeep.queue(late_ms)
+    found = [
         Finding(
-            "backlog",
+            "waiting",
             ERROR,
-            f"{backlog.due:,} endpoint{'' if backlog.due == 1 else 's'} due and not started{since}; "
-            f"{backlog.running} running",
-            "start a scheduler if none is alive; else raise MAINSPRING_CONCURRENCY or MAINSPRING_CONCURRENCY_PER_HOST, "
-            "or start another one on PostgreSQL",
+            f"{wait.waiting:,} {'waits' if wait.waiting == 1 else 'wait'} {awaited(wait)}; "
+            f"the oldest was due {relative(queue.now, wait.since)}",
+            wait_advice(wait),
         )
+        for wait in waits(queue)[:WAITS_SHOWN]
     ]
+    way_out = "see what they wait for below" if found else "look again: nothing is in their way, so they start now"
+    return [Finding("backlog", ERROR, f"{many}; {backlog.running} running", way_out), *found]
 
 
 async def _blocked(stores: "Stores", settings: "Settings") -> list[Finding]:

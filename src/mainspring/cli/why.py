@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 def why(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     """Explain when an endpoint runs next, and why.
 
-    Every candidate of the decision is named, with what it asked for and why it won or lost.
+    Every candidate of the decision is named, with what it asked for and why it won or lost. For an endpoint that is
+    due and has not started: what it waits for, how many wait with it, and which setting to change.
     """
     from mainspring.operations.endpoints import find_endpoint
+    from mainspring.operations.waiting import find_wait
 
     async def work(desk: "Desk") -> remote.Shape:
-        sight = await see(desk, await find_endpoint(desk, name))
-        endpoint = sight.endpoint
+        endpoint = await find_endpoint(desk, name)
+        sight = (await see(desk, endpoint))._replace(wait=await find_wait(desk, endpoint))
         run = await desk.stores.runs.run(desk.tenant_id, endpoint.run_id) if endpoint.is_running else None
         return why_shape(sight, run)
 

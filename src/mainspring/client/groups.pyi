@@ -261,6 +261,7 @@ class Decision(TypedDict):
     source: str
     trail: List[Step]
     running: Union[Run, None]
+    waiting: Union[Wait, None]
     sentences: List[str]
 
 class Deleted(TypedDict):
@@ -514,7 +515,7 @@ class EventSent(TypedDict):
     new: int
     trouble: str
 
-EventType = Literal['run.started', 'run.finished', 'run.timeout', 'run.abandoned', 'run.superseded', 'run.missed', 'schedule.updated', 'schedule.late', 'backoff.applied', 'manual_run.requested', 'manual_run.started', 'hint.written', 'hint.expired', 'hint.cleared', 'failures.reset', 'endpoint.created', 'endpoint.updated', 'endpoint.paused', 'endpoint.resumed', 'endpoint.parked', 'endpoint.archived', 'endpoint.deleted', 'endpoint.faulty', 'job.created', 'job.updated', 'job.paused', 'job.resumed', 'job.archived', 'clock.stepped', 'clock.differs', 'clock.repaired', 'configuration.applied', 'configuration.refused', 'quota.deferred', 'workflow.published', 'workflow.archived', 'workflow.restored', 'execution.started', 'execution.ordered', 'execution.failed', 'execution.ended', 'execution.erased', 'trigger.refused', 'alert.fired', 'signing_key.created', 'signing_key.revoked', 'secret_key.changed', 'login.succeeded', 'login.failed', 'logout', 'user.created', 'user.updated', 'password.set', 'member.changed', 'api_key.created', 'api_key.revoked', 'tenant.created', 'quota.changed', 'data.exported', 'rules.changed', 'rule.fired', 'rule.faulty', 'planner.analysed', 'planner.mode_set', 'webhook.created', 'webhook.updated', 'webhook.deleted', 'webhook.disabled', 'alert.created', 'alert.updated', 'alert.deleted']
+EventType = Literal['run.started', 'run.finished', 'run.timeout', 'run.abandoned', 'run.superseded', 'run.missed', 'schedule.updated', 'schedule.late', 'schedule.waiting', 'backoff.applied', 'manual_run.requested', 'manual_run.started', 'hint.written', 'hint.expired', 'hint.cleared', 'failures.reset', 'endpoint.created', 'endpoint.updated', 'endpoint.paused', 'endpoint.resumed', 'endpoint.parked', 'endpoint.archived', 'endpoint.deleted', 'endpoint.faulty', 'job.created', 'job.updated', 'job.paused', 'job.resumed', 'job.archived', 'clock.stepped', 'clock.differs', 'clock.repaired', 'configuration.applied', 'configuration.refused', 'quota.deferred', 'workflow.published', 'workflow.archived', 'workflow.restored', 'execution.started', 'execution.ordered', 'execution.failed', 'execution.ended', 'execution.erased', 'trigger.refused', 'alert.fired', 'signing_key.created', 'signing_key.revoked', 'secret_key.changed', 'login.succeeded', 'login.failed', 'logout', 'user.created', 'user.updated', 'password.set', 'member.changed', 'api_key.created', 'api_key.revoked', 'tenant.created', 'quota.changed', 'data.exported', 'rules.changed', 'rule.fired', 'rule.faulty', 'planner.analysed', 'planner.mode_set', 'webhook.created', 'webhook.updated', 'webhook.deleted', 'webhook.disabled', 'alert.created', 'alert.updated', 'alert.deleted']
 
 class EventsNew(TypedDict):
     events: List[EventNew]
@@ -1493,6 +1494,17 @@ class Verdict(TypedDict):
     ticks: int
     checkpoints: int
     breach: Union[Breach, None]
+
+class Wait(TypedDict):
+    cause: Literal['scheduler', 'host', 'rate', 'tenant', 'tenant_slow', 'slow', 'places']
+    name: str
+    limit: str
+    in_flight: int
+    since: Union[str, None]
+    waiting: int
+    setting: Union[str, None]
+    text: str
+    advice: str
 
 class WayTried(TypedDict):
     ok: bool

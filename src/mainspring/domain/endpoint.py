@@ -140,6 +140,13 @@ class Endpoint(Struct, frozen=True):
         return self.lease_until is not None
 
     @property
+    def due_at(self) -> datetime | None:
+        """When a worker may reach for it: when its lease is over, or when it is due or asked for."""
+        if self.lease_until is not None:
+            return self.lease_until
+        return min((at for at in (self.manual_at, self.next_run_at) if at is not None), default=None)
+
+    @property
     def can_run(self) -> bool:
         return self.job_active and self.archived_at is None and self.parked_at is None
 

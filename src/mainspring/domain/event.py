@@ -26,6 +26,7 @@ class EventType(StrEnum):
     RUN_MISSED = "run.missed"
     SCHEDULE_UPDATED = "schedule.updated"
     SCHEDULE_LATE = "schedule.late"
+    SCHEDULE_WAITING = "schedule.waiting"
     BACKOFF_APPLIED = "backoff.applied"
     MANUAL_RUN_REQUESTED = "manual_run.requested"
     MANUAL_RUN_STARTED = "manual_run.started"
@@ -100,6 +101,7 @@ MEANING: dict[EventType, str] = {
     EventType.RUN_MISSED: "Slots passed while nothing could run them; the misfire policy did not run them later.",
     EventType.SCHEDULE_UPDATED: "The next run moved for another reason than a run's end.",
     EventType.SCHEDULE_LATE: "The watchdog found endpoints that were due and did not start in time.",
+    EventType.SCHEDULE_WAITING: "Endpoints are due and wait; carries for what, since when, how many, and the setting.",
     EventType.BACKOFF_APPLIED: "Failures in a row stretched the interval.",
     EventType.MANUAL_RUN_REQUESTED: "Somebody asked for a run now.",
     EventType.MANUAL_RUN_STARTED: "A requested run started.",

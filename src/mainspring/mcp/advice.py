@@ -23,6 +23,7 @@ from mainspring.mcp.tool import Toolbox, Visit
 from mainspring.operations import endpoints as operations
 from mainspring.operations.endpoints import describe_endpoint, find_endpoint
 from mainspring.operations.preview import preview
+from mainspring.operations.waiting import find_wait
 from mainspring.shapes import Shape, decision_shape
 from mainspring.words import Sight, why_shape
 
@@ -100,7 +101,7 @@ async def why(visit: Visit, wanted: Why) -> Shape:
     has_scheduler = any(worker.kind == "scheduler" for worker in workers)
     run = await desk.stores.runs.run(desk.tenant_id, endpoint.run_id) if endpoint.is_running else None
     now = await desk.stores.schedule.now()
-    told = why_shape(Sight(endpoint, job, now, has_scheduler), run)
+    told = why_shape(Sight(endpoint, job, now, has_scheduler, await find_wait(desk, endpoint)), run)
     shapes = [
         decision_shape(each)
         for each in preview(endpoint, now, wanted.count, desk.cron, wanted.failures)

@@ -1,15 +1,24 @@
-"""Waiting for what the scheduler does: when a requested run has ended."""
+"""Waiting for what the scheduler does: when a requested run has ended, and what a due endpoint waits for."""
 
 import asyncio
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.domain.run import Run, RunStatus
+from mainspring.domain.waiting import Wait, wait_of
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.records import RunFilter
 
 POLL_S = 0.1
 RUNS_LOOKED_AT = 50
+
+
+async def find_wait(desk: Desk, endpoint: Endpoint) -> Wait | None:
+    """What keeps an endpoint that is due from starting; None: nothing, or it is not due."""
+    due_at = endpoint.due_at
+    if due_at is None or not endpoint.can_run or due_at > await desk.stores.schedule.now():
+        return None
+    return wait_of(endpoint, await desk.stores.upkeep.queue(late_ms=0))
 
 
 async def wait_for_requested_run(desk: Desk, endpoint: Endpoint) -> Run:

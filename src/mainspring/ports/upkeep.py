@@ -5,6 +5,10 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from mainspring.domain.waiting import Queue
+
+LIMITS = "limits"  # the installation's value that holds the caps in force, as JSON
+
 
 class Retention(Struct, frozen=True):
     runs_before: datetime
@@ -92,6 +96,12 @@ class UpkeepStore(Protocol):
 
     async def dead_rows(self) -> DeadRows:
         """None on SQLite: it updates rows in place."""
+
+    async def queue(self, late_ms: int) -> Queue:
+        """What is due for longer than `late_ms` and not started, of every tenant, and what may be in its way.
+
+        The caps are those that a scheduler stored as LIMITS when it started.
+        """
 
     async def installation(self, key: str, value_if_new: str = "") -> str:
         """The installation's value under `key`; where there is none, `value_if_new`, which it has from then on."""

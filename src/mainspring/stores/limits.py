@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+import msgspec
+
 from mainspring.domain.claiming import Claim
 from mainspring.domain.fairness import Caps, SlowRoom
 
@@ -46,6 +48,11 @@ def host_caps(caps: Caps) -> tuple[list[str], int, list[int]]:
 def shut_to_slow(slow: SlowRoom | None) -> Sequence[str]:
     """Hosts whose endpoints need not be looked at, because they are slow right now and slow runs have their share."""
     return tuple(slow.hosts) if slow is not None and slow.places <= 0 else ()
+
+
+def caps_from(text: object) -> Caps:
+    """The caps that a scheduler stored when it started; none has yet: the defaults."""
+    return msgspec.json.decode(str(text), type=Caps) if text else Caps()
 
 
 def earliest(*instants: datetime | None) -> datetime | None:

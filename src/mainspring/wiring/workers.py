@@ -4,11 +4,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.planner import LanguageModel
 from mainspring.ports.stores import Stores
+from mainspring.ports.upkeep import LIMITS
 from mainspring.settings import Settings
 from mainspring.wiring.clock import SystemClock
 from mainspring.wiring.desk import open_desk
@@ -89,6 +91,7 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
             settings.keep_events,
             settings.keep_runs_per_endpoint,
         )
+        await stores.upkeep.put_installation(LIMITS, msgspec.json.encode(options.caps).decode())
         scheduler = Scheduler(stores.schedule, caller, options, metrics)
         flows = await open_flows(settings, desk, caller, metrics, desk.worker)
         try:

@@ -2,12 +2,13 @@
 
 Each round is small, so that a claim never waits long for it:
     1 zombies    `running` rows whose lease was over long ago become timeouts
-    2 watchdog   what is due and has not started within `late_after` is said aloud: log, metric, event;
+    2 watchdog   reports what is due and has not started within `late_after`, and what it waits for: log, metric, event;
                  and events that readers cannot see for that long: log, metric (an event would be held back too)
     3 history    runs, bodies and events beyond their retention go, a batch at a time
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
@@ -18,6 +19,7 @@ from msgspec import Struct
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
+from mainspring.domain.waiting import Cause, Queue, Wait, waits
 from mainspring.observe import Metrics
 from mainspring.ports.records import RunStore
 from mainspring.ports.upkeep import Backlog, Retention, UpkeepStore
@@ -59,6 +61,7 @@ class Janitor:
         self._stopping = asyncio.Event()
         self._late: set[str] = set()  # tenants
         self._events_held = False
+        self._waits: set[tuple[str, str, str]] = set()  # (tenant, cause, name) that were reported
 
     async def run(self) -> None:
         """A round every ten seconds until `stop`, which waits for none: a batch is one transaction, whole or absent."""
@@ -105,7 +108,8 @@ class Janitor:
             Event(EventType.SCHEDULE_LATE, backlog.now, tenant, data={"count": due, "oldest_due_at": _text(backlog)})
             for tenant, due in newly_late.items()
         ]
-        if events:
+        queue = await self._upkeep.queue(late_ms) if backlog.due else Queue(backlog.now)
+        if events := [*events, *self._explain(queue)]:
             await self._runs.add_events(events)
         self._late = set(backlog.by_tenant)
 
@@ -126,6 +130,26 @@ class Janitor:
             log.info("events flow again")
         self._events_held = is_held
 
+    def _explain(self, queue: Queue) -> list[Event]:
+        """Count and log what late endpoints wait for; the events of what they did not wait for a round ago."""
+        self._metrics.waiting = Counter({cause.value: 0 for cause in Cause})
+        reported: set[tuple[str, str, str]] = set()
+        events: list[Event] = []
+        for wait in waits(queue):
+            self._metrics.waiting[wait.cause] += wait.waiting
+            keys = {(tenant_id, wait.cause.value, wait.name) for tenant_id in wait.by_tenant}
+            if not keys & self._waits:
+                log.warning(
+                    "endpoints waiting", cause=wait.cause, name=wait.name, count=wait.waiting, setting=wait.setting
+                )
+            events += [
+                Event(EventType.SCHEDULE_WAITING, queue.now, tenant_id, data=_told(wait, wait.by_tenant[tenant_id]))
+                for tenant_id, _, _ in sorted(keys - self._waits)
+            ]
+            reported |= keys
+        self._waits = reported
+        return events
+
     async def _sweep(self) -> None:
         now = (await self._upkeep.backlog(0)).now
         options = self._options
@@ -142,6 +166,19 @@ class Janitor:
         if removed:
             self._metrics.swept += removed
             log.info("history swept", rows=removed)
+
+
+def _told(wait: Wait, of_tenant: int) -> dict[str, object]:
+    return {
+        "cause": wait.cause,
+        "name": wait.name,
+        "limit": wait.limit,
+        "in_flight": wait.in_flight,
+        "since": rfc3339(wait.since),
+        "count": of_tenant,
+        "waiting": wait.waiting,
+        "setting": wait.setting,
+    }
 
 
 def _text(backlog: Backlog) -> str | None:

@@ -67,6 +67,10 @@ class SchedulerOptions(Struct, frozen=True):
     grace_s: float = 10.0
     tick_s: float = 5.0  # a lost notification costs no more than this
 
+    @property
+    def caps(self) -> Caps:
+        return Caps(self.per_tenant, self.per_host, self.hosts)
+
 
 class _StoreClock(Struct, frozen=True):
     """The store's clock: what it said with a claim, carried on by ours."""
@@ -92,7 +96,7 @@ class Scheduler:
         self._monotonic_ns = monotonic_ns
         self._caller = caller
         self._options = options
-        self._caps = Caps(options.per_tenant, options.per_host, options.hosts)
+        self._caps = options.caps
         self._slow = SlowCalls(options.places)
         self._metrics = metrics
         self._starting: set[asyncio.Task[None]] = set()

@@ -1,6 +1,6 @@
 /** One endpoint: what it does now, when it runs next and why, how it has been, and everything that can be done with it. */
 import { Alert, Anchor, Button, Card, Code, Grid, Group, Menu, Stack, Table, Text, Title } from "@mantine/core";
-import { IconAlertTriangle, IconChevronDown, IconCopy, IconEdit, IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
+import { IconAlertTriangle, IconChevronDown, IconCopy, IconEdit, IconHourglass, IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -33,6 +33,7 @@ import { PauseForm } from "./endpoint/PauseForm";
 import { TestCall } from "./endpoint/TestCall";
 
 const LISTED = 12; // runs, before somebody asks for more
+const WAIT_LOOK_MS = 3_000; // no event says that a queue has moved
 
 export function EndpointDetail() {
   const { endpoint: id } = useParams({ from: "/inside/endpoints/$endpoint" });
@@ -57,6 +58,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
     >
       {endpoint.description && <Text size="sm" className="breaks">{endpoint.description}</Text>}
       <Notices endpoint={endpoint} />
+      <WaitNotice endpoint={endpoint} />
       {endpoint.status === "active" && endpoint.failure_count > 0 && <Failing endpoint={endpoint} last={shown.find((run) => isFailed(run.status))} />}
       <Adapted endpoint={endpoint} />
       <Grid gap="md">
@@ -109,6 +111,20 @@ function Notices({ endpoint }: { endpoint: Endpoint }) {
   if (endpoint.status === "deferred") return <Alert color="orange" title="The runs of the month are used up">It goes on <When at={endpoint.deferred_until} />, or when the quota is raised.</Alert>;
   if (endpoint.status === "archived") return <Alert color="gray" title="Archived">It is kept with its runs, and never runs again.</Alert>;
   return null;
+}
+
+/** An endpoint that is due and has not started: what it waits for, and what to change. */
+function WaitNotice({ endpoint }: { endpoint: Endpoint }) {
+  const dueMs = Date.parse(endpoint.run_requested_at ?? endpoint.next_run_at ?? "");
+  const isDue = useNow() >= dueMs && !endpoint.running && endpoint.status === "active";
+  const waiting = useQuery({ ...decisionQuery(endpoint.id), refetchInterval: isDue ? WAIT_LOOK_MS : false }).data?.waiting;
+  if (!waiting || !isDue) return null;
+  return (
+    <Alert color="orange" role="note" icon={<IconHourglass />} title={waiting.name ? `Waiting for ${waiting.name}` : "Waiting for its turn"}>
+      <Text size="sm" className="breaks">{waiting.text}</Text>
+      <Text size="sm" className="breaks" mt={4}>{waiting.advice}</Text>
+    </Alert>
+  );
 }
 
 /** What it said last, the way to the whole answer, and how to quiet it. */
@@ -173,7 +189,10 @@ function WhyCard({ endpoint }: { endpoint: Endpoint }) {
   const decision = useQuery(decisionQuery(endpoint.id));
   const nowMs = useNow();
   const isFirst = endpoint.status === "active" && !endpoint.last_run_at && endpoint.spread && endpoint.source === "baseline-interval";
-  const sentences = (decision.data?.sentences ?? []).filter((each) => !isShownElsewhere(each)).map(onThisPage);
+  const waiting = decision.data?.waiting;
+  const sentences = (decision.data?.sentences ?? [])
+    .filter((each) => each !== waiting?.text && each !== waiting?.advice && !isShownElsewhere(each))
+    .map(onThisPage);
   return (
     <Card>
       <Title order={2} mb={4}>Next run, and why</Title>

@@ -8,7 +8,7 @@ import { Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 
 const TYPES = [
-  "run.started", "run.finished", "run.timeout", "run.abandoned", "run.missed", "schedule.updated", "schedule.late", "backoff.applied", "manual_run.requested",
+  "run.started", "run.finished", "run.timeout", "run.abandoned", "run.missed", "schedule.updated", "schedule.late", "schedule.waiting", "backoff.applied", "manual_run.requested",
   "hint.written", "hint.expired", "hint.cleared", "failures.reset", "endpoint.created", "endpoint.updated", "endpoint.paused", "endpoint.resumed",
   "endpoint.parked", "endpoint.archived", "endpoint.deleted", "rule.fired", "rules.changed", "planner.analysed", "planner.mode_set", "job.created", "job.paused", "job.resumed", "job.archived", "quota.deferred",
 ];

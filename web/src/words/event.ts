@@ -30,6 +30,23 @@ const PLAIN: Record<string, string> = {
   "quota.deferred": "waits: the runs of the month are used up",
 };
 
+/** What endpoints wait for: `12 endpoints wait for host gateway:80 (limit 50)`. */
+function waitWords(cause: string, name: string, limit: string, waiting: string): string {
+  const many = waiting === "1" ? "1 endpoint waits" : `${waiting} endpoints wait`;
+  const [what, unit] = AWAITED[cause] ?? [cause, ""];
+  return `${many} for ${what}${name ? ` ${name}` : ""}${unit ? ` (${unit} ${limit})` : ""}`;
+}
+
+const AWAITED: Record<string, [string, string]> = {
+  scheduler: ["a scheduler", ""],
+  host: ["host", "limit"],
+  rate: ["host", "rate"],
+  tenant: ["tenant", "limit"],
+  tenant_slow: ["slow runs of tenant", "limit"],
+  slow: ["a place for slow runs", "limit"],
+  places: ["a place", "limit"],
+};
+
 export function eventWords(event: EventShown): string {
   const said = (name: string): string => {
     const value = event.data[name];
@@ -45,6 +62,8 @@ export function eventWords(event: EventShown): string {
       const every = Number(event.data.interval_ms);
       return `hint: ${every ? `every ${duration(every)}` : "one extra run"}${said("reason") ? `, because ${said("reason")}` : ""}`;
     }
+    case "schedule.waiting":
+      return waitWords(said("cause"), said("name"), said("limit"), said("waiting"));
     case "backoff.applied":
       return `backs off${said("failures") ? `, for the last ${said("failures") === "1" ? "run" : `${said("failures")} runs`} failed` : ""}`;
     case "workflow.published":

@@ -534,6 +534,18 @@ SELECT tenant.id, late.due, late.oldest FROM tenant CROSS JOIN LATERAL (
     WHERE tenant_id = tenant.id AND claimable_at <= :before AND lease_until IS NULL) AS late
 WHERE late.due > 0;
 
+-- name: waiting
+-- What is due and not started, by tenant and host, and whether it is quick.
+SELECT tenant.id, late.host, late.is_quick, late.due, late.oldest FROM tenant CROSS JOIN LATERAL (
+    SELECT host, NOT {{is_slow}} AS is_quick, COUNT(*) AS due, MIN(claimable_at) AS oldest FROM schedule
+    WHERE tenant_id = tenant.id AND claimable_at <= :before GROUP BY 1, 2) AS late;
+
+-- name: flights
+-- What is in flight, by tenant, host and scheduler, whether it is slow, and whether it has been since before `since`.
+SELECT schedule.tenant_id, host, claimed_by, {{is_slow}}, COALESCE(run.started_at <= :since, false), COUNT(*)
+FROM schedule LEFT JOIN run ON run.tenant_id = schedule.tenant_id AND run.id = schedule.run_id
+WHERE lease_until IS NOT NULL AND lease_until > :now GROUP BY 1, 2, 3, 4, 5;
+
 -- name: running
 -- How many runs are in flight.
 SELECT COUNT(*) FROM schedule WHERE lease_until IS NOT NULL;

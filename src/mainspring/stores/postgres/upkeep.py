@@ -5,8 +5,12 @@ from datetime import timedelta
 import asyncpg
 
 from mainspring.domain.errors import StoreUnavailable
+from mainspring.domain.fairness import SLOW_AFTER_MS
+from mainspring.domain.waiting import Flight, Queue, Waiting
 from mainspring.failpoints import failpoint
+from mainspring.ports.presence import ALIVE_WITHIN_MS
 from mainspring.ports.upkeep import (
+    LIMITS,
     Backlog,
     DeadRows,
     EventLag,
@@ -16,6 +20,7 @@ from mainspring.ports.upkeep import (
     Swept,
 )
 from mainspring.stores.batches import USAGE_KEPT, month_of
+from mainspring.stores.limits import caps_from
 from mainspring.stores.postgres.database import PACKAGE, Database, Session
 from mainspring.stores.postgres.endpoints import add_events
 from mainspring.stores.postgres.events import horizon
@@ -62,6 +67,23 @@ class PostgresUpkeep:
         late = {str(tenant_id): int(str(due)) for tenant_id, due, _ in looks}
         oldest = min((at for _, _, at in looks), default=None)  # type: ignore[type-var]  # timestamptz
         return Backlog(now, sum(late.values()), oldest, running, late)  # type: ignore[arg-type]  # timestamptz
+
+    async def queue(self, late_ms: int) -> Queue:
+        async with self._db.statement() as session:
+            now = await self._db.now_in(session)
+            waiting = await session.rows("waiting", now - timedelta(milliseconds=late_ms))
+            flights = await session.rows("flights", now - timedelta(milliseconds=SLOW_AFTER_MS), now)
+            _, *rates = await session.rows("host_rates_and_read_clock", now)
+            limits = await session.value("installation", LIMITS)
+            workers = await session.rows("alive_and_read_clock", now, ALIVE_WITHIN_MS, True)
+        return Queue(
+            now,
+            tuple(Waiting(*row) for row in waiting),  # type: ignore[arg-type]  # columns
+            tuple(Flight(*row) for row in flights),  # type: ignore[arg-type]  # columns
+            {str(row[0]): int(str(row[2])) for row in workers if row[1] == "scheduler"},
+            dict(rates),  # type: ignore[arg-type]  # columns
+            caps_from(limits),
+        )
 
     async def event_lag(self) -> EventLag:
         async with self._db.statement() as session:

@@ -397,6 +397,17 @@ DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE at < :before ORDER B
 SELECT COUNT(*), MIN(claimable_at) FROM schedule
 WHERE tenant_id = :tenant_id AND claimable_at <= :before AND claimable_at IS NOT NULL AND lease_until IS NULL;
 
+-- name: waiting
+-- What is due and not started, by host, and whether it is quick.
+SELECT tenant_id, host, NOT {{is_slow}}, COUNT(*), MIN(claimable_at) FROM schedule
+WHERE tenant_id = :tenant_id AND claimable_at <= :before AND claimable_at IS NOT NULL GROUP BY 1, 2, 3;
+
+-- name: flights
+-- What is in flight, by tenant, host and scheduler, whether it is slow, and whether it has been since before `since`.
+SELECT schedule.tenant_id, host, claimed_by, {{is_slow}}, COALESCE(run.started_at <= :since, 0), COUNT(*)
+FROM schedule LEFT JOIN run ON run.tenant_id = schedule.tenant_id AND run.id = schedule.run_id
+WHERE lease_until > :now AND lease_until IS NOT NULL GROUP BY 1, 2, 3, 4, 5;
+
 -- name: running
 -- How many runs are in flight.
 SELECT COUNT(*) FROM schedule WHERE lease_until IS NOT NULL;

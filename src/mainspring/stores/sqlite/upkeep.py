@@ -4,9 +4,13 @@ from datetime import timedelta
 
 import apsw
 
+from mainspring.domain.fairness import SLOW_AFTER_MS
+from mainspring.domain.waiting import Flight, Queue, Waiting
 from mainspring.failpoints import failpoint
-from mainspring.ports.upkeep import Backlog, DeadRows, EventLag, Retention, StoreFacts, Swept
+from mainspring.ports.presence import ALIVE_WITHIN_MS
+from mainspring.ports.upkeep import LIMITS, Backlog, DeadRows, EventLag, Retention, StoreFacts, Swept
 from mainspring.stores.batches import USAGE_KEPT, month_of
+from mainspring.stores.limits import caps_from
 from mainspring.stores.rows import id_floor, zombie_event
 from mainspring.stores.schema import check_applied, newer_than_known
 from mainspring.stores.sqlite.database import PACKAGE, Connection, Database, instant
@@ -54,6 +58,26 @@ class SqliteUpkeep:
 
     async def dead_rows(self) -> DeadRows:
         return DeadRows(0, 0)
+
+    async def queue(self, late_ms: int) -> Queue:
+        def work(db: Connection) -> Queue:
+            now = self._db.clock.now()
+            before, since = now - timedelta(milliseconds=late_ms), now - timedelta(milliseconds=SLOW_AFTER_MS)
+            workers = db.rows("alive", now - timedelta(milliseconds=ALIVE_WITHIN_MS))
+            waiting = [row for (tenant_id,) in db.rows("tenants") for row in db.rows("waiting", tenant_id, before)]
+            return Queue(
+                now,
+                tuple(Waiting(row[0], row[1], bool(row[2]), row[3], instant(row[4])) for row in waiting),  # type: ignore[arg-type]  # columns
+                tuple(
+                    Flight(*row[:3], bool(row[3]), bool(row[4]), row[5])  # type: ignore[arg-type, call-arg]  # columns
+                    for row in db.rows("flights", since, now)
+                ),
+                {str(row[0]): int(str(row[2])) for row in workers if row[1] == "scheduler"},
+                {str(host): instant(at) for host, at in db.rows("host_rates", now)},  # type: ignore[misc]  # INTEGER
+                caps_from(db.value("installation", LIMITS)),
+            )
+
+        return await self._db.read(work)
 
     async def installation(self, key: str, value_if_new: str = "") -> str:
         def work(db: Connection) -> str:

@@ -15,7 +15,7 @@ import { useAct } from "../../parts/useAct";
 import { took } from "../../words/duration";
 import { Deliveries } from "./Deliveries";
 
-const SUGGESTED = ["run.*", "run.finished", "endpoint.*", "endpoint.parked", "hint.*", "job.*", "schedule.late", "backoff.applied", "quota.deferred"];
+const SUGGESTED = ["run.*", "run.finished", "endpoint.*", "endpoint.parked", "hint.*", "job.*", "schedule.late", "schedule.waiting", "backoff.applied", "quota.deferred"];
 type Asked = { what: "edit" | "test" | "deliveries" | "delete" | "secret"; webhook: Webhook } | { what: "new" } | null;
 
 export function Webhooks() {
