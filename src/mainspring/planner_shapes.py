@@ -33,6 +33,7 @@ def rule_shape(known: "KnownRule") -> Shape:
         "created_at": instant(stored.created_at),
         "fired_at": instant(fired),
         "fault": next((state.fault for state in known.states.values() if state.fault), None),
+        "refused": next((state.refused for state in known.states.values() if state.refused), None),
     }
 
 

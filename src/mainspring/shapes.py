@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mainspring.domain.account import ApiKey, Member, User
     from mainspring.domain.audit import AuditEntry
     from mainspring.domain.delivery import Delivery
-    from mainspring.domain.endpoint import Endpoint, Job, Tenant
+    from mainspring.domain.endpoint import Endpoint, Job, RefusedAdvice, Tenant
     from mainspring.domain.event import StoredEvent
     from mainspring.domain.governor import Decision, Step
     from mainspring.domain.health import WindowHealth
@@ -98,6 +98,8 @@ def _state(endpoint: "Endpoint") -> Shape:
     return {
         "paused_until": instant(endpoint.paused_until),
         "pause_reason": endpoint.pause_reason,
+        "pause_author": endpoint.pause_author,
+        "advice_may_resume": endpoint.advice_may_resume,
         "parked_at": instant(endpoint.parked_at),
         "parked_reason": endpoint.parked_reason,
         "archived_at": instant(endpoint.archived_at),
@@ -106,6 +108,7 @@ def _state(endpoint: "Endpoint") -> Shape:
         "not_before": instant(endpoint.not_before),
         "interval_hint": _interval_hint(endpoint.interval_hint),
         "one_shot_hint": _one_shot_hint(endpoint.one_shot_hint),
+        "refused_advice": _refused_advice(endpoint.refused_advice),
         "next_run_at": instant(endpoint.next_run_at),
         "source": endpoint.source,
         "run_requested_at": instant(endpoint.manual_at),
@@ -137,6 +140,17 @@ def health_shape(window: "WindowHealth") -> Shape:
         "success_share": window.success_share,
         "latency_p50_ms": window.latency_p50_ms,
         "latency_p95_ms": window.latency_p95_ms,
+    }
+
+
+def _refused_advice(refused: "RefusedAdvice | None") -> Shape | None:
+    if refused is None:
+        return None
+    return {
+        "at": instant(refused.at),
+        "author": refused.author,
+        "does": refused.does,
+        "because": refused.because,
     }
 
 

@@ -113,7 +113,7 @@ def state_sentences(sight: Sight) -> list[str]:
                 else f"until {when(now, endpoint.paused_until)}"
             )
             reason = f", because: {endpoint.pause_reason}" if endpoint.pause_reason else ""
-            return [f"{name} is paused {until}{reason}."]
+            return [f"{name} is paused {until}{reason}.", *_who_may_resume(endpoint)]
         case "deferred":
             return [
                 f"{name} waits until {when(now, endpoint.deferred_until)} because its tenant used up its runs of the "
@@ -121,6 +121,20 @@ def state_sentences(sight: Sight) -> list[str]:
             ]
         case _:
             return _planned(sight)
+
+
+def _who_may_resume(endpoint: "Endpoint") -> list[str]:
+    from mainspring.domain.advice import Authority, authority_of
+    from mainspring.domain.hint import author_in_words
+
+    if not endpoint.pause_author:
+        return []
+    paused = f"It was paused by {author_in_words(endpoint.pause_author)}"
+    if endpoint.advice_may_resume:
+        return [f"{paused}; rules, workflows and the model may resume it."]
+    if authority_of(endpoint.pause_author) is Authority.PERSON:
+        return [f"{paused}; only a person can resume it: mainspring endpoint resume {endpoint.name!r}."]
+    return [f"{paused}."]
 
 
 def _planned(sight: Sight) -> list[str]:
@@ -238,6 +252,11 @@ def _more(sight: Sight) -> list[str]:
     """What counts at the next decision although it may not be in this one's trail."""
     endpoint = sight.endpoint
     sentences = [f"In force: {kind}, {words}." for kind, words in hints_in_words(endpoint, sight.now)]
+    if (refused := endpoint.refused_advice) is not None:
+        from mainspring.domain.hint import author_in_words
+
+        who = author_in_words(refused.author)
+        sentences.append(f"Refused {when(sight.now, refused.at)}: {who} asked for: {refused.does}. {refused.because}.")
     if endpoint.failure_count:
         many = "run" if endpoint.failure_count == 1 else f"{endpoint.failure_count} runs"
         sentences.append(

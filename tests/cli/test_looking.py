@@ -71,6 +71,8 @@ def test_why_in_json_is_the_decision_with_its_trail(any_shell: Shell) -> None:
     ("acts", "sentence"),
     [
         ((("endpoint", "pause", "health"),), "'health' is paused until it is resumed."),
+        ((("endpoint", "pause", "health"),), "only a person can resume it: mainspring endpoint resume 'health'."),
+        ((("endpoint", "pause", "health", "--advice-may-resume"),), "rules, workflows and the model may resume it."),
         ((("job", "pause", "default"),), "its job is not active: mainspring job resume 'default'."),
         ((("endpoint", "run", "health"),), "and starts at once."),
     ],

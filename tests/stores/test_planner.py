@@ -5,16 +5,19 @@ from datetime import datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
-from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, get, kinds, run_slot, told
+from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, change, get, kinds, run_slot, told
 
+from mainspring.domain import changes
 from mainspring.domain.changes import Change
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.firing import RuleState
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.rulebook import Decisions, StoredRule, Want, decide, want
 from mainspring.domain.rules import read_rule
 from mainspring.domain.run import Body, Outcome, RunStatus
+from mainspring.domain.schedule import CRON
 from mainspring.observe import Metrics
 from mainspring.ports.stores import Stores
 from mainspring.stores.firings import PAGE_RUNS, SHADOW_PAGE
@@ -87,6 +90,33 @@ async def test_sleeping_sibling_is_woken_once_per_cooldown(stores: Stores, clock
 
     assert [minute for minute, name in ran if name == "asleep"] == [0, 10]
     assert (await get(stores, asleep)).paused_until == FOREVER
+
+
+async def test_rule_that_a_person_stands_against_is_refused_says_so_and_starts_no_cooldown(
+    stores: Stores, clock: FixedClock
+) -> None:
+    watch, paused = an_endpoint("watch"), an_endpoint("paused", next_run_at=START + timedelta(hours=1))
+    await add(stores, watch, paused)
+    await change(stores, paused, lambda each, now: changes.pause(each, None, "rebuilding", now, "user:ann", CRON))
+    await rule(stores, watch, when="ok", resume=True, run="now", cooldown="1h", target="paused")
+    await run_slot(stores, clock, saying("{}"), took_ms=0)
+    await plan(stores)
+    (known,) = await stores.planner.rules("default")
+    held = await get(stores, paused)
+
+    await change(stores, paused, lambda each, now: changes.pause(each, None, "", now, "rule:other", CRON))
+    clock.tick(seconds=60)
+    await run_slot(stores, clock, saying("{}"), took_ms=0)
+    await plan(stores)
+
+    refused = "ann paused 'paused' until resumed (rebuilding); only a person can change that"
+    assert (held.paused_until, held.pause_reason, held.pause_author) == (FOREVER, "rebuilding", "user:ann")
+    assert held.refused_advice is not None
+    assert held.refused_advice.because == refused
+    assert known.states[paused.id] == RuleState(refused=refused)
+    (known,) = await stores.planner.rules("default")
+    assert known.states[paused.id] == RuleState(fired_at=clock.now())
+    assert (await get(stores, paused)).paused_until is None
 
 
 async def test_rule_rests_from_when_it_took_effect(stores: Stores, clock: FixedClock) -> None:

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from mainspring.domain import changes
 from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
@@ -32,7 +33,7 @@ from mainspring.workers.analyst import Analyst, AnalystOptions
 from mainspring.workers.pace import Pace
 from tests.harness.waiting import until
 from tests.stores.databases import file_of, is_sqlite
-from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, get, run_slot, told
+from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, change, get, run_slot, told
 
 Step = tuple[str, dict[str, object]]
 DONE: Step = ("submit_analysis", {"reasoning": "seen", "confidence": "high", "next_analysis_in_ms": 600_000})
@@ -106,6 +107,25 @@ async def test_session_writes_hints_and_is_kept_with_everything(
     assert (usage.tokens_in, usage.sessions) == (session.tokens_in, 1)
     assert usage.cost_micros == session.tokens_in + 2 * session.tokens_out
     assert EventType.PLANNER_ANALYSED in [event.type for event in await told(stores)]
+
+
+async def test_proposal_against_a_person_is_refused_in_words_and_on_the_endpoint(
+    stores: Stores, watched: Endpoint, clock: FixedClock
+) -> None:
+    until = clock.now() + timedelta(hours=1)
+    sibling = await stores.endpoints.endpoint("default", "sibling")
+    assert sibling is not None
+    await change(stores, sibling, lambda each, now: changes.pause(each, until, "rebuild", now, "user:ann", CRON))
+    script = Scripted(("pause_until", {"until": None, "reason": "needed", "target": "sibling"}), DONE)
+
+    await analyst(stores, script).run_once()
+
+    call = (await only_session(stores)).detail.tool_calls[0]
+    found = await get(stores, sibling)
+    assert call.result.startswith("refused: ann paused 'sibling' until ")
+    assert (found.paused_until, found.pause_reason) == (until, "rebuild")
+    assert found.refused_advice is not None
+    assert (found.refused_advice.author, found.refused_advice.does) == ("model:scripted", "wake")
 
 
 async def test_no_secret_is_in_any_prompt(stores: Stores, watched: Endpoint) -> None:

@@ -58,6 +58,7 @@ class Rule(Answer):
     created_at: At
     fired_at: At | None = Field(description="When it fired last.")
     fault: str | None = Field(description="Why it could not be judged, if that ever was so since it was written.")
+    refused: str | None = Field(description="Why its newest act was refused: a person decided otherwise.")
 
 
 class RuleRehearsed(Answer):

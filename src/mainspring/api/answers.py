@@ -69,6 +69,13 @@ class RunInFlight(Answer):
     lease_until: At | None
 
 
+class RefusedAdvice(Answer):
+    at: At
+    author: str
+    does: str
+    because: str
+
+
 class Endpoint(Answer):
     id: str
     name: str
@@ -103,6 +110,8 @@ class Endpoint(Answer):
     updated_at: At
     paused_until: At | None
     pause_reason: str
+    pause_author: str = Field(description="Who paused it: `user:ann@example.com`, `rule:night`, `model:NAME`.")
+    advice_may_resume: bool = Field(description="Rules, workflows and the model may end this pause of a person.")
     parked_at: At | None
     parked_reason: str
     archived_at: At | None
@@ -111,6 +120,7 @@ class Endpoint(Answer):
     not_before: At | None
     interval_hint: IntervalHint | None
     one_shot_hint: OneShotHint | None
+    refused_advice: RefusedAdvice | None = Field(description="The newest advice that was refused, and why.")
     next_run_at: At | None
     source: str = Field(description="The rule that set the next run.")
     run_requested_at: At | None

@@ -137,6 +137,9 @@ class Pause(RequestModel):
     until: Instant | None = None
     for_ms: Duration | None = None
     reason: Text = ""
+    advice_may_resume: bool = Field(
+        default=False, description="Whether rules, workflows and the model may end the pause; else only a person may."
+    )
 
 
 class IntervalHintNew(RequestModel):

@@ -199,9 +199,16 @@ def pause(
     until: Annotated[str | None, typer.Option("--until", metavar="RFC3339", help="Until this instant.")] = None,
     span: Annotated[str | None, typer.Option("--for", metavar="DURATION", help="For this long: 1h.")] = None,
     reason: Reason = "",
+    advice_may_resume: Annotated[
+        bool,
+        typer.Option("--advice-may-resume", help="Rules, workflows and the model may end the pause."),
+    ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Stop an endpoint for a while, or until it is resumed."""
+    """Stop an endpoint for a while, or until it is resumed.
+
+    Only a person ends this pause, unless --advice-may-resume is given: then the endpoint sleeps until advice wakes it.
+    """
     from mainspring.operations.endpoints import pause_endpoint
 
     one_of_two(until, span, "--until and --for", "until")
@@ -215,8 +222,12 @@ def pause(
 
     _act(
         name,
-        lambda desk: pause_endpoint(desk, name, lambda now: now + length if length else end, reason),
-        lambda client, which, *_: client.endpoints.pause(which, until=until, for_ms=span, reason=reason),
+        lambda desk: pause_endpoint(
+            desk, name, lambda now: now + length if length else end, reason, advice_may_resume=advice_may_resume
+        ),
+        lambda client, which, *_: client.endpoints.pause(
+            which, until=until, for_ms=span, reason=reason, advice_may_resume=advice_may_resume
+        ),
         said,
         output,
     )

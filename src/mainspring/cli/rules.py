@@ -150,7 +150,7 @@ def list_rules(endpoint: MaybeEndpoint = None, job: OfJob = None, output: Output
             known["rule"]["when"],
             known["does"] + (f" -> {known['rule']['target']}" if known["rule"].get("target") else ""),
             relative(moment, maybe_at(known["fired_at"]), "never"),
-            known["fault"] or "",
+            known["fault"] or (f"refused: {known['refused']}" if known["refused"] else ""),
         )
         for known in found
     ]
@@ -160,7 +160,7 @@ def list_rules(endpoint: MaybeEndpoint = None, job: OfJob = None, output: Output
         Column("WHEN", can_cut=True),
         Column("DOES", can_cut=True),
         Column("FIRED"),
-        Column("FAULT", tail=True),
+        Column("TROUBLE", tail=True),
     )
     show_table(columns, rows, "No rule yet.")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from mainspring.cli.screen import note
 from mainspring.cli.table import show_fields
 from mainspring.domain.duration import format_duration
+from mainspring.domain.hint import author_in_words
 from mainspring.shapes import MASK, state_of
 from mainspring.words import Sight, hints_in_words, took, when
 
@@ -102,8 +103,9 @@ def note_if_managed(name: str, managed_by: str) -> None:
 def _stops(endpoint: "Endpoint", now: datetime) -> list[tuple[str, str]]:
     fields: list[tuple[str, str]] = []
     if endpoint.is_paused(now):
+        by = f", by {author_in_words(endpoint.pause_author)}" if endpoint.pause_author else ""
         reason = f": {endpoint.pause_reason}" if endpoint.pause_reason else ""
-        fields.append(("paused until", f"{when(now, endpoint.paused_until)}{reason}"))
+        fields.append(("paused until", f"{when(now, endpoint.paused_until)}{by}{reason}"))
     if endpoint.parked_at is not None:
         fields.append(("parked", f"{when(now, endpoint.parked_at)}: {endpoint.parked_reason}"))
     if endpoint.archived_at is not None:

@@ -371,6 +371,8 @@ class Endpoint(TypedDict):
     updated_at: str
     paused_until: Union[str, None]
     pause_reason: str
+    pause_author: str
+    advice_may_resume: bool
     parked_at: Union[str, None]
     parked_reason: str
     archived_at: Union[str, None]
@@ -379,6 +381,7 @@ class Endpoint(TypedDict):
     not_before: Union[str, None]
     interval_hint: Union[IntervalHint, None]
     one_shot_hint: Union[OneShotHint, None]
+    refused_advice: Union[RefusedAdvice, None]
     next_run_at: Union[str, None]
     source: str
     run_requested_at: Union[str, None]
@@ -874,6 +877,7 @@ class Pause(TypedDict):
     until: NotRequired[Union[str, None]]
     for_ms: NotRequired[Union[Union[int, str], None]]
     reason: NotRequired[str]
+    advice_may_resume: NotRequired[bool]
 
 Phase = TypedDict("Phase", {"from": float, "to": float, "phase": str, "measured": Dict[str, JsonValue]})
 
@@ -1031,6 +1035,12 @@ class Refused(TypedDict):
     name: str
     why: str
 
+class RefusedAdvice(TypedDict):
+    at: str
+    author: str
+    does: str
+    because: str
+
 class Rehearsed_ApiKey(TypedDict):
     dry_run: Literal[True]
     before: Union[ApiKey, None]
@@ -1127,6 +1137,7 @@ class Rule(TypedDict):
     created_at: str
     fired_at: Union[str, None]
     fault: Union[str, None]
+    refused: Union[str, None]
 
 class RuleNew(TypedDict):
     endpoint: NotRequired[Union[str, None]]
@@ -1739,9 +1750,9 @@ class EndpointsGroup:
     @overload
     def archive(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointRehearsed: ...
     @overload
-    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Endpoint: ...
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Endpoint: ...
     @overload
-    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointRehearsed: ...
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointRehearsed: ...
     @overload
     def resume(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Endpoint: ...
     @overload
@@ -2125,9 +2136,9 @@ class AsyncEndpointsGroup:
     @overload
     def archive(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
     @overload
-    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
     @overload
-    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
     @overload
     def resume(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
     @overload

@@ -50,10 +50,18 @@ def put_one_shot_hint(endpoint: Endpoint, hint: OneShotHint, now: datetime, cron
     return _moved(endpoint, hinted, now, hint.author, EventType.HINT_WRITTEN, data)
 
 
-def clear_hints(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader) -> Change:
-    if endpoint.interval_hint is None and endpoint.one_shot_hint is None:
+def clear_hints(
+    endpoint: Endpoint, now: datetime, actor: str, cron: CronReader, *, interval: bool = True, one_shot: bool = True
+) -> Change:
+    """Clear both hints, or one of the two places."""
+    kept = replace(
+        endpoint,
+        interval_hint=None if interval else endpoint.interval_hint,
+        one_shot_hint=None if one_shot else endpoint.one_shot_hint,
+    )
+    if kept == endpoint:
         return Change(endpoint)
-    cleared = replan(replace(endpoint, interval_hint=None, one_shot_hint=None), now, cron)
+    cleared = replan(replace(kept, refused_advice=None), now, cron)
     return _moved(endpoint, cleared, now, actor, EventType.HINT_CLEARED, {})
 
 
@@ -63,16 +71,30 @@ def expire_hints(endpoint: Endpoint, now: datetime, cron: CronReader) -> Change:
 
 
 def pause(
-    endpoint: Endpoint, until: datetime | None, reason: str, now: datetime, actor: str, cron: CronReader
+    endpoint: Endpoint,
+    until: datetime | None,
+    reason: str,
+    now: datetime,
+    actor: str,
+    cron: CronReader,
+    *,
+    advice_may_resume: bool = False,
 ) -> Change:
-    """Pause until an instant, or until resumed."""
+    """Pause until an instant, or until resumed; by a person alone, unless advice may resume it."""
     if until is not None and until <= now:
         raise InvalidInput(
             f"cannot pause until {rfc3339(until)}, it is already {rfc3339(now)}; give a later instant",
             field="until",
             value=rfc3339(until),
         )
-    paused = replan(replace(endpoint, paused_until=until or FOREVER, pause_reason=reason), now, cron)
+    held = replace(
+        endpoint,
+        paused_until=until or FOREVER,
+        pause_reason=reason,
+        pause_author=actor,
+        advice_may_resume=advice_may_resume,
+    )
+    paused = replan(held, now, cron)
     data: dict[str, object] = {"until": rfc3339(until) if until else None, "reason": reason}
     return _moved(endpoint, paused, now, actor, EventType.ENDPOINT_PAUSED, data)
 
@@ -85,6 +107,9 @@ def resume(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader) -> C
         endpoint,
         paused_until=None,
         pause_reason="",
+        pause_author="",
+        advice_may_resume=False,
+        refused_advice=None,
         parked_at=None,
         parked_reason="",
         lost_count=0,

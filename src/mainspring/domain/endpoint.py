@@ -66,6 +66,15 @@ class Tenant(Struct, frozen=True):
     signing_keys: tuple[str, ...] = ()
 
 
+class RefusedAdvice(Struct, frozen=True):
+    """The newest advice that an endpoint refused: whose it was, what it asked for, and why it was refused."""
+
+    at: datetime
+    author: str
+    does: str
+    because: str
+
+
 class Endpoint(Struct, frozen=True):
     """Configuration first, then state. The stores' column lists follow this order."""
 
@@ -134,6 +143,11 @@ class Endpoint(Struct, frozen=True):
     # The first and the last cron slot that ran while the clock was ahead. They do not run again.
     ran_from_at: datetime | None = None
     ran_until_at: datetime | None = None
+
+    # State too. Who may end a pause depends on who set it; "" is a pause of unknown origin, which advice may end.
+    pause_author: str = ""
+    advice_may_resume: bool = False  # a person paused it, and lets advice end the pause
+    refused_advice: RefusedAdvice | None = None
 
     @property
     def is_running(self) -> bool:

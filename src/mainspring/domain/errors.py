@@ -4,6 +4,7 @@
     ├── InvalidInput       change what was sent                (field, value)
     ├── NotFound           name something that exists          (kind, name)
     ├── Conflict           change the state first              (kind, name, allowed)
+    │   └── AdviceRefused  a person decides                    (kind, name)
     ├── Outdated           read it again, then decide          (kind, name)
     ├── QuotaExceeded      ask for less, or for a higher quota (quota, limit)
     ├── NotAuthenticated   say who you are
@@ -50,6 +51,10 @@ class Conflict(MainspringError):
         self.kind = kind
         self.name = name
         self.allowed = allowed  # what may be done instead, where that is known
+
+
+class AdviceRefused(Conflict):
+    """Advice wanted to change what a person set, or what its endpoint does not leave to advice."""
 
 
 class Outdated(MainspringError):

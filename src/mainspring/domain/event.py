@@ -33,6 +33,7 @@ class EventType(StrEnum):
     HINT_WRITTEN = "hint.written"
     HINT_EXPIRED = "hint.expired"
     HINT_CLEARED = "hint.cleared"
+    ADVICE_REFUSED = "advice.refused"
     FAILURES_RESET = "failures.reset"
     ENDPOINT_CREATED = "endpoint.created"
     ENDPOINT_UPDATED = "endpoint.updated"
@@ -108,6 +109,7 @@ MEANING: dict[EventType, str] = {
     EventType.HINT_WRITTEN: "A hint was written by a user, a rule or a model.",
     EventType.HINT_EXPIRED: "A hint's time ran out; the baseline is back.",
     EventType.HINT_CLEARED: "Hints were removed; the baseline is back.",
+    EventType.ADVICE_REFUSED: "A rule, a model or a workflow was refused: a person decided otherwise.",
     EventType.FAILURES_RESET: "The count of failures in a row was set back to zero.",
     EventType.ENDPOINT_CREATED: "An endpoint was added.",
     EventType.ENDPOINT_UPDATED: "An endpoint's configuration changed.",

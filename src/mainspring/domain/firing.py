@@ -1,7 +1,8 @@
 """From a judged rule to what happens: hysteresis, cooldown, and the change to its target. Pure.
 
 A rule fires when its condition was true on as many finished runs in a row as it asks for, and its target's cooldown is
-over. What it does goes through the same acts as a user's hint or pause, so the same bounds hold.
+over. What it does goes through the same acts as a user's hint or pause, so the same bounds hold. Where a person decided
+otherwise the act is refused: the rule, the endpoint and an event say so.
 """
 
 from datetime import datetime, timedelta
@@ -9,12 +10,19 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain import changes
-from mainspring.domain.advice import advise_pause
+from mainspring.domain.advice import (
+    advise_clear,
+    advise_interval,
+    advise_one_shot,
+    advise_pause,
+    advise_resume,
+    check_pause,
+    note_refusal,
+)
 from mainspring.domain.changes import Change
 from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.errors import MainspringError
+from mainspring.domain.errors import AdviceRefused, MainspringError
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.governor import CronReader
 from mainspring.domain.hint import make_interval_hint, make_one_shot_hint
@@ -26,11 +34,12 @@ MODES = (LIVE, SHADOW, OFF)
 
 
 class RuleState(Struct, frozen=True):
-    """What a rule remembers about one endpoint: as the one it reads (streak, fault), or as its target (fired)."""
+    """What a rule remembers about one endpoint: as the one it reads (streak, fault), or its target (fired, refused)."""
 
     streak: int = 0
     fired_at: datetime | None = None
     fault: str = ""
+    refused: str = ""  # why its newest act was refused; "" where it was done
 
 
 class Firing(Struct, frozen=True):
@@ -65,19 +74,29 @@ def fire(firing: Firing, endpoint: Endpoint, now: datetime, cron: CronReader) ->
 
     Repeating what already holds changes expiries and tells nothing: a condition that stays true is one decision.
     """
+    return answer(firing, endpoint, now, cron)[0]
+
+
+def answer(firing: Firing, endpoint: Endpoint, now: datetime, cron: CronReader) -> tuple[Change, str]:
+    """The same as `fire`, and why nothing of it was done; "" where it was."""
     rule = firing.rule
     if not endpoint.can_run:
-        return Change(endpoint)
-    if firing.mode == SHADOW:
-        return Change(endpoint, (_fired(firing, endpoint, now, shadow=True),))
+        return Change(endpoint), ""
     try:
         after = _acted(rule, endpoint, now, cron)
+    except AdviceRefused as refusal:
+        if firing.mode == SHADOW:
+            return Change(endpoint, (_fired(firing, now, shadow=True, refused=str(refusal)),)), ""
+        noted = note_refusal(endpoint, author(rule), action_in_words(rule), str(refusal), now, firing.run_id)
+        return noted, str(refusal)
     except MainspringError as fault:
         data: dict[str, object] = {"rule": rule.name, "fault": str(fault)}
-        return Change(endpoint, (Event(EventType.RULE_FAULTY, now, *_whom(firing), author(rule), data),))
+        return Change(endpoint, (Event(EventType.RULE_FAULTY, now, *_whom(firing), author(rule), data),)), ""
+    if firing.mode == SHADOW:
+        return Change(endpoint, (_fired(firing, now, shadow=True),)), ""
     if _same_but_for_time(endpoint, after.endpoint):
-        return Change(after.endpoint)
-    return Change(after.endpoint, (_fired(firing, endpoint, now, shadow=False), *after.events))
+        return Change(after.endpoint), ""
+    return Change(after.endpoint, (_fired(firing, now, shadow=False), *after.events)), ""
 
 
 def author(rule: Rule) -> str:
@@ -103,27 +122,29 @@ def action_in_words(rule: Rule) -> str:
 
 
 def _acted(rule: Rule, endpoint: Endpoint, now: datetime, cron: CronReader) -> Change:
-    """Hints come before the wake-up, so that the first run after it is already theirs."""
+    """All that the rule does, or none of it. Hints come before the wake-up, so that the first run is already theirs."""
     by, why = author(rule), rule.why
     events: list[Event] = []
     current = endpoint
+    if rule.resume:
+        check_pause(current, by, now)
     if rule.clear_hints:
-        current = _take(changes.clear_hints(current, now, by, cron), events)
+        current = _take(advise_clear(current, now, by, cron), events)
     if rule.interval_ms is not None:
         ttl = timedelta(milliseconds=rule.ttl_ms or INTERVAL_TTL_MS)
         hint = make_interval_hint(now, rule.interval_ms, ttl, why, by)
-        current = _take(changes.put_interval_hint(current, hint, now, cron), events)
+        current = _take(advise_interval(current, hint, now, cron), events)
     if rule.run_in_ms is not None:
         ttl_ms = rule.ttl_ms or min(TTL_MS_MAX, rule.run_in_ms + ONE_SHOT_TTL_MS)
         at = now + timedelta(milliseconds=rule.run_in_ms)
         once = make_one_shot_hint(now, at, timedelta(milliseconds=ttl_ms), why, by)
-        current = _take(changes.put_one_shot_hint(current, once, now, cron), events)
+        current = _take(advise_one_shot(current, once, now, cron), events)
     if rule.resume:
-        current = _take(changes.resume(current, now, by, cron), events)
+        current = _take(advise_resume(current, now, by, cron), events)
     if rule.pause_ms is not None:
         current = _take(advise_pause(current, after_ms(now, rule.pause_ms), why, now, by, cron), events)
     if rule.sleep and current.paused_until != FOREVER:
-        current = _take(changes.pause(current, None, why, now, by, cron), events)
+        current = _take(advise_pause(current, None, why, now, by, cron), events)
     return Change(current, tuple(events))
 
 
@@ -144,11 +165,13 @@ def _same_but_for_time(old: Endpoint, new: Endpoint) -> bool:
     return (before.interval_ms, before.author) == (after.interval_ms, after.author)
 
 
-def _fired(firing: Firing, endpoint: Endpoint, now: datetime, *, shadow: bool) -> Event:
+def _fired(firing: Firing, now: datetime, *, shadow: bool, refused: str = "") -> Event:
     rule = firing.rule
     data: dict[str, object] = {"rule": rule.name, "does": action_in_words(rule), "reason": rule.why}
     if shadow:
         data["shadow"] = True
+    if refused:
+        data["refused"] = refused
     return Event(EventType.RULE_FIRED, now, *_whom(firing), author(rule), data)
 
 

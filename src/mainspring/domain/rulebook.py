@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mainspring.domain.condition import parse_bounded
 from mainspring.domain.event import Event, EventType
@@ -202,7 +203,7 @@ def deciding(page: Page, facts: Facts) -> Generator[None, None, Decisions]:
             )
         fired = states.get((stored.id, target.id), NO_STATE)
         if is_ripe(rule, after, fired, page.now):
-            put((stored.id, target.id), RuleState(fired.streak, page.now, fired.fault))
+            put((stored.id, target.id), replace(fired, fired_at=page.now))
             firings.append(Firing(rule, stored.id, stored.tenant_id, target.id, run.run_id, mode))
     return Decisions(tuple(firings), {key: states[key] for key in sorted(changed)}, tuple(events))
 

@@ -9,13 +9,14 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
-from mainspring.domain import changes
-from mainspring.domain.advice import advise_pause
+from mainspring.domain.advice import advise_clear, advise_interval, advise_one_shot, advise_pause, advise_resume
 from mainspring.domain.changes import Change
+from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.governor import CronReader
 from mainspring.domain.hint import HINT_INTERVAL_MS_MAX, HINT_INTERVAL_MS_MIN, make_interval_hint, make_one_shot_hint
+from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import shown
 from mainspring.domain.text import clean_text
 
@@ -151,24 +152,42 @@ def read_proposal(tool: str, given: Mapping[str, object], now: datetime) -> Prop
 def apply_proposal(
     proposal: Proposal, endpoint: Endpoint, now: datetime, author: str, floor_ms: int, cron: CronReader
 ) -> Change:
-    """The endpoint after the proposal, by the same acts and bounds as a user's. `floor_ms` is the tenant's minimum."""
+    """The endpoint after the proposal, by the same acts and bounds as a user's. `floor_ms` is the tenant's minimum.
+
+    Raises AdviceRefused where a person, or a rule, decided otherwise.
+    """
     match proposal.tool:
         case "propose_interval":
             interval_ms = max(proposal.interval_ms, floor_ms)
             hint = make_interval_hint(now, interval_ms, proposal.ttl, proposal.reason, author)
-            return changes.put_interval_hint(endpoint, hint, now, cron)
+            return advise_interval(endpoint, hint, now, cron)
         case "propose_next_time":
             assert proposal.at is not None
             earliest = max(proposal.at, now + timedelta(milliseconds=floor_ms))
             once = make_one_shot_hint(now, earliest, proposal.ttl, proposal.reason, author)
-            return changes.put_one_shot_hint(endpoint, once, now, cron)
+            return advise_one_shot(endpoint, once, now, cron)
         case "pause_until" if proposal.at is None:
-            return changes.resume(endpoint, now, author, cron) if endpoint.parked_at is None else Change(endpoint)
+            return advise_resume(endpoint, now, author, cron)
         case "pause_until":
             assert proposal.at is not None
             return advise_pause(endpoint, proposal.at, proposal.reason, now, author, cron)
         case _:
-            return changes.clear_hints(endpoint, now, author, cron)
+            return advise_clear(endpoint, now, author, cron)
+
+
+def proposal_in_words(proposal: Proposal) -> str:
+    """`every 20s for 10m`, `pause until ...`: what a proposal asks for, without why."""
+    match proposal.tool:
+        case "propose_interval":
+            ttl_ms = proposal.ttl // timedelta(milliseconds=1)
+            return f"every {format_duration(proposal.interval_ms)} for {format_duration(ttl_ms)}"
+        case "propose_next_time":
+            assert proposal.at is not None
+            return f"run at {rfc3339(proposal.at)}"
+        case "pause_until":
+            return "wake" if proposal.at is None else f"pause until {rfc3339(proposal.at)}"
+        case _:
+            return "clear hints"
 
 
 def _text(value: object, field: str) -> str:

@@ -135,6 +135,9 @@ class PauseEndpoint(ChangeEndpoint):
         bool, Field(description="true: end its pause instead, or take a parked endpoint back into the schedule.")
     ] = False
     reason: Reason = ""
+    advice_may_resume: Annotated[
+        bool, Field(description="true: rules, workflows and the model may end the pause; else only a person may.")
+    ] = False
 
 
 @box.tool(Scope.RUN, repeats=True)
@@ -150,7 +153,11 @@ async def pause_endpoint(visit: Visit, wanted: PauseEndpoint) -> Shape:
         visit,
         wanted,
         lambda desk: operations.pause_endpoint(
-            desk, wanted.endpoint, lambda now: now + length if length else end, wanted.reason
+            desk,
+            wanted.endpoint,
+            lambda now: now + length if length else end,
+            wanted.reason,
+            advice_may_resume=wanted.advice_may_resume,
         ),
     )
 

@@ -208,13 +208,23 @@ async def clear_hints(desk: Desk, name_or_id: str) -> Change:
 
 
 async def pause_endpoint(
-    desk: Desk, name_or_id: str, until: Callable[[datetime], datetime | None], reason: str = ""
+    desk: Desk,
+    name_or_id: str,
+    until: Callable[[datetime], datetime | None],
+    reason: str = "",
+    *,
+    advice_may_resume: bool = False,
 ) -> Change:
-    """`until` says the end from the store's now; None is until resumed."""
+    """`until` says the end from the store's now; None is until resumed.
+
+    Only a person ends the pause, unless rules, workflows and the model may resume the endpoint.
+    """
     reason = check_text(reason, "reason", REASON_MAX)
 
     def act(endpoint: Endpoint, now: datetime) -> Change:
-        return changes.pause(endpoint, until(now), reason, now, desk.actor, desk.cron)
+        return changes.pause(
+            endpoint, until(now), reason, now, desk.actor, desk.cron, advice_may_resume=advice_may_resume
+        )
 
     return await _change(desk, await find_endpoint(desk, name_or_id), act)
 

@@ -57,7 +57,9 @@ async def furnish(desk: Desk, shop: Shop, messengers: Mapping[ChannelKind, Messe
     for name, target in shop.scenario.endpoints.items():
         await endpoints.add_endpoint(desk, _definition(name, target, shop))
         if target.asleep:
-            await endpoints.pause_endpoint(desk, name, lambda now: None, "asleep until a rule wakes it")
+            await endpoints.pause_endpoint(
+                desk, name, lambda now: None, "asleep until a rule wakes it", advice_may_resume=True
+            )
     for name, target in shop.scenario.endpoints.items():
         rules = [_compressed(rule, shop.speed) for rule in target.rules]
         await add_rules(desk, await find_owner(desk, name, None), rules)

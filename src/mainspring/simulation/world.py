@@ -141,7 +141,9 @@ class World:
             for name in self.scenario.names_of(entry):
                 endpoint = await operations.add_endpoint(desk, _definition(name, target))
                 if target.asleep:
-                    await operations.pause_endpoint(desk, name, lambda now: None, "asleep until somebody wakes it")
+                    await operations.pause_endpoint(
+                        desk, name, lambda now: None, "asleep until somebody wakes it", advice_may_resume=True
+                    )
                 self.endpoints[endpoint.id] = endpoint
         for entry, target in self.scenario.endpoints.items():
             for name in self.scenario.names_of(entry) if target.rules else ():

@@ -3,7 +3,7 @@
 Whatever throws while one rule is applied is told about its target; the other firings of the page go on.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -13,7 +13,7 @@ import msgspec
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event, EventType, StoredEvent
-from mainspring.domain.firing import RuleState, author, fire
+from mainspring.domain.firing import RuleState, answer, author
 from mainspring.domain.governor import CronReader
 from mainspring.domain.rulebook import Decisions, FinishedRun, Page, Result, StoredRule
 from mainspring.domain.rules import Rule
@@ -55,7 +55,7 @@ def _rule(document: str) -> Rule:
 
 
 def rule_states(rows: Iterable[Sequence[Any]]) -> dict[tuple[str, str], RuleState]:
-    return {(row[0], row[1]): RuleState(row[2], row[3], row[4]) for row in rows}
+    return {(row[0], row[1]): RuleState(*row[2:6]) for row in rows}
 
 
 def result_from(row: Sequence[Any]) -> Result:
@@ -100,17 +100,18 @@ def cut_page(rows: Iterable[tuple[str, str | None]]) -> tuple[str, tuple[Finishe
 
 def apply_firings(
     locked: Iterable[Endpoint], decisions: Decisions, now: datetime, cron: CronReader
-) -> tuple[list[Endpoint], list[Event]]:
-    """The endpoints that changed, and everything to tell, in the order of the firings."""
+) -> tuple[list[Endpoint], list[Event], dict[tuple[str, str], str]]:
+    """The endpoints that changed, everything to tell in the order of the firings, and which were refused, and why."""
     before = {endpoint.id: endpoint for endpoint in locked}
     after = dict(before)
     events = list(decisions.events)
+    refusals: dict[tuple[str, str], str] = {}
     for firing in decisions.firings:
         target = after.get(firing.target_id)
         if target is None or target.tenant_id != firing.tenant_id:
             continue
         try:
-            change = fire(firing, target, now, cron)
+            change, refused = answer(firing, target, now, cron)
         except Exception as fault:  # whatever one rule throws is that rule's alone
             data: dict[str, object] = {"rule": firing.rule.name, "fault": f"{type(fault).__name__}: {fault}"[:500]}
             by = author(firing.rule)
@@ -118,15 +119,22 @@ def apply_firings(
             continue
         after[target.id] = change.endpoint
         events.extend(change.events)
-    return [endpoint for endpoint in after.values() if endpoint != before[endpoint.id]], events
+        refusals[firing.rule_id, target.id] = refused
+    return [endpoint for endpoint in after.values() if endpoint != before[endpoint.id]], events, refusals
 
 
-def state_rows(page: Page, decisions: Decisions, now: datetime) -> list[tuple[object, ...]]:
-    """What rules keep in mind. Who fired rests from when it took effect, not from when that was decided."""
-    return [
-        (*key, state.streak, now if state.fired_at == page.now else state.fired_at, state.fault)
-        for key, state in decisions.states.items()
-    ]
+def state_rows(
+    page: Page, decisions: Decisions, refusals: Mapping[tuple[str, str], str], now: datetime
+) -> list[tuple[object, ...]]:
+    """What rules remember. A cooldown counts from when the act took effect; an act that was refused starts none."""
+    rows: list[tuple[object, ...]] = []
+    for key, state in decisions.states.items():
+        refused = refusals.get(key, state.refused)
+        fired_at = now if state.fired_at == page.now else state.fired_at
+        if refusals.get(key):
+            fired_at = page.states[key].fired_at if key in page.states else None
+        rows.append((*key, state.streak, fired_at, state.fault, refused))
+    return rows
 
 
 def rule_taken(name: str) -> Conflict:

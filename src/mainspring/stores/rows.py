@@ -12,7 +12,15 @@ from typing import Any
 import msgspec
 
 from mainspring.domain.claiming import Claim
-from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy
+from mainspring.domain.endpoint import (
+    BackoffPolicy,
+    Endpoint,
+    Job,
+    JobStatus,
+    LostWorkerPolicy,
+    MisfirePolicy,
+    RefusedAdvice,
+)
 from mainspring.domain.event import Event, EventType, StoredEvent, bad_cursor, place_of
 from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.instant import to_us
@@ -34,6 +42,7 @@ STATE_COLUMNS = (
     "anchor_at", "next_run_at", "source", "trail", "manual_at",
     "slot_at", "trigger", "attempt", "claim_epoch", "lease_until", "claimed_by", "run_id", "lost_count",
     "last_run_at", "last_status", "last_duration_ms", "ran_from_at", "ran_until_at",
+    "pause_author", "advice_may_resume", "refused_advice",
 )  # fmt: skip
 ENDPOINT_COLUMNS = CONFIG_COLUMNS + STATE_COLUMNS
 # What an ordinary claim and an ordinary finish change: two short writes instead of two long ones for every run.
@@ -58,6 +67,7 @@ _MISFIRE = {policy.value: policy for policy in MisfirePolicy}
 _LOST = {policy.value: policy for policy in LostWorkerPolicy}
 _TRIGGER = {trigger.value: trigger for trigger in Trigger}
 _ACTION = msgspec.json.Decoder(HttpAction)
+_REFUSED = msgspec.json.Decoder(RefusedAdvice)
 _EVENTS = msgspec.json.Decoder(list[Event])
 _encode = msgspec.json.Encoder().encode
 
@@ -87,7 +97,7 @@ def endpoint_from(row: Sequence[Any]) -> Endpoint:
     parts = (
         *r[0:5], _action(r[5]), *r[6:12], _BACKOFF[r[12]], r[13], bool(r[14]), _MISFIRE[r[15]], r[16], r[17],
         _LOST[r[18]], *r[19:23], bool(r[24]), *r[25:32], interval_hint, one_shot_hint, *r[40:46], _TRIGGER[r[46]],
-        *r[47:55], r[23], r[55], r[56], r[57],
+        *r[47:55], r[23], *r[55:58], r[58], bool(r[59]), _REFUSED.decode(r[60]) if r[60] else None,
     )  # fmt: skip
     return Endpoint(*parts)
 
@@ -113,6 +123,8 @@ def state_values(endpoint: Endpoint, t: Codec = as_it_is) -> tuple[object, ...]:
         t(e.anchor_at), t(e.next_run_at), e.source, e.trail, t(e.manual_at),
         t(e.slot_at), e.trigger, e.attempt, e.claim_epoch, t(e.lease_until), e.claimed_by, e.run_id, e.lost_count,
         t(e.last_run_at), e.last_status, e.last_duration_ms, t(e.ran_from_at), t(e.ran_until_at),
+        e.pause_author, e.advice_may_resume,
+        "" if e.refused_advice is None else _encode(e.refused_advice).decode(),
     )  # fmt: skip
 
 

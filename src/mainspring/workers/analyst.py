@@ -14,16 +14,17 @@ endpoint has so many sessions an hour, and all sessions together keep a pace tha
 import asyncio
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import msgspec
 import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mainspring.domain.advice import note_refusal
 from mainspring.domain.changes import Change
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus
-from mainspring.domain.errors import MainspringError, Misconfigured, NotFound, StoreUnavailable
+from mainspring.domain.errors import AdviceRefused, MainspringError, Misconfigured, NotFound, StoreUnavailable
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.firing import LIVE, OFF, SHADOW
 from mainspring.domain.governor import CronReader
@@ -54,7 +55,7 @@ from mainspring.domain.session import (
     next_analysis_at,
 )
 from mainspring.domain.text import clean_text
-from mainspring.domain.toolbox import FINAL, READING, TOOLS, apply_proposal, read_proposal
+from mainspring.domain.toolbox import FINAL, READING, TOOLS, apply_proposal, proposal_in_words, read_proposal
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.outside import Ids, Vault
 from mainspring.ports.planner import Budget, Conversation, LanguageModel
@@ -307,15 +308,20 @@ class Scene:
         if self.mode == SHADOW:
             change = apply_proposal(proposal, target, now, self._author, self._floor_ms, self._cron)
             return f"recorded in shadow mode, not applied; {_after(change.endpoint)}"
-        changed = await self._stores.endpoints.change_endpoints(
-            self.endpoint.tenant_id,
-            [target.id],
-            lambda each, at: (
-                apply_proposal(proposal, each, at, self._author, self._floor_ms, self._cron)
-                if each.can_run
-                else Change(each)
-            ),
-        )
+        refusal = ""
+
+        def act(each: Endpoint, at: datetime) -> Change:
+            nonlocal refusal
+            try:
+                change = apply_proposal(proposal, each, at, self._author, self._floor_ms, self._cron)
+            except AdviceRefused as refused:
+                refusal = str(refused)
+                return note_refusal(each, self._author, proposal_in_words(proposal), refusal, at)
+            return change if each.can_run else Change(each)
+
+        changed = await self._stores.endpoints.change_endpoints(self.endpoint.tenant_id, [target.id], act)
+        if refusal:
+            return f"refused: {refusal}"
         return f"done; {_after(changed[0].endpoint)}" if changed else "refused: the endpoint is not there any more"
 
     async def _read(self, tool: str, given: dict[str, object]) -> str:

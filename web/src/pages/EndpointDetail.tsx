@@ -5,7 +5,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { acts } from "../api/acts";
-import { decisionQuery, endpointQuery, eventsQuery, healthQuery, previewQuery, runsQuery } from "../api/queries";
+import { decisionQuery, endpointQuery, healthQuery, previewQuery, runsQuery } from "../api/queries";
 import { useMay } from "../api/session";
 import type { Endpoint, HealthWindow, Run } from "../api/types";
 import { Confirm } from "../parts/Confirm";
@@ -100,8 +100,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
 
 function Notices({ endpoint }: { endpoint: Endpoint }) {
   const resume = useAct(() => acts.resume(endpoint.id), { done: "It runs again" });
-  const pauses = useQuery({ ...eventsQuery({ type: "endpoint.paused", endpoint: endpoint.id }, 1), enabled: endpoint.status === "paused" });
-  const by = pauses.data?.items.at(-1)?.actor;
+  const by = endpoint.pause_author;
   const button = <Button size="xs" variant="default" mt="xs" loading={resume.isPending} onClick={() => resume.mutate(undefined)}>Resume</Button>;
   if (endpoint.status === "paused") {
     return <Alert color="orange" title={by ? `Paused by ${actorWords(by)}` : "Paused"}><Text size="sm" className="breaks">{endpoint.pause_reason ? `${endpoint.pause_reason}. ` : ""}{nextRunOf(endpoint) ? <>It goes on <When at={endpoint.paused_until} />.</> : "Until it is resumed."}</Text>{button}</Alert>;

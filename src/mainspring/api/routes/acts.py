@@ -36,7 +36,7 @@ WAIT_MS_MAX = 60_000
 async def pause_endpoint(
     desk: Running, endpoint: EndpointRef, wish: Pause | None = None, dry_run: DryRun = False
 ) -> Shape:
-    """Until an instant, for a while, or until it is resumed."""
+    """Until an instant, for a while, or until it is resumed. Advice ends it only with `advice_may_resume`."""
     wish = wish or Pause()
     one_of_two(wish.until, wish.for_ms, ("until", "for_ms"))
 
@@ -44,7 +44,11 @@ async def pause_endpoint(
         return wish.until if wish.for_ms is None else now + timedelta(milliseconds=wish.for_ms)
 
     return await act_on_endpoint(
-        desk, lambda there: endpoints.pause_endpoint(there, endpoint, end, wish.reason), dry_run
+        desk,
+        lambda there: endpoints.pause_endpoint(
+            there, endpoint, end, wish.reason, advice_may_resume=wish.advice_may_resume
+        ),
+        dry_run,
     )
 
 

@@ -91,17 +91,18 @@ class PostgresPlanner:
             if not moved and not is_on("no_page_fence"):
                 return False
             events, now = list(decisions.events), page.now
+            refusals: dict[tuple[str, str], str] = {}
             if decisions.firings:
                 ids = list({firing.target_id for firing in decisions.firings})
                 _, now = await lock(self._db, session, ids)
                 locked = [endpoint_from(row) for row in await session.rows("endpoints_by_id", ids)]
-                changed, events = apply_firings(locked, decisions, now, self._cron)
+                changed, events, refusals = apply_firings(locked, decisions, now, self._cron)
                 states = [(*state_values(endpoint), endpoint.id) for endpoint in changed]
                 if states:
                     await session.run("write_states", as_json(states))
                     await self._db.notify(session)
             if decisions.states:
-                await session.run("put_rule_states", *columns(state_rows(page, decisions, now), 5))
+                await session.run("put_rule_states", *columns(state_rows(page, decisions, refusals, now), 6))
             if events:
                 await add_events(session, events)
             failpoint("inside_plan")

@@ -50,17 +50,17 @@ ORDER BY rule.created_at, rule.position, rule.id;
 
 -- name: states_of_rules
 -- What rules remember.
-SELECT rule_id, endpoint_id, streak, fired_at, fault FROM rule_state
+SELECT rule_id, endpoint_id, streak, fired_at, fault, refused FROM rule_state
 WHERE rule_id = ANY (:ids::text[]) ORDER BY rule_id, endpoint_id;
 
 -- name: put_rule_states
 -- What rules remember about endpoints, unless they were removed meanwhile.
-INSERT INTO rule_state (rule_id, endpoint_id, streak, fired_at, fault)
+INSERT INTO rule_state (rule_id, endpoint_id, streak, fired_at, fault, refused)
 SELECT new.* FROM unnest(:rule_ids::text[], :endpoint_ids::text[], :streaks::bigint[], :fired_ats::timestamptz[],
-                         :faults::text[]) AS new (rule_id, endpoint_id, streak, fired_at, fault)
+                         :faults::text[], :refusals::text[]) AS new (rule_id, endpoint_id, streak, fired_at, fault, refused)
 WHERE EXISTS (SELECT 1 FROM rule WHERE id = new.rule_id)
 ON CONFLICT (rule_id, endpoint_id) DO UPDATE SET streak = excluded.streak, fired_at = excluded.fired_at,
-    fault = excluded.fault;
+    fault = excluded.fault, refused = excluded.refused;
 
 -- name: newest_results
 -- The newest runs of endpoints that ended by a call of the schedule.
@@ -88,7 +88,7 @@ UPDATE rule SET name = :name, document = :document WHERE id = :id AND tenant_id 
 
 -- name: recount_rule
 -- What an edited rule has counted does not count any more; when it fired does, for its cooldown.
-UPDATE rule_state SET streak = 0, fault = '' WHERE rule_id = :rule_id;
+UPDATE rule_state SET streak = 0, fault = '', refused = '' WHERE rule_id = :rule_id;
 
 -- name: remove_rules
 -- Rules that are not wanted any more.

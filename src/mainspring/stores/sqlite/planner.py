@@ -61,7 +61,7 @@ class SqlitePlanner:
         jobs = encoded(list({member.job_id for member in members}))
         rules = [_stored(row) for row in db.rows("rules_of_jobs", jobs)]
         states = rule_states(
-            (*row[:3], instant(row[3]), row[4])
+            (*row[:3], instant(row[3]), *row[4:6])
             for row in db.rows("states_of_rules", encoded([stored.id for stored in rules]))
         )
         modes = {str(scope): str(mode) for scope, mode in db.rows("planner_modes")}
@@ -96,10 +96,10 @@ class SqlitePlanner:
             ids = encoded(list(dict.fromkeys(firing.target_id for firing in decisions.firings)))
             locked = [endpoint_row(row) for row in db.rows("endpoints_by_id", ids)] if decisions.firings else []
             now = self._db.clock.now()
-            changed, events = apply_firings(locked, decisions, now, self._cron)
+            changed, events, refusals = apply_firings(locked, decisions, now, self._cron)
             for endpoint in changed:
                 db.run("write_state", *state_values(endpoint), endpoint.id)
-            db.run_many("put_rule_state", [bound(row) for row in state_rows(page, decisions, now)])
+            db.run_many("put_rule_state", [bound(row) for row in state_rows(page, decisions, refusals, now)])
             add_events(db, events)
             return True
 
@@ -158,7 +158,7 @@ class SqlitePlanner:
         def work(db: Connection) -> list[KnownRule]:
             rows = db.rows("rules_of_tenant", tenant_id, job_id)
             states = rule_states(
-                (*row[:3], instant(row[3]), row[4])
+                (*row[:3], instant(row[3]), *row[4:6])
                 for row in db.rows("states_of_rules", encoded([row[0] for row in rows]))
             )
             return [

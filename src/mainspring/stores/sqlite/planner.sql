@@ -49,15 +49,15 @@ ORDER BY rule.created_at, rule.position, rule.id;
 
 -- name: states_of_rules
 -- What rules remember.
-SELECT rule_id, endpoint_id, streak, fired_at, fault FROM rule_state
+SELECT rule_id, endpoint_id, streak, fired_at, fault, refused FROM rule_state
 WHERE rule_id IN (SELECT value FROM json_each(:ids)) ORDER BY rule_id, endpoint_id;
 
 -- name: put_rule_state
 -- What a rule remembers about an endpoint, unless it was removed meanwhile.
-INSERT INTO rule_state (rule_id, endpoint_id, streak, fired_at, fault)
-SELECT :rule_id, :endpoint_id, :streak, :fired_at, :fault WHERE EXISTS (SELECT 1 FROM rule WHERE id = :rule_id)
+INSERT INTO rule_state (rule_id, endpoint_id, streak, fired_at, fault, refused)
+SELECT :rule_id, :endpoint_id, :streak, :fired_at, :fault, :refused WHERE EXISTS (SELECT 1 FROM rule WHERE id = :rule_id)
 ON CONFLICT (rule_id, endpoint_id) DO UPDATE SET streak = excluded.streak, fired_at = excluded.fired_at,
-    fault = excluded.fault;
+    fault = excluded.fault, refused = excluded.refused;
 
 -- name: newest_results
 -- An endpoint's newest runs that ended by a call of the schedule.
@@ -82,7 +82,7 @@ UPDATE rule SET name = :name, document = :document WHERE id = :id AND tenant_id 
 
 -- name: recount_rule
 -- What an edited rule has counted does not count any more; when it fired does, for its cooldown.
-UPDATE rule_state SET streak = 0, fault = '' WHERE rule_id = :rule_id;
+UPDATE rule_state SET streak = 0, fault = '', refused = '' WHERE rule_id = :rule_id;
 
 -- name: remove_rules
 -- Rules that are not wanted any more.

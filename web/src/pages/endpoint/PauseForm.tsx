@@ -1,4 +1,4 @@
-import { Button, Group, Select, Stack, TextInput } from "@mantine/core";
+import { Button, Checkbox, Group, Select, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { acts, type Pause } from "../../api/acts";
 import { asProblem } from "../../api/client";
@@ -26,7 +26,8 @@ export function PauseEnd({ set, error }: { set: (end: End) => void; error?: stri
 export function PauseForm({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
   const [end, setEnd] = useState<End>({});
   const [reason, setReason] = useState("");
-  const pause = useAct(() => acts.pause(endpoint.id, { reason, ...end }), { done: `${endpoint.name} is paused`, after: close, quiet: true });
+  const [mayResume, setMayResume] = useState(false);
+  const pause = useAct(() => acts.pause(endpoint.id, { reason, advice_may_resume: mayResume, ...end }), { done: `${endpoint.name} is paused`, after: close, quiet: true });
   const fault = pause.error ? asProblem(pause.error) : null;
   return (
     <Dialog onClose={close} title={`Pause ${endpoint.name}`}>
@@ -34,6 +35,7 @@ export function PauseForm({ endpoint, close }: { endpoint: Endpoint; close: () =
         <Stack>
           <PauseEnd set={setEnd} error={fault && !fault.of("reason") ? fault.message : undefined} />
           <TextInput label="Reason" description="Whoever wonders later reads it." value={reason} onChange={(event) => setReason(event.currentTarget.value)} error={fault?.of("reason")} data-autofocus />
+          <Checkbox label="Advice may resume it" description="Rules, workflows and the model may end this pause. Otherwise only a person can." checked={mayResume} onChange={(event) => setMayResume(event.currentTarget.checked)} />
           <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={pause.isPending}>Pause</Button></Group>
         </Stack>
       </form>

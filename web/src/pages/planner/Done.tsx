@@ -21,17 +21,15 @@ import { scheduleWords } from "../../words/schedule";
 export function Done() {
   const adapting = useInfiniteQuery(endpointsQuery({ state: "adapting" }, 100));
   const paused = useInfiniteQuery(endpointsQuery({ state: "paused" }, 100));
-  const pauses = useQuery(eventsQuery({ type: "endpoint.paused" }, 200));
   const fired = useQuery(eventsQuery({ type: "rule.fired" }, 100));
   const navigate = useNavigate();
-  const all = [adapting, paused, pauses, fired];
+  const all = [adapting, paused, fired];
   const failed = all.find((each) => each.error && !each.data);
   if (failed) return <Failed fault={failed.error} retry={() => all.forEach((each) => void each.refetch())} />;
-  if (!adapting.data || !paused.data || !pauses.data || !fired.data) return <Pending />;
-  const pausedBy = new Map(pauses.data.items.map((event) => [event.endpoint_id, event.actor])); // the newest stands last, and wins
+  if (!adapting.data || !paused.data || !fired.data) return <Pending />;
   const changed = [
     ...adapting.data.pages.flatMap((page) => page.items).flatMap(hinted),
-    ...paused.data.pages.flatMap((page) => page.items).flatMap((endpoint) => asleep(endpoint, pausedBy.get(endpoint.id) ?? "")),
+    ...paused.data.pages.flatMap((page) => page.items).flatMap(asleep),
   ];
   const events = fired.data.items.filter((event) => !event.data.shadow).reverse();
   const more = [adapting, paused].find((each) => each.hasNextPage);
@@ -65,7 +63,8 @@ function hinted(endpoint: Endpoint): Change[] {
   return [{ endpoint, runs, until: <When at={hint.expires_at} />, author: hint.author, reason: hint.reason }];
 }
 
-function asleep(endpoint: Endpoint, author: string): Change[] {
+function asleep(endpoint: Endpoint): Change[] {
+  const author = endpoint.pause_author;
   if (!isPlanner(author)) return [];
   const until = isForever(endpoint.paused_until) ? "it is resumed" : <When at={endpoint.paused_until} />;
   return [{ endpoint, runs: "not at all", until, author, reason: endpoint.pause_reason, isPause: true }];

@@ -56,6 +56,7 @@ export function RuleTable({ rules, edit, showOwner }: { rules: Rule[]; edit: (ru
                 <Text size="sm" fw={600} className="breaks">{String(each.rule.name)}</Text>
                 <Text size="xs" className="mono breaks" fw={400}>{String(each.rule.when)}{Number(each.rule.for ?? 1) > 1 ? `, ${String(each.rule.for)} runs in a row` : ""}</Text>
                 {each.fault && <Text size="xs" c="red" className="breaks" fw={400}>{each.fault}</Text>}
+                {each.refused && <Text size="xs" c="orange" className="breaks" fw={400}>Refused: {each.refused}</Text>}
               </div></Table.Td>
               {showOwner && <Table.Td data-label="Of" className="breaks">{each.endpoint_id ? <Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: each.endpoint_id } as never} size="sm">{each.endpoint}</Anchor> : <Text size="sm">job {jobs.data?.items.find((job) => job.id === each.job_id)?.name ?? ""}</Text>}</Table.Td>}
               <Table.Td data-label="Then"><div><Text size="sm" className="breaks">{each.does}</Text>{each.rule.target ? <Text size="xs" c="dimmed" className="breaks">of {String(each.rule.target)}</Text> : null}</div></Table.Td>
