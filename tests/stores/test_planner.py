@@ -266,6 +266,24 @@ async def test_shadow_mode_records_and_changes_nothing_and_off_does_neither(stor
     assert await stores.planner.modes() == {"tenant:default": "shadow", f"endpoint:{endpoint.id}": "off"}
 
 
+@pytest.mark.parametrize("mode", ["off", "shadow"])
+async def test_mode_that_is_set_while_a_page_is_judged_holds_for_the_page(
+    stores: Stores, clock: FixedClock, mode: str
+) -> None:
+    endpoint = an_endpoint("one", interval_ms=3_600_000)
+    await add(stores, endpoint)
+    await rule(stores, endpoint, when="ok", interval="10s")
+    await run_slot(stores, clock, took_ms=0)
+    page = await stores.planner.next_page(20)
+    assert page is not None
+    decisions = decide(page, await stores.planner.facts(want(page)))
+
+    await stores.planner.set_mode("all", mode, Event(EventType.PLANNER_MODE_SET, START, "default"))
+    await stores.planner.commit_page(page, decisions)
+
+    assert (await get(stores, endpoint)).interval_hint is None
+
+
 async def test_rule_of_a_job_judges_every_endpoint_by_its_own_run(stores: Stores, clock: FixedClock) -> None:
     first, second = an_endpoint("first"), an_endpoint("second")
     await add(stores, first, second)

@@ -206,6 +206,27 @@ async def test_nothing_is_applied_in_shadow_mode_and_nothing_is_asked_when_off(
     assert silent.prompts == []
 
 
+@pytest.mark.parametrize("mode", ["off", "shadow"])
+async def test_mode_protects_the_target_whoever_the_session_is_about(
+    stores: Stores, watched: Endpoint, mode: str
+) -> None:
+    sibling = await stores.endpoints.endpoint("default", "sibling")
+    assert sibling is not None
+    await stores.planner.set_mode(f"endpoint:{sibling.id}", mode, Event(EventType.PLANNER_MODE_SET, START, "default"))
+    script = Scripted(
+        ("pause_until", {"until": "2025-01-01T00:30:00Z", "reason": "rest", "target": "sibling"}),
+        ("propose_interval", {"interval_ms": 20_000, "reason": "deep"}),
+        DONE,
+    )
+
+    await analyst(stores, script).run_once()
+
+    said = {"off": "refused: the planner is off for 'sibling'", "shadow": "recorded in shadow mode, not applied"}[mode]
+    assert (await only_session(stores)).detail.tool_calls[0].result.startswith(said)
+    assert await get(stores, sibling) == sibling
+    assert (await get(stores, watched)).interval_hint is not None
+
+
 async def test_no_call_is_made_over_the_token_quota(stores: Stores, watched: Endpoint) -> None:
     await stores.endpoints.put_tenant(Tenant("default", "default", tokens_per_month=0))
     script = Scripted(DONE)

@@ -9,13 +9,14 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event, EventType, StoredEvent
-from mainspring.domain.firing import RuleState, answer, author
+from mainspring.domain.firing import OFF, RuleState, answer, author
 from mainspring.domain.governor import CronReader
-from mainspring.domain.rulebook import Decisions, FinishedRun, Page, Result, StoredRule
+from mainspring.domain.rulebook import Decisions, FinishedRun, Page, Result, StoredRule, mode_of
 from mainspring.domain.rules import Rule
 from mainspring.domain.run import RunStatus
 from mainspring.stores.rows import stored_events
@@ -99,7 +100,7 @@ def cut_page(rows: Iterable[tuple[str, str | None]]) -> tuple[str, tuple[Finishe
 
 
 def apply_firings(
-    locked: Iterable[Endpoint], decisions: Decisions, now: datetime, cron: CronReader
+    locked: Iterable[Endpoint], decisions: Decisions, modes: Mapping[str, str], now: datetime, cron: CronReader
 ) -> tuple[list[Endpoint], list[Event], dict[tuple[str, str], str]]:
     """The endpoints that changed, everything to tell in the order of the firings, and which were refused, and why."""
     before = {endpoint.id: endpoint for endpoint in locked}
@@ -110,8 +111,11 @@ def apply_firings(
         target = after.get(firing.target_id)
         if target is None or target.tenant_id != firing.tenant_id:
             continue
+        mode = mode_of(modes, target.tenant_id, target.id)
+        if mode == OFF:  # switched off since the page was read
+            continue
         try:
-            change, refused = answer(firing, target, now, cron)
+            change, refused = answer(replace(firing, mode=mode), target, now, cron)
         except Exception as fault:  # whatever one rule throws is that rule's alone
             data: dict[str, object] = {"rule": firing.rule.name, "fault": f"{type(fault).__name__}: {fault}"[:500]}
             by = author(firing.rule)

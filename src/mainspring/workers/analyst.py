@@ -305,7 +305,10 @@ class Scene:
         target = self.endpoint if proposal.target is None else self._members.get(proposal.target)
         if target is None:
             raise NotFound("endpoint of this job", str(proposal.target), tuple(self._members))
-        if self.mode == SHADOW:
+        mode = await self._mode_towards(target)
+        if mode == OFF:
+            return f"refused: the planner is off for {target.name!r}; its owner decides what changes it"
+        if mode == SHADOW:
             change = apply_proposal(proposal, target, now, self._author, self._floor_ms, self._cron)
             return f"recorded in shadow mode, not applied; {_after(change.endpoint)}"
         refusal = ""
@@ -323,6 +326,12 @@ class Scene:
         if refusal:
             return f"refused: {refusal}"
         return f"done; {_after(changed[0].endpoint)}" if changed else "refused: the endpoint is not there any more"
+
+    async def _mode_towards(self, target: Endpoint) -> str:
+        """The strictest of the session's mode and both endpoints' modes now: a switch holds for sessions in progress."""
+        modes, tenant_id = await self._stores.planner.modes(), self.endpoint.tenant_id
+        said = {self.mode, *(mode_of(modes, tenant_id, each.id) for each in (self.endpoint, target))}
+        return OFF if OFF in said else SHADOW if SHADOW in said else LIVE
 
     async def _read(self, tool: str, given: dict[str, object]) -> str:
         if tool == "get_sibling_latest_responses":

@@ -96,7 +96,7 @@ class PostgresPlanner:
                 ids = list({firing.target_id for firing in decisions.firings})
                 _, now = await lock(self._db, session, ids)
                 locked = [endpoint_from(row) for row in await session.rows("endpoints_by_id", ids)]
-                changed, events, refusals = apply_firings(locked, decisions, now, self._cron)
+                changed, events, refusals = apply_firings(locked, decisions, await _modes(session), now, self._cron)
                 states = [(*state_values(endpoint), endpoint.id) for endpoint in changed]
                 if states:
                     await session.run("write_states", as_json(states))

@@ -64,7 +64,7 @@ class SqlitePlanner:
             (*row[:3], instant(row[3]), *row[4:6])
             for row in db.rows("states_of_rules", encoded([stored.id for stored in rules]))
         )
-        modes = {str(scope): str(mode) for scope, mode in db.rows("planner_modes")}
+        modes = _modes(db)
         now = self._db.clock.now()
         return Page(str(cursor), upto, now, runs, tuple(rules), tuple(members), states, modes)
 
@@ -96,7 +96,7 @@ class SqlitePlanner:
             ids = encoded(list(dict.fromkeys(firing.target_id for firing in decisions.firings)))
             locked = [endpoint_row(row) for row in db.rows("endpoints_by_id", ids)] if decisions.firings else []
             now = self._db.clock.now()
-            changed, events, refusals = apply_firings(locked, decisions, now, self._cron)
+            changed, events, refusals = apply_firings(locked, decisions, _modes(db), now, self._cron)
             for endpoint in changed:
                 db.run("write_state", *state_values(endpoint), endpoint.id)
             db.run_many("put_rule_state", [bound(row) for row in state_rows(page, decisions, refusals, now)])
@@ -171,8 +171,7 @@ class SqlitePlanner:
         return await self._db.read(work)
 
     async def modes(self) -> dict[str, str]:
-        rows = await self._db.read(lambda db: db.rows("planner_modes"))
-        return {str(scope): str(mode) for scope, mode in rows}
+        return await self._db.read(_modes)
 
     async def set_mode(self, scope: str, mode: str, event: Event) -> None:
         def work(db: Connection) -> None:
@@ -180,6 +179,10 @@ class SqlitePlanner:
             add_events(db, [event])
 
         await self._db.write(work)
+
+
+def _modes(db: Connection) -> dict[str, str]:
+    return {str(scope): str(mode) for scope, mode in db.rows("planner_modes")}
 
 
 def _stored(row: tuple[object, ...]) -> StoredRule:
