@@ -14,31 +14,22 @@ endpoint has so many sessions an hour, and all sessions together keep a pace tha
 import asyncio
 import time
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-import msgspec
 import structlog
 from msgspec import Struct
-from msgspec.structs import replace
 
-from mainspring.domain.advice import note_refusal
-from mainspring.domain.changes import Change
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus
-from mainspring.domain.errors import AdviceRefused, MainspringError, Misconfigured, NotFound, StoreUnavailable
+from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.firing import LIVE, OFF, SHADOW
 from mainspring.domain.governor import CronReader
-from mainspring.domain.instant import rfc3339
 from mainspring.domain.prompt import (
     INSTRUCTIONS,
-    PREVIEW_CHARS_MAX,
     Redactor,
-    hints_in_words,
-    schedule_in_words,
-    state_in_words,
     write_prompt,
 )
-from mainspring.domain.rulebook import Facts, Result, Want, mode_of
+from mainspring.domain.rulebook import Want, mode_of
 from mainspring.domain.sealing import header_secrets
 from mainspring.domain.session import (
     BUDGET_SPENT,
@@ -50,27 +41,25 @@ from mainspring.domain.session import (
     TOOL_CALLS_MAX,
     Session,
     SessionDetail,
-    ToolCall,
     cost_micros,
     next_analysis_at,
 )
 from mainspring.domain.text import clean_text
-from mainspring.domain.toolbox import FINAL, READING, TOOLS, apply_proposal, proposal_in_words, read_proposal
+from mainspring.domain.toolbox import FINAL, TOOLS
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.outside import Ids, Vault
 from mainspring.ports.planner import Budget, Conversation, LanguageModel
 from mainspring.ports.stores import Stores
 from mainspring.workers.ending import end_tasks
 from mainspring.workers.pace import Pace
+from mainspring.workers.session_tools import Scene
 
 TICK_S = 5.0
 AT_ONCE = 4
 LEASE_MARGIN_MS = 110_000  # a model may have to be started first, and takes a moment to end
 LOOKBACK_MS = 300_000
 SIBLINGS_MAX = 200
-HISTORY_MAX = 1_000
-REASONING_MAX, RESULT_MAX = 4_000, 8_000
-UNFINISHED = "the session ended before this call did; look at the endpoint for what came of it"
+REASONING_MAX = 4_000
 FINAL_TOOL = next(spec for spec in TOOLS if spec.name == FINAL)
 OTHER_TOOLS = tuple(spec for spec in TOOLS if spec.name != FINAL)
 
@@ -189,7 +178,7 @@ class Analyst:
             return f"the tenant used {used.tokens:,} of its {most:,} tokens of {used.month}"
         return ""
 
-    async def _scene(self, endpoint: Endpoint, mode: str) -> "Scene":
+    async def _scene(self, endpoint: Endpoint, mode: str) -> Scene:
         stores, tenant_id = self._stores, endpoint.tenant_id
         wanted = EndpointFilter(job_id=endpoint.job_id, limit=SIBLINGS_MAX)
         members = await stores.endpoints.endpoints(tenant_id, wanted)
@@ -223,7 +212,7 @@ class Analyst:
             await self._stores.sessions.record_session(session, self._options.worker, _told(session))
         return session
 
-    async def _record(self, scene: "Scene", spoken: Conversation, took_ms: int) -> Session:
+    async def _record(self, scene: Scene, spoken: Conversation, took_ms: int) -> Session:
         endpoint, options = scene.endpoint, self._options
         now = await self._stores.schedule.now()
         final = spoken.final or {}
@@ -255,152 +244,6 @@ class Analyst:
             next_analysis_at(endpoint, now, final.get("next_analysis_in_ms")), endpoint.failure_count, detail,
         )  # fmt: skip
         return await self._keep(session)
-
-
-class Scene:
-    """One session's view of one job, and its tools. Nothing outside the job can be named here."""
-
-    def __init__(
-        self,
-        stores: Stores,
-        endpoint: Endpoint,
-        members: list[Endpoint],
-        redactor: Redactor,
-        prompt: str,
-        mode: str,
-        floor_ms: int,
-        author: str,
-        cron: CronReader,
-        pace: Pace,
-    ) -> None:
-        self.endpoint = endpoint
-        self.prompt = prompt
-        self.mode = mode
-        self.calls: list[ToolCall] = []
-        self._stores = stores
-        self._members = {member.name: member for member in members}
-        self._redactor = redactor
-        self._floor_ms = floor_ms
-        self._author = author
-        self._cron = cron
-        self._pace = pace
-
-    async def call(self, tool: str, arguments: dict[str, object]) -> str:
-        """Execute a tool, on record before it does anything; what is refused is answered in words, never raised."""
-        if len(self.calls) >= TOOL_CALLS_MAX:
-            return f"refused: {TOOL_CALLS_MAX} tool calls are all there are; submit your analysis"
-        place = len(self.calls)
-        self.calls.append(ToolCall(tool, _kept(arguments), UNFINISHED))
-        try:
-            async with self._pace:
-                result = await (self._read(tool, arguments) if tool in READING else self._propose(tool, arguments))
-        except MainspringError as fault:
-            result = f"refused: {fault}"
-        self.calls[place] = replace(self.calls[place], result=clean_text(result, RESULT_MAX))
-        return result
-
-    async def _propose(self, tool: str, arguments: dict[str, object]) -> str:
-        now = await self._stores.schedule.now()
-        proposal = read_proposal(tool, arguments, now)
-        target = self.endpoint if proposal.target is None else self._members.get(proposal.target)
-        if target is None:
-            raise NotFound("endpoint of this job", str(proposal.target), tuple(self._members))
-        mode = await self._mode_towards(target)
-        if mode == OFF:
-            return f"refused: the planner is off for {target.name!r}; its owner decides what changes it"
-        if mode == SHADOW:
-            change = apply_proposal(proposal, target, now, self._author, self._floor_ms, self._cron)
-            return f"recorded in shadow mode, not applied; {_after(change.endpoint)}"
-        refusal = ""
-
-        def act(each: Endpoint, at: datetime) -> Change:
-            nonlocal refusal
-            try:
-                change = apply_proposal(proposal, each, at, self._author, self._floor_ms, self._cron)
-            except AdviceRefused as refused:
-                refusal = str(refused)
-                return note_refusal(each, self._author, proposal_in_words(proposal), refusal, at)
-            return change if each.can_run else Change(each)
-
-        changed = await self._stores.endpoints.change_endpoints(self.endpoint.tenant_id, [target.id], act)
-        if refusal:
-            return f"refused: {refusal}"
-        return f"done; {_after(changed[0].endpoint)}" if changed else "refused: the endpoint is not there any more"
-
-    async def _mode_towards(self, target: Endpoint) -> str:
-        """The strictest of the session's mode and both endpoints' modes now: a switch holds for sessions in progress."""
-        modes, tenant_id = await self._stores.planner.modes(), self.endpoint.tenant_id
-        said = {self.mode, *(mode_of(modes, tenant_id, each.id) for each in (self.endpoint, target))}
-        return OFF if OFF in said else SHADOW if SHADOW in said else LIVE
-
-    async def _read(self, tool: str, given: dict[str, object]) -> str:
-        if tool == "get_sibling_latest_responses":
-            return await self._siblings(given.get("include_responses") is True)
-        if tool == "get_latest_response":
-            facts = await self._stores.planner.facts([Want(self.endpoint.id, 1)])
-            results = facts.results[self.endpoint.id]
-            return _text(self._shape(results[0], with_body=True) if results else {"runs": "none yet"})
-        limit, offset = _within(given.get("limit"), 5, 1, 10), _within(given.get("offset"), 0, 0, HISTORY_MAX)
-        facts = await self._stores.planner.facts([Want(self.endpoint.id, offset + limit + 1)])
-        return _text(self._history(facts, limit, offset, given.get("include_bodies") is True))
-
-    def _history(self, facts: Facts, limit: int, offset: int, with_bodies: bool) -> dict[str, object]:
-        results = facts.results[self.endpoint.id]
-        page = results[offset : offset + limit]
-        runs = []
-        for place, result in enumerate(page):
-            shape = self._shape(result, with_body=with_bodies)
-            newer = page[place - 1] if place else None
-            if newer is not None and newer.body == result.body:
-                shape["body"] = "the same as the newer one"
-            runs.append(shape)
-        has_more = len(results) > offset + limit
-        return {"runs": runs, "has_more": has_more, "next_offset": offset + limit if has_more else None}
-
-    async def _siblings(self, with_bodies: bool) -> str:
-        others = [member for member in self._members.values() if member.id != self.endpoint.id]
-        now = await self._stores.schedule.now()
-        facts = await self._stores.planner.facts([Want(member.id, 1) for member in others])
-        shapes: list[dict[str, object]] = []
-        for member in others:
-            results = facts.results.get(member.id, ())
-            shapes.append(
-                {
-                    "name": member.name,
-                    "schedule": schedule_in_words(member),
-                    "state": state_in_words(member, now),
-                    "hints": hints_in_words(member, now, self._redactor),
-                    "latest": self._shape(results[0], with_body=with_bodies) if results else "no runs yet",
-                }
-            )
-        return _text({"siblings": shapes})
-
-    def _shape(self, result: Result, *, with_body: bool) -> dict[str, object]:
-        return {
-            "at": rfc3339(result.finished_at),
-            "status": result.status,
-            "status_code": result.status_code,
-            "duration_ms": result.duration_ms,
-            "body": self._redactor.body(result) if with_body else self._redactor.body(result, PREVIEW_CHARS_MAX),
-        }
-
-
-def _after(endpoint: Endpoint) -> str:
-    at = endpoint.next_run_at
-    return f"next run {rfc3339(at) if at is not None else 'never'}, {endpoint.source}"
-
-
-def _text(value: object) -> str:
-    return msgspec.json.encode(value).decode()
-
-
-def _kept(arguments: dict[str, object]) -> dict[str, object]:
-    """Arguments as they are kept: a model may send anything, of any size."""
-    return {clean_text(str(name), 50): clean_text(str(value), 500) for name, value in list(arguments.items())[:20]}
-
-
-def _within(value: object, default: int, least: int, most: int) -> int:
-    return min(max(value, least), most) if isinstance(value, int) and not isinstance(value, bool) else default
 
 
 def _told(session: Session) -> Event:
