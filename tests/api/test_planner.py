@@ -152,7 +152,7 @@ async def test_shadow_mode_tells_what_would_have_happened(api: AsyncClient, stor
 
     (firing,) = (await api.get("/api/v1/planner/shadow")).json()["firings"]
     modes = (await api.get("/api/v1/planner")).json()["modes"]
-    assert set_.json() == {"scope": "billing", "mode": "shadow"}
+    assert set_.json() == {"scope": "billing", "mode": "shadow", "in_force": 0, "undone": 0}
     assert (firing["rule"], firing["does"], firing["endpoint"]) == ("busy", "every 30s for 10m", "billing")
     assert modes == {
         "all": "live",

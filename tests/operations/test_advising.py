@@ -1,24 +1,33 @@
 """What the planner is asked at the desk: modes of one tenant, sessions, looks, and what shadow mode would have done."""
 
+from datetime import timedelta
+
 import pytest
+from msgspec.structs import replace
 from tests.stores.world import FixedClock, an_outcome, run_slot
 
+from mainspring.domain.changes import Act, pause, put_interval_hint, put_one_shot_hint
 from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.errors import Conflict, Misconfigured, NotFound
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.hint import IntervalHint, OneShotHint
+from mainspring.domain.instant import FOREVER
 from mainspring.domain.rulebook import decide as judge
 from mainspring.domain.rulebook import want
+from mainspring.domain.schedule import CRON
 from mainspring.domain.session import Session, SessionDetail
 from mainspring.operations.advising import (
     SESSIONS_PAGE,
     Modes,
+    advice_in_force,
     find_session,
     look_at,
     modes_of,
     shadow_sessions,
+    undo_advice,
 )
-from mainspring.operations.endpoints import Desk, add_endpoint
+from mainspring.operations.endpoints import Desk, add_endpoint, find_endpoint
 from mainspring.operations.rules import add_rules, find_owner, set_mode
 
 ONE = Definition("one", "https://example.com/", interval_ms=60_000, spread=False)
@@ -101,3 +110,29 @@ async def test_look_needs_a_model_that_can_be_used_and_is_free(desk: Desk, clock
     for look, words in ((None, "no model is configured"), (busy, "right now"), (broken, "needs a library")):
         with pytest.raises(Conflict, match=words):
             await look_at(desk, "one", look)
+
+
+async def test_undo_ends_what_advice_has_in_force_and_leaves_what_people_set(desk: Desk, clock: FixedClock) -> None:
+    at_rule, at_model, mine, idle = [
+        await add_endpoint(desk, replace(ONE, name=name)) for name in ("at rule", "at model", "mine", "idle")
+    ]
+    later = clock.now() + timedelta(hours=1)
+
+    async def do(endpoint: Endpoint, act: Act) -> None:
+        await desk.stores.endpoints.change_endpoints("default", [endpoint.id], act)
+
+    by_person = OneShotHint(clock.now(), later, "", "user:ann")
+    await do(at_rule, lambda each, now: pause(each, None, "", now, "rule:night", CRON))
+    await do(at_model, lambda each, now: put_interval_hint(each, IntervalHint(9_000, later, "", "model:x"), now, CRON))
+    await do(at_model, lambda each, now: put_one_shot_hint(each, by_person, now, CRON))
+    await do(mine, lambda each, now: pause(each, None, "stop", now, "user:ann", CRON))
+
+    assert {each.name for each in await advice_in_force(desk, "tenant")} == {"at rule", "at model"}
+    assert await undo_advice(desk, "at model") == 1
+    assert await undo_advice(desk, "all") == 1
+
+    found = {name: await find_endpoint(desk, name) for name in ("at rule", "at model", "mine", "idle")}
+    assert found["at rule"].paused_until is None
+    assert (found["at model"].interval_hint, found["at model"].one_shot_hint) == (None, by_person)
+    assert (found["mine"].paused_until, found["idle"]) == (FOREVER, idle)
+    assert await advice_in_force(desk, "all") == []

@@ -97,7 +97,9 @@ class PlannerSession(Answer):
     endpoint: str
     endpoint_id: str
     at: At
-    status: Literal["done", "skipped", "failed"]
+    status: Literal["done", "incomplete", "skipped", "stopped", "failed"] = Field(
+        description="`incomplete`: a budget or the time ended it; `stopped`: the planner was switched off meanwhile."
+    )
     mode: Literal["live", "shadow"] = Field(description="In shadow mode nothing was changed.")
     model: str
     tokens_in: int
@@ -158,11 +160,14 @@ class ModeWish(RequestModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"mode": "off"}]})
 
     mode: Mode = Field(description="`shadow` records what would happen; `off` stops it.")
+    undo: bool = Field(default=False, description="Also clear the hints and end the pauses of advice in force.")
 
 
 class ModeSet(Answer):
     scope: str = Field(description="`all`, `tenant`, or the endpoint's name.")
     mode: Mode
+    in_force: int = Field(description="On how many endpoints advice is still in force; `undo` ends it.")
+    undone: int = Field(default=0, description="On how many endpoints it was undone.")
 
 
 class ModeRehearsed(Answer):

@@ -71,25 +71,27 @@ def look(client: "Client", endpoint: str) -> Shape:
         return patient.planner.look_at_endpoint(endpoint)
 
 
-def modes(client: "Client", scope: str | None, wanted: str | None) -> tuple[str, "Modes"]:
-    """The tenant, and what is set for everything, for it and for its endpoints."""
+def modes(client: "Client", scope: str | None, wanted: str | None, undo: bool) -> tuple[str, "Modes", int, int]:
+    """The tenant, what is set for everything, for it and for its endpoints, and how much was undone and is left."""
     from mainspring.operations.advising import Modes
 
     planner: Any = client.planner  # its types allow known modes alone; here it is the server who refuses others
+    done: Shape = {"undone": 0, "in_force": 0}
     if scope is not None and wanted is not None:
         if wanted not in ("live", "shadow", "off"):
             raise InvalidInput(f"mode '{wanted}' is not known; give live, shadow or off", field="mode", value=wanted)
         if scope == "all":
-            planner.set_mode_for_all(mode=wanted)
+            done = planner.set_mode_for_all(mode=wanted, undo=undo)
         elif scope == "tenant":
-            planner.set_tenant_mode(mode=wanted)
+            done = planner.set_tenant_mode(mode=wanted, undo=undo)
         else:
-            planner.set_endpoint_mode(scope, mode=wanted)
+            done = planner.set_endpoint_mode(scope, mode=wanted, undo=undo)
     found = client.planner.read()["modes"]
     endpoints: dict[str, tuple[str, str]] = {
         each["endpoint_id"]: (each["endpoint"], each["mode"]) for each in found["endpoints"]
     }
-    return client.tenant.read_usage()["tenant"], Modes(found["all"], found["tenant"], endpoints)
+    known = Modes(found["all"], found["tenant"], endpoints)
+    return client.tenant.read_usage()["tenant"], known, done["undone"], done["in_force"]
 
 
 def sessions(client: "Client", endpoint: str | None, count: int) -> tuple[list[Shape], Shape]:

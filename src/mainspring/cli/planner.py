@@ -11,7 +11,7 @@ from mainspring.cli.arguments import EndpointName
 from mainspring.cli.configuration import masked
 from mainspring.cli.door import Door, OutputOption, ask, complete, current_settings, fail_unless
 from mainspring.cli.remote import Shape
-from mainspring.cli.screen import Output, say, show_json
+from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.sessions import show_session
 from mainspring.domain.errors import Conflict
 from mainspring.planner_shapes import session_shape
@@ -78,21 +78,33 @@ def mode(
     wanted: Annotated[
         str | None, typer.Argument(metavar="MODE", help="live, shadow (record, change nothing) or off.")
     ] = None,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Also clear the hints and end the pauses of advice that are in force.")
+    ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show or set where the planner is live, in shadow mode, or off.
 
-    The strictest holds of what is set for everything, for the tenant and for the endpoint.
+    The strictest holds of what is set for everything, for the tenant and for the endpoint. `off` also stops sessions
+    in progress. Hints and pauses of advice that are in force stay, unless --undo is given.
     """
-    from mainspring.operations.advising import modes_of
+    from mainspring.operations.advising import advice_in_force, modes_of, undo_advice
     from mainspring.operations.rules import set_mode
 
-    async def work(desk: "Desk") -> tuple[str, "Modes"]:
+    async def work(desk: "Desk") -> tuple[str, "Modes", int, int]:
+        undone = held = 0
         if scope is not None and wanted is not None:
             await set_mode(desk, scope, wanted)
-        return desk.tenant_id, await modes_of(desk)
+            undone = await undo_advice(desk, scope) if undo else 0
+            held = len(await advice_in_force(desk, scope))
+        return desk.tenant_id, await modes_of(desk), undone, held
 
-    tenant, modes = ask(work, lambda client: plan_afar.modes(client, scope, wanted))
+    tenant, modes, undone, held = ask(work, lambda client: plan_afar.modes(client, scope, wanted, undo))
+    if undone:
+        note(f"undid advice on {undone} {'endpoint' if undone == 1 else 'endpoints'}")
+    if held and wanted not in (None, "live"):
+        many = "1 endpoint" if held == 1 else f"{held} endpoints"
+        note(f"advice is still in force on {many}; undo it with `mainspring planner mode {scope} {wanted} --undo`")
     found = [("all", "all", modes.everything), (f"tenant:{tenant}", f"tenant {tenant!r}", modes.tenant)]
     found += [(f"endpoint:{each}", f"endpoint {name!r}", mode) for each, (name, mode) in modes.endpoints.items()]
     said = [each for each in found if each[2] != "live"]

@@ -97,6 +97,30 @@ def check_pause(endpoint: Endpoint, author: str, now: datetime) -> None:
         raise _refused(endpoint, f"{who} paused {endpoint.name!r} {end}{why}", endpoint.pause_author)
 
 
+def is_in_force(endpoint: Endpoint, now: datetime) -> bool:
+    """Whether advice holds this endpoint: by a fresh hint, or by a pause that it set."""
+    return any(_advisers_places(endpoint, now))
+
+
+def undo_advice(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader) -> Change:
+    """The endpoint without the hints and the pause that advice set; what people set stays."""
+    has_interval, has_one_shot, has_pause = _advisers_places(endpoint, now)
+    cleared = changes.clear_hints(endpoint, now, actor, cron, interval=has_interval, one_shot=has_one_shot)
+    if not has_pause:
+        return cleared
+    resumed = changes.resume(cleared.endpoint, now, actor, cron)
+    return Change(resumed.endpoint, (*cleared.events, *resumed.events))
+
+
+def _advisers_places(endpoint: Endpoint, now: datetime) -> tuple[bool, bool, bool]:
+    interval, one_shot = (
+        hint is not None and hint.is_fresh(now) and authority_of(hint.author) is not Authority.PERSON
+        for hint in (endpoint.interval_hint, endpoint.one_shot_hint)
+    )
+    by_advice = bool(endpoint.pause_author) and authority_of(endpoint.pause_author) is not Authority.PERSON
+    return interval, one_shot, by_advice and endpoint.is_paused(now) and endpoint.parked_at is None
+
+
 def note_refusal(endpoint: Endpoint, author: str, does: str, because: str, now: datetime, run_id: str = "") -> Change:
     """Record on the endpoint what was refused to whom, and why. The same refusal again is not recorded again."""
     last = endpoint.refused_advice

@@ -17,6 +17,7 @@ MISSING_REASONING = "missing_reasoning"
 OUTPUT_TRUNCATED = "output_truncated"
 BUDGET_SPENT = "budget_spent"
 MODEL_FAILED = "model_failed"
+STOPPED = "stopped"
 
 
 class ToolCall(Struct, frozen=True):
@@ -41,7 +42,7 @@ class Session(Struct, frozen=True):
     tenant_id: str
     endpoint_id: str
     started_at: datetime
-    status: str  # done | skipped | failed
+    status: str  # done | incomplete (no analysis came) | skipped (no call made) | stopped (switched off) | failed
     mode: str  # live | shadow
     model: str
     tokens_in: int

@@ -1,11 +1,16 @@
 """What a user may ask about the planner: where it is live, what a model's sessions were, what shadow mode would do."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from mainspring.domain.advice import is_in_force
+from mainspring.domain.advice import undo_advice as undo
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict, Misconfigured, NotFound
 from mainspring.domain.firing import LIVE, SHADOW
+from mainspring.domain.looking import EndpointLook
 from mainspring.domain.session import Session
+from mainspring.operations.bulk import BATCH, act_on_some
 from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.ports.planner import Look
 
@@ -72,3 +77,43 @@ async def shadow_sessions(desk: Desk, endpoint_id: str | None, limit: int) -> li
             break
         before_id = page[-1].id
     return found[:limit]
+
+
+async def advice_in_force(desk: Desk, scope: str) -> list[Endpoint]:
+    """The endpoints of a scope (`all`, `tenant` or an endpoint) that hints or pauses of advice hold now."""
+    now = await desk.stores.schedule.now()
+    if scope not in ("all", "tenant"):
+        found = [await find_endpoint(desk, scope)]
+    elif scope == "tenant":
+        found = await _held(desk)
+    else:
+        tenants = await desk.stores.accounts.tenants()
+        found = [each for tenant in tenants for each in await _held(replace(desk, tenant_id=tenant.id))]
+    return [each for each in found if is_in_force(each, now)]
+
+
+async def undo_advice(desk: Desk, scope: str) -> int:
+    """Clear the hints and end the pauses that advice set and are in force; how many endpoints changed."""
+    tenants: dict[str, list[str]] = {}
+    for each in await advice_in_force(desk, scope):
+        tenants.setdefault(each.tenant_id, []).append(each.id)
+    changed = 0
+    for tenant_id, ids in tenants.items():
+        there = replace(desk, tenant_id=tenant_id)
+        for start in range(0, len(ids), BATCH):
+            batch = ids[start : start + BATCH]
+            tally = await act_on_some(there, batch, lambda each, now: undo(each, now, desk.actor, desk.cron))
+            changed += tally.changed
+    return changed
+
+
+async def _held(desk: Desk) -> list[Endpoint]:
+    found: dict[str, Endpoint] = {}
+    for state in ("adapting", "paused"):
+        after: tuple[str, str] | None = None
+        while page := await desk.stores.look.endpoints(
+            desk.tenant_id, EndpointLook(state=state, after=after, limit=BATCH)
+        ):
+            found |= {each.id: each for each in page}
+            after = (page[-1].name, page[-1].id)
+    return list(found.values())

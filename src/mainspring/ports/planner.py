@@ -135,8 +135,9 @@ class Conversation(Struct, frozen=True):
     final: dict[str, object] | None = None
     text: str = ""
     is_truncated: bool = False
-    is_spent: bool = False  # a budget ended it
+    is_spent: bool = False  # a budget or the time ended it
     fault: str = ""  # what the model or its server did wrong
+    is_stopped: bool = False  # the planner was switched off meanwhile
 
 
 class LanguageModel(Protocol):

@@ -38,6 +38,7 @@ from mainspring.domain.session import (
     MODEL_FAILED,
     OUTPUT_TRUNCATED,
     SKIPPED_FOR,
+    STOPPED,
     TOOL_CALLS_MAX,
     Session,
     SessionDetail,
@@ -73,6 +74,7 @@ class AnalystOptions(Struct, frozen=True):
     tokens: int = 50_000
     seconds: float = 60.0
     sessions_per_hour: int = 12  # of one endpoint, whatever the model asks for and however often the endpoint fails
+    switch_s: float = 1.0  # how often a session looks whether the planner was switched off
     price_in: float = 0.0
     price_out: float = 0.0
 
@@ -159,13 +161,36 @@ class Analyst:
             )
         began_s = self._monotonic_s()
         budget = Budget(TOOL_CALLS_MAX, self._options.tokens, self._options.seconds)
-        try:
-            spoken = await self._model.converse(INSTRUCTIONS, scene.prompt, OTHER_TOOLS, FINAL_TOOL, scene.call, budget)
-        except Exception as fault:  # an adapter that raises is our mistake; the session is told all the same
-            log.exception("session failed", endpoint_id=endpoint.id)
-            spoken = Conversation(fault=f"{type(fault).__name__}: {fault}")
+        spoken = await self._converse(scene, budget)
         took_ms = max(0, round((self._monotonic_s() - began_s) * 1000))
         return await self._record(scene, spoken, took_ms)
+
+    async def _converse(self, scene: Scene, budget: Budget) -> Conversation:
+        """The conversation to its end, or until the planner is switched off for the endpoint."""
+        talk = asyncio.create_task(
+            self._model.converse(INSTRUCTIONS, scene.prompt, OTHER_TOOLS, FINAL_TOOL, scene.call, budget)
+        )
+        switch = asyncio.create_task(self._switched_off(scene.endpoint))
+        try:
+            await asyncio.wait((talk, switch), return_when=asyncio.FIRST_COMPLETED)
+            if talk.done():
+                return talk.result()
+            return Conversation(is_stopped=True, fault="the planner was switched off here")
+        except Exception as fault:  # an adapter that raises is our mistake; the session is told all the same
+            log.exception("session failed", endpoint_id=scene.endpoint.id)
+            return Conversation(fault=f"{type(fault).__name__}: {fault}")
+        finally:
+            await end_tasks(talk, switch)
+
+    async def _switched_off(self, endpoint: Endpoint) -> None:
+        while True:
+            await asyncio.sleep(self._options.switch_s)
+            try:
+                modes = await self._stores.planner.modes()
+            except StoreUnavailable:
+                continue  # its proposals fail as well
+            if mode_of(modes, endpoint.tenant_id, endpoint.id) == OFF:
+                return
 
     async def _over_quota(self, tenant_id: str) -> str:
         """Why no call may be made; a quota that cannot be read counts as spent."""
@@ -224,7 +249,8 @@ class Analyst:
                 (MISSING_REASONING, not reasoning),
                 (OUTPUT_TRUNCATED, spoken.is_truncated),
                 (BUDGET_SPENT, spoken.is_spent),
-                (MODEL_FAILED, bool(spoken.fault) and not spoken.is_spent),
+                (STOPPED, spoken.is_stopped),
+                (MODEL_FAILED, bool(spoken.fault) and not spoken.is_spent and not spoken.is_stopped),
             )
             if is_so
         ]
@@ -236,14 +262,22 @@ class Analyst:
             tuple(warnings),
             clean_text(spoken.fault, REASONING_MAX),
         )
-        failed = bool(spoken.fault) and not spoken.is_spent and spoken.final is None and not scene.calls
         session = Session(
             self._ids.new("ses", now), endpoint.tenant_id, endpoint.id, now - timedelta(milliseconds=took_ms),
-            "failed" if failed else "done", scene.mode, self._model.name, spoken.tokens_in, spoken.tokens_out,
+            _status(spoken), scene.mode, self._model.name, spoken.tokens_in, spoken.tokens_out,
             cost_micros(spoken.tokens_in, spoken.tokens_out, options.price_in, options.price_out), took_ms,
             next_analysis_at(endpoint, now, final.get("next_analysis_in_ms")), endpoint.failure_count, detail,
         )  # fmt: skip
         return await self._keep(session)
+
+
+def _status(spoken: Conversation) -> str:
+    """Only what ended with an analysis is done."""
+    if spoken.is_stopped:
+        return "stopped"
+    if spoken.final is not None:
+        return "done"
+    return "failed" if spoken.fault and not spoken.is_spent else "incomplete"
 
 
 def _told(session: Session) -> Event:

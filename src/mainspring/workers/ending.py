@@ -1,12 +1,12 @@
 """How the tasks of a worker end: soon, whatever they wait for."""
 
 import asyncio
-from typing import Literal
+from typing import Any
 
 END_S = 0.2
 
 
-async def end_tasks(*tasks: asyncio.Task[None] | asyncio.Task[Literal[True]]) -> None:
+async def end_tasks(*tasks: asyncio.Task[Any]) -> None:
     """Cancel and wait, but not for a database that never answers: what hangs there ends when its connection is cut."""
     for task in tasks:
         task.cancel()

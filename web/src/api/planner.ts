@@ -47,8 +47,8 @@ export async function otherRules(owner: Owner, but?: Rule): Promise<RuleDocument
 }
 
 export const plannerActs = {
-  setMode: (mode: Mode) => data(api.PUT("/api/v1/planner/mode", { body: { mode } })),
-  setEndpointMode: (endpoint: string, mode: Mode) => data(api.PUT("/api/v1/endpoints/{endpoint}/planner-mode", { params: { path: { endpoint } }, body: { mode } })),
+  setMode: (mode: Mode, undo = false) => data(api.PUT("/api/v1/planner/mode", { body: { mode, undo } })) as Promise<Schemas["ModeSet"]>,
+  setEndpointMode: (endpoint: string, mode: Mode, undo = false) => data(api.PUT("/api/v1/endpoints/{endpoint}/planner-mode", { params: { path: { endpoint } }, body: { mode, undo } })) as Promise<Schemas["ModeSet"]>,
   look: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/look", { params: { path: { endpoint } } })),
   removeRule: (id: string) => data(api.DELETE("/api/v1/rules/{rule_id}", ruleAt(id))),
   addRule: (endpoint: string, rule: RuleDocument) => data(api.POST("/api/v1/rules", { body: { endpoint, rule } as never })),

@@ -2,13 +2,12 @@
 import { Anchor, Badge, Card, Group, Progress, SimpleGrid, Stack, Tabs, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { type Mode, plannerActs, plannerQuery, type PlannerStatus } from "../api/planner";
+import { plannerActs, plannerQuery, type PlannerStatus } from "../api/planner";
 import { useMay } from "../api/session";
 import { ModeSwitch } from "../parts/ModeSwitch";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { TabRow, tabOf } from "../parts/TabRow";
-import { useAct } from "../parts/useAct";
 import { dollars } from "../words/money";
 import { Backtests } from "./planner/Backtests";
 import { Done } from "./planner/Done";
@@ -45,12 +44,11 @@ export function Planner() {
 
 function Modes({ status }: { status: PlannerStatus }) {
   const mayWrite = useMay("write");
-  const set = useAct((mode: Mode) => plannerActs.setMode(mode), { done: "The planner's mode is set" });
   const { all, tenant, endpoints } = status.modes;
   return (
     <Card>
       <Title order={2} mb="sm">Mode</Title>
-      <ModeSwitch mode={tenant} set={(mode) => set.mutate(mode)} label="Mode of the planner" disabled={!mayWrite || set.isPending} />
+      <ModeSwitch mode={tenant} set={plannerActs.setMode} done="The planner's mode is set" label="Mode of the planner" disabled={!mayWrite} />
       {all !== "live" && <Text size="sm" c="orange" mt="xs">The whole installation is set to {all}; the stricter of the two holds.</Text>}
       {endpoints.length > 0 && (
         <Group gap={6} mt="sm">

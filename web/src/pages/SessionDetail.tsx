@@ -12,6 +12,8 @@ import { took } from "../words/duration";
 import { dollars } from "../words/money";
 import { sessionTone } from "./planner/Sessions";
 
+const ENDED: Record<string, string> = { failed: "It failed", incomplete: "It ended without an analysis", stopped: "It was stopped" };
+
 export function SessionDetail() {
   const { session: id } = useParams({ from: "/inside/planner/sessions/$session" });
   const session = useQuery(plannerSessionQuery(id));
@@ -29,7 +31,7 @@ function Shown({ session }: { session: PlannerSession }) {
       actions={<Button component={Link} to="/planner" search={{ tab: "sessions" } as never} variant="default" leftSection={<IconArrowLeft size={16} />}>All sessions</Button>}
     >
       {session.mode === "shadow" && <Alert color="orange" title="Shadow mode">Nothing was changed: the calls below tell what would have been.</Alert>}
-      {session.note && <Alert color={session.status === "failed" ? "red" : "gray"} title={session.status === "failed" ? "It failed" : "It was skipped"}><Text size="sm" className="breaks">{session.note}</Text></Alert>}
+      {session.note && <Alert color={session.status === "failed" ? "red" : "gray"} title={ENDED[session.status] ?? "It was skipped"}><Text size="sm" className="breaks">{session.note}</Text></Alert>}
       <Grid gap="md">
         <Grid.Col span={{ base: 12, lg: 8 }}>
           <Stack>

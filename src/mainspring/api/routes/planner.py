@@ -162,9 +162,12 @@ async def _told(desk: Desk, found: list[Session]) -> list[Shape]:
 
 async def _set_mode(desk: Desk, scope: str, key: str, wish: ModeWish, dry_run: bool) -> Shape:
     there = rules.rehearsed(desk) if dry_run else desk
-    before: Shape = {"scope": scope, "mode": (await desk.stores.planner.modes()).get(key, LIVE)}
+    mode = (await desk.stores.planner.modes()).get(key, LIVE)
+    held = len(await advising.advice_in_force(desk, scope))
+    before: Shape = {"scope": scope, "mode": mode, "in_force": held, "undone": 0}
     await rules.set_mode(there, scope, wish.mode)
-    after: Shape = {"scope": scope, "mode": wish.mode}
+    undone = await advising.undo_advice(desk, scope) if wish.undo and not dry_run else held if wish.undo else 0
+    after: Shape = {"scope": scope, "mode": wish.mode, "in_force": held - undone, "undone": undone}
     if not dry_run:
         return after
     return {"dry_run": True, "before": before, "after": after, "changed": differences(before, after)}

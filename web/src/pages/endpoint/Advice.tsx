@@ -3,7 +3,7 @@ import { Anchor, Button, Card, Group, Text, Title } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { type Mode, plannerActs, plannerQuery, type Rule, rulesQuery, sessionsQuery } from "../../api/planner";
+import { plannerActs, plannerQuery, type Rule, rulesQuery, sessionsQuery } from "../../api/planner";
 import { useMay } from "../../api/session";
 import type { Endpoint } from "../../api/types";
 import { ModeSwitch } from "../../parts/ModeSwitch";
@@ -45,14 +45,13 @@ export function RulesCard({ endpoint }: { endpoint: Endpoint }) {
 export function PlannerCard({ endpoint }: { endpoint: Endpoint }) {
   const mayWrite = useMay("write");
   const status = useQuery(plannerQuery);
-  const set = useAct((mode: Mode) => plannerActs.setEndpointMode(endpoint.id, mode), { done: "The planner's mode is set for this endpoint" });
   const mode = status.data?.modes.endpoints.find((each) => each.endpoint_id === endpoint.id)?.mode ?? "live";
   const wider = [status.data?.modes.tenant, status.data?.modes.all].find((each) => each && each !== "live");
   return (
     <Card>
       <Title order={2} mb="sm">Planner</Title>
       {status.error ? <Failed fault={status.error} retry={() => void status.refetch()} /> : null}
-      <ModeSwitch mode={mode} set={(wanted) => set.mutate(wanted)} label="Mode of the planner for this endpoint" disabled={!mayWrite || set.isPending || !status.data} />
+      <ModeSwitch mode={mode} set={(wanted, undo) => plannerActs.setEndpointMode(endpoint.id, wanted, undo)} done="The planner's mode is set for this endpoint" label="Mode of the planner for this endpoint" disabled={!mayWrite || !status.data} />
       {wider && <Text size="sm" c="orange" mt="xs">The planner as a whole is set to {wider}; the stricter of the two holds.</Text>}
     </Card>
   );
