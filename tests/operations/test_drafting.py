@@ -103,7 +103,7 @@ async def test_siblings_are_told_with_what_they_answered(desk: Desk, clock: Fixe
 
     await draft_rules(desk, model, await find_owner(desk, "queue", None), Prices())
 
-    assert "Sibling 'page': <data>how slow</data>" in model.prompts[0]
+    assert "Sibling 'page': <owner>how slow</owner>" in model.prompts[0]
 
 
 async def test_model_that_fails_says_so(desk: Desk, clock: FixedClock) -> None:

@@ -13,20 +13,22 @@ endpoint has so many sessions an hour, and all sessions together keep a pace tha
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 import structlog
 from msgspec import Struct
 
-from mainspring.domain.endpoint import Endpoint, Job, JobStatus
+from mainspring.domain.endpoint import Endpoint, Job, JobStatus, Tenant
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.firing import LIVE, OFF, SHADOW
+from mainspring.domain.firing import LIVE, OFF, SHADOW, action_in_words
 from mainspring.domain.governor import CronReader
 from mainspring.domain.prompt import (
     INSTRUCTIONS,
+    Briefing,
     Redactor,
+    why_now,
     write_prompt,
 )
 from mainspring.domain.rulebook import Want, mode_of
@@ -49,7 +51,7 @@ from mainspring.domain.text import clean_text
 from mainspring.domain.toolbox import FINAL, TOOLS
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.outside import Ids, Vault
-from mainspring.ports.planner import Budget, Conversation, LanguageModel
+from mainspring.ports.planner import Budget, Conversation, KnownRule, LanguageModel
 from mainspring.ports.stores import Stores
 from mainspring.workers.ending import end_tasks
 from mainspring.workers.pace import Pace
@@ -110,7 +112,7 @@ class Analyst:
     async def look(self, endpoint: Endpoint) -> Session | None:
         """One session about this endpoint now, due or not; None where another analyst is at it."""
         (claimed,) = await self._claim(1, endpoint.id) or (None,)
-        return None if claimed is None else await self._analyse(claimed)
+        return None if claimed is None else await self._analyse(claimed, asked=True)
 
     async def run(self) -> None:
         log.info("analyst started", worker=self._options.worker, model=self._model.name)
@@ -144,7 +146,7 @@ class Analyst:
                 self._options.worker, lease_ms, LOOKBACK_MS, limit, per_hour, endpoint_id
             )
 
-    async def _analyse(self, endpoint_id: str) -> Session | None:
+    async def _analyse(self, endpoint_id: str, asked: bool = False) -> Session | None:
         endpoint = await self._stores.sessions.owner_of(endpoint_id)
         if endpoint is None:
             return None
@@ -154,7 +156,7 @@ class Analyst:
             return await self._skip(endpoint, why_not, SHADOW if mode == SHADOW else LIVE)
         try:
             async with self._pace:
-                scene = await self._scene(endpoint, mode)
+                scene = await self._scene(endpoint, mode, asked)
         except Misconfigured as fault:  # a secret does not open here: what a target says of it could not be kept back
             return await self._skip(
                 endpoint, f"the model is shown nothing: {fault}", SHADOW if mode == SHADOW else LIVE
@@ -203,7 +205,7 @@ class Analyst:
             return f"the tenant used {used.tokens:,} of its {most:,} tokens of {used.month}"
         return ""
 
-    async def _scene(self, endpoint: Endpoint, mode: str) -> Scene:
+    async def _scene(self, endpoint: Endpoint, mode: str, asked: bool = False) -> Scene:
         stores, tenant_id = self._stores, endpoint.tenant_id
         wanted = EndpointFilter(job_id=endpoint.job_id, limit=SIBLINGS_MAX)
         members = await stores.endpoints.endpoints(tenant_id, wanted)
@@ -211,15 +213,29 @@ class Analyst:
         tenant = await stores.endpoints.tenant(tenant_id)
         now = await stores.schedule.now()
         facts = await stores.planner.facts([Want(endpoint.id, 1, health=True)])
+        rules = await stores.planner.rules(tenant_id, endpoint.job_id)
         last = next(iter(await stores.sessions.sessions(tenant_id, endpoint.id, limit=1)), None)
         redactor = Redactor(header_secrets(members, self._vault.open))
         job = jobs.get(endpoint.job_id) or Job(endpoint.job_id, tenant_id, "", "", JobStatus.ACTIVE, now, now)
         siblings = [member for member in members if member.id != endpoint.id]
-        prompt = write_prompt(endpoint, job, siblings, facts.health[endpoint.id], last, now, redactor)
+        latest = next(iter(facts.results[endpoint.id]), None)
+        briefing = Briefing(
+            job, siblings, facts.health[endpoint.id], latest, rules_in_words(rules, endpoint), last,
+            why_now(endpoint, last, asked=asked), await self._budget_in_words(tenant),
+        )  # fmt: skip
+        prompt = write_prompt(endpoint, briefing, now, redactor)
         floor_ms = (tenant.interval_ms_min or 0) if tenant is not None else 0
         return Scene(
             stores, endpoint, members, redactor, prompt, mode, floor_ms, self._author(), self._cron, self._pace
         )
+
+    async def _budget_in_words(self, tenant: Tenant | None) -> str:
+        options = self._options
+        words = f"{TOOL_CALLS_MAX} tool calls, {options.tokens:,} tokens and {options.seconds:g} s for this session"
+        if tenant is None or tenant.tokens_per_month is None:
+            return words
+        used = await self._stores.sessions.token_usage(tenant.id)
+        return f"{words}; {max(0, tenant.tokens_per_month - used.tokens):,} tokens of the tenant for {used.month}"
 
     def _author(self) -> str:
         return f"model:{self._model.name}"[:100]
@@ -269,6 +285,18 @@ class Analyst:
             next_analysis_at(endpoint, now, final.get("next_analysis_in_ms")), endpoint.failure_count, detail,
         )  # fmt: skip
         return await self._keep(session)
+
+
+def rules_in_words(rules: Sequence[KnownRule], endpoint: Endpoint) -> list[str]:
+    """The rules that read this endpoint or act on it: when, and what they do."""
+    words = []
+    for known in rules:
+        rule = known.stored.rule
+        if known.stored.endpoint_id in (None, endpoint.id) or rule.target == endpoint.name:
+            whose = f"of {known.owner!r}" if known.owner else "of the job"
+            target = f" on {rule.target!r}" if rule.target else ""
+            words.append(f"{rule.name} {whose}: when {rule.when}: {action_in_words(rule)}{target}")
+    return words
 
 
 def _status(spoken: Conversation) -> str:

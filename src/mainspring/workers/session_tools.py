@@ -146,7 +146,8 @@ class Scene:
                 {
                     "name": member.name,
                     "schedule": schedule_in_words(member),
-                    "state": state_in_words(member, now),
+                    "state": state_in_words(member, now, self._redactor),
+                    "description": self._redactor.owner(member.description, PREVIEW_CHARS_MAX),
                     "hints": hints_in_words(member, now, self._redactor),
                     "latest": self._shape(results[0], with_body=with_bodies) if results else "no runs yet",
                 }
