@@ -74,6 +74,8 @@ LOG_EVENTS = {
     "planner stopped": "It ended.",
     "analyst started": "A language model looks at endpoints from now on.",
     "analyst stopped": "It ended.",
+    "model off": "The model that is configured cannot be used (`why`); rules and everything else work.",
+    "model rests": "The model's server refused (`status_code`); no session begins for so many `seconds`.",
     "model process started": "The process in which a language model's library works is ready.",
     "model process ended": "It ended by itself, or was killed; its sessions failed, and the next one starts it again.",
     "model process raves": "It said what is no message of ours, and was ended.",

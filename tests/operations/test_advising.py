@@ -29,6 +29,8 @@ from mainspring.operations.advising import (
 )
 from mainspring.operations.endpoints import Desk, add_endpoint, find_endpoint
 from mainspring.operations.rules import add_rules, find_owner, set_mode
+from mainspring.settings import Settings
+from mainspring.wiring.planner import model_fault, open_models
 
 ONE = Definition("one", "https://example.com/", interval_ms=60_000, spread=False)
 
@@ -136,3 +138,22 @@ async def test_undo_ends_what_advice_has_in_force_and_leaves_what_people_set(des
     assert (found["at model"].interval_hint, found["at model"].one_shot_hint) == (None, by_person)
     assert (found["mine"].paused_until, found["idle"]) == (FOREVER, idle)
     assert await advice_in_force(desk, "all") == []
+
+
+async def test_look_says_why_the_configured_model_is_off(desk: Desk) -> None:
+    await add_endpoint(desk, ONE)
+
+    with pytest.raises(Conflict, match="needs a key; set MAINSPRING_MODEL_KEY; rules work without one"):
+        await look_at(desk, "one", None, "MAINSPRING_MODEL='openai:x' needs a key; set MAINSPRING_MODEL_KEY")
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [("openai:x", "needs a key"), ("small", "names no model"), ("", "")],
+)
+async def test_model_that_cannot_be_used_is_off_and_stops_nothing(model: str, words: str) -> None:
+    chosen = Settings(model=model)
+
+    async with open_models(chosen) as models:
+        assert models == []
+    assert words in model_fault(chosen)

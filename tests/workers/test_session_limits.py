@@ -11,9 +11,16 @@ from mainspring.domain import changes
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.schedule import CRON
+from mainspring.domain.session import estimated_tokens, fair_tokens
+from mainspring.ports.planner import Conversation
 from mainspring.ports.stores import Stores
-from tests.stores.world import START, FixedClock, change, get
-from tests.workers.sessions import DONE, Scripted, analyst, only_session
+from mainspring.simulation.vault import NoVault
+from mainspring.wiring.clock import TimeOrderedIds
+from mainspring.workers.analyst import Analyst, AnalystOptions
+from mainspring.workers.breaker import Breaker
+from mainspring.workers.pace import Pace
+from tests.stores.world import START, FixedClock, add, an_endpoint, change, get
+from tests.workers.sessions import DONE, Scripted, Step, analyst, only_session
 
 
 async def test_proposal_against_a_person_is_refused_in_words_and_on_the_endpoint(
@@ -86,3 +93,106 @@ async def test_proposal_after_the_switch_changes_nothing(stores: Stores, watched
 
     assert (await get(stores, watched)).interval_hint is None
     assert (await only_session(stores)).detail.tool_calls[0].result.startswith("refused: the planner is off for")
+
+
+async def test_every_call_is_recorded_with_its_arguments_as_json(stores: Stores, watched: Endpoint) -> None:
+    script = Scripted(
+        ("rm_rf", {"path": "/", "force": True}),
+        ("propose_interval", {"interval_ms": 20_000, "reason": "deep", "more": [1, {"a": None}]}),
+        ("submit_analysis", {"reasoning": "seen", "next_analysis_in_ms": "soon"}),
+        DONE,
+    )
+
+    await analyst(stores, script).run_once()
+
+    calls = {call.tool: call for call in (await only_session(stores)).detail.tool_calls}
+    assert calls["rm_rf"].arguments == {"path": "/", "force": True}
+    assert calls["rm_rf"].result == "refused: there is no tool 'rm_rf'"
+    assert calls["propose_interval"].arguments["more"] == [1, {"a": None}]
+    assert calls["propose_interval"].arguments["interval_ms"] == 20_000
+    assert calls["submit_analysis"].result == "refused: next_analysis_in_ms must be of type integer"
+    session = await only_session(stores)
+    assert (session.status, session.detail.reasoning) == ("done", "seen")
+
+
+@pytest.mark.parametrize(
+    ("steps", "status"),
+    [
+        (("just talk",), "incomplete"),
+        ((("get_latest_response", {}),) * 40, "incomplete"),
+        ((("submit_analysis", {"reasoning": ""}), ("submit_analysis", {})), "incomplete"),
+        (("just talk", DONE), "done"),
+    ],
+    ids=["talks only", "never stops", "never fits", "is asked again"],
+)
+async def test_session_is_done_only_with_an_analysis(
+    stores: Stores, watched: Endpoint, steps: tuple[Step | str, ...], status: str
+) -> None:
+    session = await analyst(stores, Scripted(*steps)).look(watched)
+
+    assert session is not None
+    assert session.status == status
+
+
+async def test_session_that_runs_out_of_time_is_not_done(stores: Stores, watched: Endpoint) -> None:
+    async def endless(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        await asyncio.Event().wait()
+        raise AssertionError("never answered")
+
+    session = await analyst(stores, endless, seconds=0.05).look(watched)
+
+    assert session is not None
+    assert (session.status, session.detail.note) == ("incomplete", "no end within 0.05 s")
+
+
+async def test_siblings_are_read_afresh_within_a_session(stores: Stores, watched: Endpoint) -> None:
+    script = Scripted(
+        ("pause_until", {"until": "2025-01-01T00:30:00Z", "reason": "rest", "target": "sibling"}),
+        ("get_sibling_latest_responses", {}),
+        DONE,
+    )
+
+    await analyst(stores, script).run_once()
+
+    (_, looked) = (await only_session(stores)).detail.tool_calls
+    assert "paused until 2025-01-01T00:30:00Z by model scripted" in looked.result
+
+
+@pytest.mark.parametrize(("reported", "counted"), [(0, 25), (-5, 25), (10**9, 25), (1, 25), (2, 2), (30, 30)])
+def test_missing_or_absurd_usage_is_replaced_by_an_estimate(reported: int, counted: int) -> None:
+    assert fair_tokens(reported, estimated_tokens(100)) == counted
+
+
+def test_breaker_rests_after_refusals_and_honours_retry_after() -> None:
+    breaker = Breaker()
+    breaker.heard(Conversation(status_code=503, fault="503"), 0.0)
+    assert breaker.rests_for_s(0.0) == 30.0
+    breaker.heard(Conversation(status_code=429, fault="429", retry_after_s=300.0), 30.0)
+    assert breaker.rests_for_s(30.0) == 300.0
+    breaker.heard(Conversation(tokens_in=10), 400.0)
+    assert breaker.rests_for_s(400.0) == 0.0
+    breaker.heard(Conversation(status_code=401, fault="401"), 400.0)
+    assert breaker.rests_for_s(400.0) == 900.0
+    breaker.heard(Conversation(status_code=400, fault="400"), 2_000.0)  # a request that it refused, not a bad server
+    assert breaker.rests_for_s(2_000.0) == 0.0
+
+
+async def test_no_session_is_begun_while_the_models_server_rests(stores: Stores, watched: Endpoint) -> None:
+    class Refusing:
+        name = "refusing"
+        asked = 0
+
+        async def converse(self, *_: object) -> Conversation:
+            self.asked += 1
+            return Conversation(fault="429", status_code=429, retry_after_s=60.0)
+
+    refusing, at_s = Refusing(), [0.0]
+    options = AnalystOptions("a", sessions_per_hour=100)
+    looking = Analyst(
+        stores, refusing, NoVault(), TimeOrderedIds(), CRON, options, lambda: at_s[0], Pace(lambda: 0.0, gap_s=0.0)
+    )
+    assert await looking.run_once() == 1
+    await add(stores, an_endpoint("other", description="watch it", last_run_at=START))
+
+    assert await looking.run_once() == 0
+    assert refusing.asked == 1

@@ -149,6 +149,7 @@ class PlannerModes(Answer):
 class PlannerStatus(Answer):
     policy: Literal["rules", "rules and model"]
     model: str | None
+    model_fault: str | None = Field(description="Why the model that is configured is off: no key, no library.")
     how_to_add_a_model: str | None = Field(description="What to set, where there is none.")
     modes: PlannerModes = Field(description="Of the three that concern an endpoint, the strictest holds.")
     rules: int

@@ -37,3 +37,4 @@ class Context(Struct, frozen=True):
     look: Look | None = None  # lets the model look at an endpoint, where one is configured
     simulator: Simulator | None = None
     drafter: Drafter | None = None  # lets the model draft rules, where one is configured
+    model_fault: str = ""  # why the model that is configured is off

@@ -930,6 +930,7 @@ class PlannerSession(TypedDict):
 class PlannerStatus(TypedDict):
     policy: Literal['rules', 'rules and model']
     model: Union[str, None]
+    model_fault: Union[str, None]
     how_to_add_a_model: Union[str, None]
     modes: PlannerModes
     rules: int

@@ -78,3 +78,14 @@ def next_analysis_at(endpoint: Endpoint, now: datetime, asked_ms: object) -> dat
 def cost_micros(tokens_in: int, tokens_out: int, price_in: float, price_out: float) -> int:
     """Prices are dollars per million tokens, so a token costs `price` millionths of a dollar."""
     return round(tokens_in * price_in + tokens_out * price_out)
+
+
+def estimated_tokens(chars: int) -> int:
+    """About four characters are a token, in every model there is."""
+    return -(-chars // 4)
+
+
+def fair_tokens(reported: int, estimated: int) -> int:
+    """What a server reports, unless it reports nothing or nonsense: then the estimate."""
+    is_absurd = reported <= 0 or reported > 10_000 + 10 * estimated or reported * 20 < estimated
+    return estimated if is_absurd else reported

@@ -6,6 +6,7 @@ power of a session is here: bounded hints and pauses. There is no tool for anyth
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 from msgspec import Struct
 
@@ -173,6 +174,32 @@ def apply_proposal(
             return advise_pause(endpoint, proposal.at, proposal.reason, now, author, cron)
         case _:
             return advise_clear(endpoint, now, author, cron)
+
+
+def misfits(spec: ToolSpec, given: Mapping[str, object]) -> dict[str, str]:
+    """Which arguments do not fit the tool's schema, and why; by name."""
+    faults = {name: "is required" for name in spec.required if given.get(name) in (None, "", [])}
+    for name, value in given.items():
+        schema = spec.properties.get(name)
+        if schema is None:
+            faults[name] = "is not an argument of this tool"
+        elif name not in faults and (why := _misfit(schema, value)):
+            faults[name] = why
+    return faults
+
+
+def _misfit(schema: Mapping[str, object], value: object) -> str:
+    kind = schema.get("type")
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    fits = {"string": isinstance(value, str), "array": isinstance(value, list), "integer": is_whole}
+    if not fits.get(str(kind), True):
+        return f"must be of type {kind}"
+    if "enum" in schema and value not in cast("list[object]", schema["enum"]):
+        return f"must be one of {', '.join(map(str, cast('list[object]', schema['enum'])))}"
+    least, most = (cast("int | None", schema.get(key)) for key in ("minimum", "maximum"))
+    if is_whole and not (least or 0) <= cast(int, value) <= (most if most is not None else cast(int, value)):
+        return f"must be from {least} to {most}"
+    return ""
 
 
 def proposal_in_words(proposal: Proposal) -> str:

@@ -48,11 +48,12 @@ async def find_session(desk: Desk, session_id: str) -> Session:
     return session
 
 
-async def look_at(desk: Desk, name: str, look: Look | None) -> tuple[Endpoint, Session]:
+async def look_at(desk: Desk, name: str, look: Look | None, model_fault: str = "") -> tuple[Endpoint, Session]:
     """Let the model look at an endpoint now, whether it is due or not."""
     endpoint = await find_endpoint(desk, name)
     if look is None:
-        raise Conflict(f"no model is configured; {HOW_TO_ADD_A_MODEL}; rules work without one", kind="model", name="")
+        why = model_fault or f"no model is configured; {HOW_TO_ADD_A_MODEL}"
+        raise Conflict(f"{why}; rules work without one", kind="model", name="")
     try:
         session = await look(endpoint)
     except Misconfigured as fault:

@@ -6,18 +6,23 @@ the parlour alone.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from mainspring.domain.errors import Misconfigured
 from mainspring.domain.text import clean_text
-from mainspring.domain.toolbox import ToolSpec
+from mainspring.domain.toolbox import ToolSpec, misfits
 from mainspring.ports.planner import Budget, Conversation
 
 if TYPE_CHECKING:
+    from pydantic_ai import Tool
     from pydantic_ai.models import Model
+    from pydantic_ai.tools import ToolDefinition
+    from pydantic_ai.usage import RunUsage
+
+    from mainspring.outbound.watched_model import WatchedModel
 
 FAULT_CHARS_MAX = 500
 KEY_CHARS_MIN = 6  # a shorter one is a placeholder for a server that wants none, and a piece of ordinary words
@@ -43,55 +48,51 @@ class PydanticAiModel:
         call: ToolCaller,
         budget: Budget,
     ) -> Conversation:
-        from pydantic_ai import Agent, StructuredDict, Tool, ToolOutput, UsageLimits
-        from pydantic_ai.exceptions import IncompleteToolCall, ModelConnectionError, UsageLimitExceeded
+        from pydantic_ai.exceptions import (
+            IncompleteToolCall,
+            ModelConnectionError,
+            ModelHTTPError,
+            UnexpectedModelBehavior,
+            UsageLimitExceeded,
+        )
         from pydantic_ai.usage import RunUsage
 
-        def tool(spec: ToolSpec) -> Tool[None]:
-            async def execute(**arguments: object) -> str:
-                return await call(spec.name, arguments)
+        from mainspring.outbound.watched_model import WatchedModel
 
-            return Tool.from_schema(execute, spec.name, spec.description, spec.schema, sequential=True)
-
-        answer = ToolOutput(StructuredDict(final.schema), name=final.name, description=final.description)
-        agent = Agent(
-            self._model,
-            instructions=instructions,
-            tools=[tool(spec) for spec in tools],
-            output_type=[answer, str],
-            retries=1,
-            model_settings={"max_tokens": OUTPUT_TOKENS_MAX, "timeout": budget.seconds},
-        )
-        limits = UsageLimits(
-            request_limit=budget.tool_calls + 2,
-            tool_calls_limit=budget.tool_calls,
-            total_tokens_limit=budget.tokens,
-        )
+        watched = WatchedModel(self._model, frozenset({final.name, *(spec.name for spec in tools)}))
+        talk = _Talk(watched, tools, final, call, budget)
         usage = RunUsage()
-        fault, spent, truncated, output = "", False, False, None
+        fault, spent, unfinished, refusal = "", False, False, None
         try:
             async with self._model, asyncio.timeout(budget.seconds):  # its connections end with the session
-                result = await agent.run(prompt, usage_limits=limits, usage=usage)
-            output = result.output
-            truncated = result.response.finish_reason == "length"
+                await talk.hold(instructions, prompt, usage)
         except UsageLimitExceeded as limit:
             fault, spent = self._words(limit), True
         except TimeoutError:
             fault, spent = f"no end within {budget.seconds:g} s", True
         except IncompleteToolCall as cut:
-            fault, truncated = self._words(cut), True
+            fault, watched.is_truncated, unfinished = self._words(cut), True, True
         except ModelConnectionError as away:
             fault = f"no connection to {self._server}: {self._words(away)}; see that it runs, and MAINSPRING_MODEL_URL"
+        except ModelHTTPError as refused:
+            fault, refusal = self._words(refused), refused
+        except UnexpectedModelBehavior as odd:
+            fault, spent = self._words(odd), talk.is_exhausted
+            unfinished = watched.is_heard
         except Exception as wrong:  # whatever a strange reply makes the library below raise is that reply's fault
             fault = self._words(wrong)
         return Conversation(
             usage.input_tokens,
             usage.output_tokens,
-            dict(output) if isinstance(output, dict) else None,
-            output if isinstance(output, str) else "",
-            truncated,
+            talk.final,
+            watched.text,
+            watched.is_truncated,
             spent,
             fault,
+            is_unfinished=unfinished,
+            others=tuple(watched.others),
+            status_code=None if refusal is None else refusal.status_code,
+            retry_after_s=None if refusal is None else _retry_after_s(refusal.headers),
         )
 
     @property
@@ -105,6 +106,85 @@ class PydanticAiModel:
         return clean_text(
             text.replace(self._key, "[key]") if len(self._key) >= KEY_CHARS_MIN else text, FAULT_CHARS_MAX
         )
+
+
+class _Talk:
+    """One conversation: tools while there are calls left, then the last tool alone, whose arguments must fit it."""
+
+    def __init__(
+        self, model: "WatchedModel", tools: Sequence[ToolSpec], final: ToolSpec, call: ToolCaller, budget: Budget
+    ) -> None:
+        self._model = model
+        self._tools = tools
+        self._final = final
+        self._call = call
+        self._budget = budget
+        self._called = 0
+        self._tries = 0
+        self.final: dict[str, object] | None = None
+
+    @property
+    def is_exhausted(self) -> bool:
+        return self._called >= self._budget.tool_calls and bool(self._tools)
+
+    async def hold(self, instructions: str, prompt: str, usage: "RunUsage") -> None:
+        from pydantic_ai import Agent, StructuredDict, ToolOutput, UsageLimits
+        from pydantic_ai.capabilities import PrepareTools
+
+        answer = ToolOutput(
+            StructuredDict(self._final.schema), name=self._final.name, description=self._final.description
+        )
+        agent = Agent(
+            self._model,
+            instructions=instructions,
+            tools=[self._tool(spec) for spec in self._tools],
+            output_type=answer,
+            retries=1,
+            model_settings={"max_tokens": OUTPUT_TOKENS_MAX, "timeout": self._budget.seconds},
+            capabilities=[PrepareTools(self._offered)],
+        )
+        agent.output_validator(self._checked)
+        limits = UsageLimits(
+            request_limit=self._budget.tool_calls + 3, total_tokens_limit=self._budget.tokens, tool_calls_limit=None
+        )
+        self.final = dict((await agent.run(prompt, usage_limits=limits, usage=usage)).output)
+
+    def _tool(self, spec: ToolSpec) -> "Tool[None]":
+        from pydantic_ai import Tool
+
+        async def execute(**arguments: object) -> str:
+            if self.is_exhausted:
+                return f"refused: {self._budget.tool_calls} tool calls are all there are; call {self._final.name}"
+            self._called += 1
+            return await self._call(spec.name, arguments)
+
+        return Tool.from_schema(execute, spec.name, spec.description, spec.schema, sequential=True)
+
+    async def _offered(self, _: object, tools: "list[ToolDefinition]") -> "list[ToolDefinition]":
+        return [] if self.is_exhausted else tools
+
+    async def _checked(self, output: dict[str, object]) -> dict[str, object]:
+        """Refused once with the reason; then what fits is kept, if nothing that is required lacks."""
+        from pydantic_ai import ModelRetry
+
+        faults = misfits(self._final, output)
+        if not faults:
+            return output
+        words = "; ".join(f"{name} {why}" for name, why in faults.items())
+        self._model.refuse(self._final.name, output, words)
+        self.final = {name: value for name, value in output.items() if name not in faults}
+        self._tries += 1
+        if self._tries > 1 and not faults.keys() & set(self._final.required):
+            return self.final
+        raise ModelRetry(f"{words}; call {self._final.name} again")
+
+
+def _retry_after_s(headers: Mapping[str, str] | None) -> float | None:
+    """Seconds, where the server says seconds; a date is rare, and then the usual pause serves."""
+    try:
+        return max(0.0, float((headers or {})["retry-after"]))
+    except (KeyError, ValueError):
+        return None
 
 
 def open_model(name: str, url: str, key: str) -> PydanticAiModel:

@@ -9,7 +9,7 @@ from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event
 from mainspring.domain.firing import RuleState
 from mainspring.domain.rulebook import Decisions, Facts, Page, StoredRule, Want
-from mainspring.domain.session import Session, TokenUsage
+from mainspring.domain.session import Session, TokenUsage, ToolCall
 from mainspring.domain.toolbox import ToolSpec
 
 
@@ -138,6 +138,10 @@ class Conversation(Struct, frozen=True):
     is_spent: bool = False  # a budget or the time ended it
     fault: str = ""  # what the model or its server did wrong
     is_stopped: bool = False  # the planner was switched off meanwhile
+    is_unfinished: bool = False  # it ended without its last tool, or with arguments that do not fit it
+    others: tuple[ToolCall, ...] = ()  # calls that were never executed: unknown tools, arguments that do not fit
+    status_code: int | None = None  # of the server's refusal
+    retry_after_s: float | None = None
 
 
 class LanguageModel(Protocol):

@@ -4,6 +4,8 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+import structlog
+
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Misconfigured
 from mainspring.domain.session import Session
@@ -15,6 +17,8 @@ from mainspring.ports.planner import LanguageModel, Look, Simulator
 from mainspring.settings import Settings
 from mainspring.wiring.desk import open_desk
 from mainspring.workers.analyst import Analyst, AnalystOptions
+
+log = structlog.get_logger()
 
 PARLOUR = (sys.executable, "-m", "mainspring.wiring.guest")
 
@@ -35,22 +39,33 @@ async def run_planner(settings: Settings, on_ready: Callable[[], None]) -> None:
 
 @asynccontextmanager
 async def open_models(settings: Settings) -> AsyncIterator[list[LanguageModel]]:
-    """The model that is configured, in a process of its own; none where there is none.
+    """The model that is configured, in a process of its own; none where there is none, or where it cannot be used.
 
-    Raises Misconfigured where it cannot be used as it is.
+    A missing key or library turns the model off, with a warning; everything else works.
     """
-    if not settings.model:
+    if fault := model_fault(settings):
+        log.warning("model off", why=fault)
+    if fault or not settings.model:
         yield []
         return
     from mainspring.outbound.parlour import Hello, Parlour
 
-    check_settings(settings)
     told = Hello(settings.model, settings.model_url, settings.model_key, settings.log_format, settings.log_level)
     parlour = Parlour(settings.model, PARLOUR, told)
     try:
         yield [parlour]
     finally:
         await parlour.aclose()
+
+
+def model_fault(settings: Settings) -> str:
+    """Why the model that is configured cannot be used; "" where it can, and where there is none."""
+    try:
+        if settings.model:
+            check_settings(settings)
+    except Misconfigured as fault:
+        return str(fault)
+    return ""
 
 
 def check_settings(settings: Settings) -> None:
@@ -67,6 +82,7 @@ async def open_model(settings: Settings) -> AsyncIterator[LanguageModel]:
         raise Misconfigured(
             f"no model is configured; {HOW_TO_ADD_A_MODEL}; rules work without one", setting="MAINSPRING_MODEL"
         )
+    check_settings(settings)
     async with open_models(settings) as (model,):
         yield model
 

@@ -44,7 +44,7 @@ def open_web(
     from mainspring.api.server import WebServer
     from mainspring.configuration.watcher import watch
     from mainspring.mcp.transports import WebDoor
-    from mainspring.wiring.planner import open_drafter, open_look, open_simulator
+    from mainspring.wiring.planner import model_fault, open_drafter, open_look, open_simulator
     from mainspring.wiring.readiness import Readiness
 
     def desk(tenant_id: str, actor: str) -> Desk:
@@ -71,6 +71,7 @@ def open_web(
         look=open_look(settings, running.desk, model) if model else None,
         simulator=open_simulator(),
         drafter=open_drafter(settings, model) if model else None,
+        model_fault=model_fault(settings),
     )
     app = make_app(context)
     assistants = WebDoor(admit, desk, running.caller)

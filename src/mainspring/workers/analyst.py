@@ -53,15 +53,15 @@ from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.outside import Ids, Vault
 from mainspring.ports.planner import Budget, Conversation, KnownRule, LanguageModel
 from mainspring.ports.stores import Stores
+from mainspring.workers.breaker import Breaker
 from mainspring.workers.ending import end_tasks
 from mainspring.workers.pace import Pace
-from mainspring.workers.session_tools import Scene
+from mainspring.workers.session_tools import SIBLINGS_MAX, Scene, kept_call
 
 TICK_S = 5.0
 AT_ONCE = 4
 LEASE_MARGIN_MS = 110_000  # a model may have to be started first, and takes a moment to end
 LOOKBACK_MS = 300_000
-SIBLINGS_MAX = 200
 REASONING_MAX = 4_000
 FINAL_TOOL = next(spec for spec in TOOLS if spec.name == FINAL)
 OTHER_TOOLS = tuple(spec for spec in TOOLS if spec.name != FINAL)
@@ -101,10 +101,13 @@ class Analyst:
         self._options = options
         self._monotonic_s = monotonic_s
         self._pace = pace or Pace(monotonic_s)
+        self._breaker = Breaker()
         self._stop = asyncio.Event()
 
     async def run_once(self) -> int:
-        """Look at what is due, a few at once; how many sessions were held."""
+        """Look at what is due, a few at once; how many sessions were held. None while the model's server rests."""
+        if self._breaker.rests_for_s(self._monotonic_s()):
+            return 0
         due = await self._claim(AT_ONCE)
         await asyncio.gather(*(self._analyse(endpoint_id) for endpoint_id in due))
         return len(due)
@@ -164,6 +167,7 @@ class Analyst:
         began_s = self._monotonic_s()
         budget = Budget(TOOL_CALLS_MAX, self._options.tokens, self._options.seconds)
         spoken = await self._converse(scene, budget)
+        self._breaker.heard(spoken, self._monotonic_s())
         took_ms = max(0, round((self._monotonic_s() - began_s) * 1000))
         return await self._record(scene, spoken, took_ms)
 
@@ -257,7 +261,9 @@ class Analyst:
         endpoint, options = scene.endpoint, self._options
         now = await self._stores.schedule.now()
         final = spoken.final or {}
-        reasoning = clean_text(str(final.get("reasoning") or spoken.text), REASONING_MAX)
+        said = spoken.text if spoken.final is None else final.get("reasoning")
+        reasoning = clean_text(str(said or ""), REASONING_MAX)
+        has_failed = _status(spoken) == "failed"
         warnings = [
             warning
             for warning, is_so in (
@@ -266,12 +272,12 @@ class Analyst:
                 (OUTPUT_TRUNCATED, spoken.is_truncated),
                 (BUDGET_SPENT, spoken.is_spent),
                 (STOPPED, spoken.is_stopped),
-                (MODEL_FAILED, bool(spoken.fault) and not spoken.is_spent and not spoken.is_stopped),
+                (MODEL_FAILED, has_failed),
             )
             if is_so
         ]
         detail = SessionDetail(
-            tuple(scene.calls),
+            (*scene.calls, *(kept_call(each.tool, each.arguments, each.result) for each in spoken.others)),
             reasoning,
             clean_text(_in_words(final.get("actions_taken")), REASONING_MAX),
             clean_text(str(final.get("confidence") or ""), 20),
@@ -303,9 +309,9 @@ def _status(spoken: Conversation) -> str:
     """Only what ended with an analysis is done."""
     if spoken.is_stopped:
         return "stopped"
-    if spoken.final is not None:
+    if spoken.final is not None and not spoken.is_unfinished:
         return "done"
-    return "failed" if spoken.fault and not spoken.is_spent else "incomplete"
+    return "failed" if spoken.fault and not spoken.is_spent and not spoken.is_unfinished else "incomplete"
 
 
 def _told(session: Session) -> Event:

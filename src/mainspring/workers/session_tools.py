@@ -4,6 +4,7 @@ Nothing outside the job can be named here. Every call is recorded before it does
 answered in words that the model can read.
 """
 
+import math
 from datetime import datetime
 
 import msgspec
@@ -27,11 +28,15 @@ from mainspring.domain.rulebook import Facts, Result, Want, mode_of
 from mainspring.domain.session import TOOL_CALLS_MAX, ToolCall
 from mainspring.domain.text import clean_text
 from mainspring.domain.toolbox import READING, apply_proposal, proposal_in_words, read_proposal
+from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.stores import Stores
 from mainspring.workers.pace import Pace
 
 HISTORY_MAX = 1_000
+SIBLINGS_MAX = 200
 RESULT_MAX = 8_000
+REPLY_CHARS_MAX = 40_000  # of one answer to the model: a fifth of what a session may spend by default
+KEPT_MAX = 20
 UNFINISHED = "the session ended before this call did; look at the endpoint for what came of it"
 
 
@@ -56,7 +61,7 @@ class Scene:
         self.mode = mode
         self.calls: list[ToolCall] = []
         self._stores = stores
-        self._members = {member.name: member for member in members}
+        self._known = {member.id for member in members}
         self._redactor = redactor
         self._floor_ms = floor_ms
         self._author = author
@@ -68,21 +73,25 @@ class Scene:
         if len(self.calls) >= TOOL_CALLS_MAX:
             return f"refused: {TOOL_CALLS_MAX} tool calls are all there are; submit your analysis"
         place = len(self.calls)
-        self.calls.append(ToolCall(tool, _kept(arguments), UNFINISHED))
+        self.calls.append(kept_call(tool, arguments, UNFINISHED))
         try:
             async with self._pace:
                 result = await (self._read(tool, arguments) if tool in READING else self._propose(tool, arguments))
         except MainspringError as fault:
             result = f"refused: {fault}"
         self.calls[place] = replace(self.calls[place], result=clean_text(result, RESULT_MAX))
-        return result
+        return result if len(result) <= REPLY_CHARS_MAX else f"{result[:REPLY_CHARS_MAX]} ... cut; ask for less"
 
     async def _propose(self, tool: str, arguments: dict[str, object]) -> str:
         now = await self._stores.schedule.now()
         proposal = read_proposal(tool, arguments, now)
-        target = self.endpoint if proposal.target is None else self._members.get(proposal.target)
+        members = {member.name: member for member in await self._members_now()}
+        target = next(
+            (each for each in members.values() if proposal.target is None and each.id == self.endpoint.id),
+            members.get(proposal.target or ""),
+        )
         if target is None:
-            raise NotFound("endpoint of this job", str(proposal.target), tuple(self._members))
+            raise NotFound("endpoint of this job", proposal.target or self.endpoint.name, tuple(members))
         mode = await self._mode_towards(target)
         if mode == OFF:
             return f"refused: the planner is off for {target.name!r}; its owner decides what changes it"
@@ -135,8 +144,14 @@ class Scene:
         has_more = len(results) > offset + limit
         return {"runs": runs, "has_more": has_more, "next_offset": offset + limit if has_more else None}
 
+    async def _members_now(self) -> list[Endpoint]:
+        """The job's endpoints as they are now. Only those the session began with: others' secrets are not known."""
+        wanted = EndpointFilter(job_id=self.endpoint.job_id, limit=len(self._known) + SIBLINGS_MAX)
+        found = await self._stores.endpoints.endpoints(self.endpoint.tenant_id, wanted)
+        return [member for member in found if member.id in self._known]
+
     async def _siblings(self, with_bodies: bool) -> str:
-        others = [member for member in self._members.values() if member.id != self.endpoint.id]
+        others = [member for member in await self._members_now() if member.id != self.endpoint.id]
         now = await self._stores.schedule.now()
         facts = await self._stores.planner.facts([Want(member.id, 1) for member in others])
         shapes: list[dict[str, object]] = []
@@ -173,9 +188,22 @@ def _text(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _kept(arguments: dict[str, object]) -> dict[str, object]:
-    """Arguments as they are kept: a model may send anything, of any size."""
-    return {clean_text(str(name), 50): clean_text(str(value), 500) for name, value in list(arguments.items())[:20]}
+def kept_call(tool: str, arguments: dict[str, object], result: str) -> ToolCall:
+    """A call as it is kept: its arguments as JSON, within bounds, because a model may send anything of any size."""
+    kept = {clean_text(str(name), 50): _kept(value, 3) for name, value in list(arguments.items())[:KEPT_MAX]}
+    return ToolCall(clean_text(tool, 100), kept, clean_text(result, RESULT_MAX))
+
+
+def _kept(value: object, depth: int) -> object:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return value if math.isfinite(value) and abs(value) < 2**63 else str(value)[:500]
+    if depth and isinstance(value, dict):
+        return {clean_text(str(name), 50): _kept(each, depth - 1) for name, each in list(value.items())[:KEPT_MAX]}
+    if depth and isinstance(value, list):
+        return [_kept(each, depth - 1) for each in value[:KEPT_MAX]]
+    return clean_text(str(value), 500)
 
 
 def _within(value: object, default: int, least: int, most: int) -> int:

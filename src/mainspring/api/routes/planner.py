@@ -61,13 +61,14 @@ async def list_endpoint_sessions(
 async def read_planner(desk: Reading, request: Request) -> Shape:
     """Rules alone or with a model, where it is live, and what the tenant spent this month."""
     context: Context = request.app.state.context
-    model = context.settings.model
+    model = "" if context.model_fault else context.settings.model
     modes = await advising.modes_of(desk)
     known = await desk.stores.planner.rules(desk.tenant_id)
     tenant = await find_tenant(desk)
     return {
         "policy": "rules and model" if model else "rules",
         "model": model or None,
+        "model_fault": context.model_fault or None,
         "how_to_add_a_model": None if model else advising.HOW_TO_ADD_A_MODEL,
         "modes": {
             "all": modes.everything,
@@ -123,7 +124,7 @@ async def look_at_endpoint(desk: Running, endpoint: EndpointRef, request: Reques
     It takes as long as the model does, within a session's time. Without a model: 409, and how to add one.
     """
     context: Context = request.app.state.context
-    found, session = await advising.look_at(desk, endpoint, context.look)
+    found, session = await advising.look_at(desk, endpoint, context.look, context.model_fault)
     return session_shape(session, found.name)
 
 
