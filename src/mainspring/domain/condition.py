@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mainspring.domain.arithmetic import arithmetic, compile_rewritten, rewritten
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.ordering import LOOPS, NO_RANGE, in_order, ordered, tokens_of
 from mainspring.domain.text import clean_text
@@ -29,6 +30,7 @@ NODES_MAX = 10_000
 ROUNDS_MAX = 10_000  # where CEL itself stops a loop
 WORK_MAX = 20_000_000  # bytes touched; about 0.2 s where CEL is slowest (6-20 ns a byte)
 GROWTH_MAX = 10_000  # beyond it even a body of 2 kB could not be judged
+NODE_WORK = 20  # bytes' worth of work to pass one value to Python and back
 CACHE_MAX = 1_024
 
 VARIABLES = ("status_code", "headers", "body", "duration_ms")
@@ -60,7 +62,7 @@ def check_condition(text: str) -> None:
     if growth > GROWTH_MAX:
         raise _refused(f"could make its input {growth:.0f} times as large; nest fewer loops or use fewer + in them")
     try:
-        expression = _environment().compile(text)
+        expression = compile_rewritten(_environment(), text)
     except RuntimeError as fault:
         words = fault_text(str(fault))
         place = " at " if words.startswith("line ") else ": "
@@ -83,7 +85,7 @@ def evaluate(
     if shape.reads_headers:
         named = _joined(headers)
         size += sum(map(len, named.values()))
-    if (work := worst_work(shape, size, nodes)) > WORK_MAX:
+    if (work := rewritten_work(shape, size, nodes)) > WORK_MAX:
         return (
             f"the condition may touch {work:.0f} bytes for a response of {size}; at most {WORK_MAX} are allowed; "
             "let each loop look at its own element only, or nest fewer"
@@ -93,9 +95,9 @@ def evaluate(
         answer = _compiled(text).eval(data=data)
         kind, plain = answer.type().name(), answer.value()
     except RuntimeError as fault:  # what CEL raises for everything, a spent budget included
-        return fault_text(str(fault))
+        return fault_text(rewritten(text).fault(str(fault)))
     if kind == "ERROR":
-        return fault_text(str(plain))
+        return fault_text(rewritten(text).fault(str(plain)))
     return plain if isinstance(plain, bool) else f"gives {kind.lower()}; it must be true or false"
 
 
@@ -155,6 +157,11 @@ def worst_work(shape: Shape, size: int, nodes: int) -> float:
     return size * shape.growth * rounds
 
 
+def rewritten_work(shape: Shape, size: int, nodes: int) -> float:
+    """The same where arithmetic is by functions of ours: lists that are added go to Python and back, node by node."""
+    return worst_work(shape, size, nodes) + (NODE_WORK * nodes * shape.growth if shape.growth > 1 else 0)
+
+
 def _children(parent: dict[str, object] | list[object]) -> list[object]:
     return parent if isinstance(parent, list) else list(parent.values())
 
@@ -175,13 +182,13 @@ def _environment() -> "cel.Env":
     headers = kinds.Map(kinds.STRING, kinds.STRING)
     return cel.NewEnv(
         variables={"status_code": kinds.INT, "headers": headers, "body": kinds.DYN, "duration_ms": kinds.INT},
-        functions=[in_order()],
+        functions=[in_order(), *arithmetic()],
     )
 
 
 @lru_cache(maxsize=CACHE_MAX)
 def _compiled(text: str) -> "cel.Expression":
-    return _environment().compile(ordered(text))
+    return _environment().compile(ordered(rewritten(text).text))
 
 
 def fault_text(message: str) -> str:

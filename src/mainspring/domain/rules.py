@@ -18,15 +18,16 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from mainspring.domain.arithmetic import arithmetic, compile_rewritten, rewritten
 from mainspring.domain.condition import (
     CACHE_MAX,
     CHARS_MAX,
     GROWTH_MAX,
     WORK_MAX,
     fault_text,
+    rewritten_work,
     shape_of,
     way_out_of,
-    worst_work,
 )
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput, did_you_mean
@@ -170,7 +171,7 @@ def check_rule(rule: Rule, owner: str | None, members: tuple[str, ...]) -> None:
     if growth > GROWTH_MAX:
         raise _refused(rule.name, "when", f"could make its input {growth:.0f} times as large; nest fewer loops")
     try:
-        expression = _environment().compile(text)
+        expression = compile_rewritten(_environment(), text)
     except RuntimeError as fault:
         words = fault_text(str(fault))
         way_out = way_out_of(words, tuple(sorted(VARIABLES)))
@@ -217,15 +218,15 @@ def judge(text: str, look: Callable[[str], Seen]) -> bool | str:
         data[name] = seen.value
         nodes += seen.nodes
         size += seen.size
-    if (work := worst_work(shape, size, nodes)) > WORK_MAX:
+    if (work := rewritten_work(shape, size, nodes)) > WORK_MAX:
         return f"may touch {work:.0f} bytes for responses of {size}; at most {WORK_MAX} are allowed; nest fewer loops"
     try:
         answer = _compiled(text).eval(data=data)
         kind, plain = answer.type().name(), answer.value()
     except (RuntimeError, OverflowError, ValueError, TypeError) as fault:  # a spent budget; a number beyond 64 bits
-        return fault_text(str(fault))
+        return fault_text(rewritten(text).fault(str(fault)))
     if kind == "ERROR":
-        return fault_text(str(plain))
+        return fault_text(rewritten(text).fault(str(plain)))
     return plain if isinstance(plain, bool) else f"gives {kind.lower()}; it must be true or false"
 
 
@@ -271,13 +272,13 @@ def _environment() -> "cel.Env":
             "endpoint": kinds.STRING,
             "now": kinds.TIMESTAMP,
         },
-        functions=[in_order()],
+        functions=[in_order(), *arithmetic()],
     )
 
 
 @lru_cache(maxsize=CACHE_MAX)
 def _compiled(text: str) -> "cel.Expression":
-    return _environment().compile(ordered(text))
+    return _environment().compile(ordered(rewritten(text).text))
 
 
 def _check_actions(rule: Rule) -> None:
