@@ -135,6 +135,12 @@ BAD = [
         "interval 1m for 'billing' is above its max_interval 59.999s; lower the interval or raise max_interval",
         id="interval above its maximum",
     ),
+    pytest.param(
+        {"cron": "0 2 * * *", "interval_ms": None, "max_interval_ms": 3_600_000}, "max_interval",
+        "cron '0 2 * * *' for 'billing' has times at least 1d apart, above its max_interval 1h, so it would run every "
+        "1h instead of at those times; raise max_interval or leave it out",
+        id="cron beyond its maximum",
+    ),
     pytest.param({"timeout_ms": 0}, "timeout", "timeout 0 ms is out of bounds; give 1ms to 10m", id="no timeout"),
     pytest.param({"timeout_ms": 600_001}, "timeout", "timeout 600001 ms is out of bounds", id="timeout too long"),
     pytest.param({"timeout_ms": True}, "timeout", "timeout True ms is out of bounds", id="timeout true"),

@@ -84,6 +84,35 @@ def test_a_run_that_seems_to_start_before_its_slot_counts_from_its_start() -> No
     assert due(plan_after_run(an_endpoint(), NOON, started_at, NOON, CRON)) == at("12:00:55")
 
 
+@pytest.mark.parametrize(
+    ("slot", "late_s", "expected"),
+    [
+        ("12:00:00", 5, "12:01:00"),
+        ("12:00:00", 6, "12:02:00"),
+        ("12:00:30", 0, "12:02:00"),
+    ],
+    ids=["some seconds late", "later than that", "off the minute"],
+)
+def test_a_minute_cron_with_a_minimum_of_a_minute_comes_back_to_the_minute(
+    slot: str, late_s: int, expected: str
+) -> None:
+    minutely = an_endpoint(cron="* * * * *", min_interval_ms=60_000)
+    started = at(slot) + timedelta(seconds=late_s)
+
+    planned = plan_after_run(minutely, at(slot), started, started, CRON)
+
+    assert planned.next_run_at == at(expected)
+    assert replan(planned, started, CRON).next_run_at == at(expected)
+
+
+def test_a_hint_on_a_cron_is_not_moved_to_the_times_of_the_cron() -> None:
+    hinted = an_endpoint(cron="* * * * *", min_interval_ms=60_000, interval_hint=every(10, at("14:00:00")))
+
+    planned = plan_after_run(hinted, at("12:00:00"), at("12:00:05"), at("12:00:05"), CRON)
+
+    assert (planned.next_run_at, planned.source) == (at("12:01:05"), "clamped-min")
+
+
 def test_after_a_slow_run_a_cron_goes_on_at_its_next_occurrence() -> None:
     endpoint = an_endpoint(cron="*/5 * * * *")
 

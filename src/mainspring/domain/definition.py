@@ -217,16 +217,35 @@ def _check_limits(given: Definition, tenant: Tenant, endpoint_id: str) -> None:
             field="interval",
             value=interval,
         )
+    if given.cron is not None and high is not None:
+        _check_reach(given.cron, given.name, endpoint_id, high)
     check_minimum(interval, tenant)
     if given.cron is not None and tenant.interval_ms_min is not None:
         _check_pace(given.cron, endpoint_id, tenant.interval_ms_min)
 
 
-def _check_pace(cron: str, endpoint_id: str, floor_ms: int) -> None:
+def _check_reach(cron: str, name: str, endpoint_id: str, most_ms: int) -> None:
+    """Refuse a cron whose times are all further apart than the maximum: none of its runs would be at its times."""
+    closest_ms = _closest_ms(cron, endpoint_id)
+    if closest_ms is not None and closest_ms > most_ms:
+        raise InvalidInput(
+            f"cron {cron!r} for {name!r} has times at least {format_duration(closest_ms)} apart, above its "
+            f"max_interval {format_duration(most_ms)}, so it would run every {format_duration(most_ms)} instead of "
+            "at those times; raise max_interval or leave it out",
+            field="max_interval",
+            value=most_ms,
+        )
+
+
+def _closest_ms(cron: str, endpoint_id: str) -> int | None:
     """By its expression alone, without a zone: a daily cron is one of every day, also where one has 23 hours."""
     times = occurrences(cron, "UTC", PACED_FROM, FOREVER, PACED_TIMES, endpoint_id=endpoint_id)
-    closest_ms = min(((after - at) // timedelta(milliseconds=1) for at, after in pairwise(times)), default=floor_ms)
-    if closest_ms < floor_ms:
+    return min(((after - at) // timedelta(milliseconds=1) for at, after in pairwise(times)), default=None)
+
+
+def _check_pace(cron: str, endpoint_id: str, floor_ms: int) -> None:
+    closest_ms = _closest_ms(cron, endpoint_id)
+    if closest_ms is not None and closest_ms < floor_ms:
         raise QuotaExceeded(
             f"cron {cron!r} has times only {format_duration(closest_ms)} apart, and the tenant's minimum is "
             f"{format_duration(floor_ms)}; choose times further apart",

@@ -24,9 +24,10 @@ from mainspring.domain.governor import (
     encode_trail,
     plan_next_run,
 )
-from mainspring.domain.instant import rfc3339
+from mainspring.domain.instant import after_ms, rfc3339
 
 START_TOLERANCE = timedelta(seconds=1)
+CRON_TOLERANCE = timedelta(seconds=5)  # a busy moment; by more than this no owner's minimum is undercut
 BY_CRON = (BASELINE_CRON, CLAMPED_MIN, CLAMPED_MAX)
 FAULTY_DELAY = timedelta(minutes=5)  # long enough not to spin on a poisoned endpoint, short enough to heal by itself
 
@@ -45,11 +46,36 @@ def plan_after_run(
 ) -> Endpoint:
     """Plan from the slot or the start; a slow run whose next slot is already past is planned from its end."""
     anchor_at = slot_at if slot_at <= started_at <= slot_at + START_TOLERANCE else started_at
-    decision = plan_next_run(anchor_at, endpoint, cron)
+    decision = plan_on_time(anchor_at, endpoint, cron)
+    if _is_moved_cron(endpoint, decision) and slot_at <= started_at <= slot_at + CRON_TOLERANCE:
+        # A minute cron with a minimum of a minute: a start some seconds late must not cost the next time of the cron.
+        anchor_at = slot_at
+        decision = plan_on_time(anchor_at, endpoint, cron)
     if decision.next_run_at < finished_at:
         anchor_at = finished_at
-        decision = plan_next_run(anchor_at, endpoint, cron)
+        decision = plan_on_time(anchor_at, endpoint, cron)
     return _with(endpoint, anchor_at, decision, cron)
+
+
+def plan_on_time(anchor_at: datetime, endpoint: Endpoint, cron: CronReader) -> Decision:
+    """The governor's decision; a cron that the minimum moved goes to the next of its own times, and stays on them."""
+    decision = plan_next_run(anchor_at, endpoint, cron)
+    if not _is_moved_cron(endpoint, decision):
+        return decision
+    assert endpoint.cron is not None
+    before = decision.next_run_at - timedelta(microseconds=1)
+    at = cron.next_after(endpoint.cron, endpoint.timezone, before, endpoint.id)
+    if at == decision.next_run_at or (endpoint.max_interval_ms and at > after_ms(anchor_at, endpoint.max_interval_ms)):
+        return decision
+    step = Step(BASELINE_CRON, at, "moved", "the next time of the cron that keeps the minimum")
+    return Decision(at, decision.source, (*decision.trail, step))
+
+
+def _is_moved_cron(endpoint: Endpoint, decision: Decision) -> bool:
+    """Whether the minimum moved a run of the cron itself: a hint asks for no time of the cron."""
+    if endpoint.cron is None or decision.source != CLAMPED_MIN:
+        return False
+    return any(step.rule == BASELINE_CRON and step.verdict == "won" for step in decision.trail)
 
 
 def replan(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
@@ -59,7 +85,7 @@ def replan(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
     Where a one-shot hint asks for this moment too, the run is put down to the hint: somebody wants it now.
     """
     fresh = without_expired_hints(endpoint, now)[0]  # whoever was fresh at the anchor need not be so now
-    decision = plan_next_run(endpoint.anchor_at, fresh, cron)
+    decision = plan_on_time(endpoint.anchor_at, fresh, cron)
     if decision.next_run_at >= now or decision.next_run_at == endpoint.next_run_at:
         return _with(endpoint, endpoint.anchor_at, decision, cron)
     one_shot = fresh.one_shot_hint
