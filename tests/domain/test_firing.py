@@ -103,7 +103,9 @@ def test_streak_and_cooldown_decide_when_a_rule_is_ripe() -> None:
     assert is_ripe(rule, twice, RuleState(fired_at=NOW - 60 * SECOND), NOW)
     assert counted(twice, True, 2) is twice  # nobody counts further
     assert counted(twice, False, 2) == RuleState()
-    assert counted(counted(twice, "no field", 2), "another", 2) == RuleState(fault="no field")
+    assert counted(counted(twice, "no field", 2), "another", 2) == RuleState(fault="another")
+    assert counted(RuleState(fault="no field"), False, 2) == RuleState()
+    assert counted(RuleState(streak=2, fault="no field"), True, 2) == RuleState(streak=2)
 
 
 def test_actions_are_said_in_words() -> None:

@@ -198,6 +198,22 @@ async def test_rule_that_cannot_be_judged_is_told_once(stores: Stores, clock: Fi
     assert (await get(stores, endpoint)).interval_hint is not None  # once it can be judged, it works
 
 
+async def test_fault_of_a_rule_is_that_of_its_last_evaluation(stores: Stores, clock: FixedClock) -> None:
+    endpoint = an_endpoint("shaky")
+    await add(stores, endpoint)
+    await rule(stores, endpoint, when="body.depth > body.most", interval="10m")
+    seen = []
+
+    for text in ("{}", '{"depth": 1, "most": 2}', '{"depth": 1}', '{"most": 1}'):
+        await run_slot(stores, clock, saying(text), took_ms=0)
+        await plan(stores)
+        seen.append((await stores.planner.rules("default"))[0].states[endpoint.id].fault)
+        clock.tick(seconds=60)
+
+    missing = 'Key not found in map : "{}"'
+    assert seen == [missing.format("depth"), "", missing.format("most"), missing.format("depth")]
+
+
 async def test_failures_and_history_are_those_of_each_run_of_a_page(stores: Stores, clock: FixedClock) -> None:
     endpoint = an_endpoint("failing", interval_ms=1_000)
     await add(stores, endpoint)

@@ -57,7 +57,7 @@ class Rule(Answer):
     does: str = Field(description="What it does, in words.", examples=["every 30s for 10m"])
     created_at: At
     fired_at: At | None = Field(description="When it fired last.")
-    fault: str | None = Field(description="Why it could not be judged, if that ever was so since it was written.")
+    fault: str | None = Field(description="Why it could not be judged at its last evaluation.")
     refused: str | None = Field(description="Why its newest act was refused: a person decided otherwise.")
 
 

@@ -54,11 +54,15 @@ class Firing(Struct, frozen=True):
 
 
 def counted(state: RuleState, verdict: bool | str, for_runs: int) -> RuleState:
-    """One more finished run was judged. Nobody counts further than the rule asks: that would be a write each time."""
+    """One more finished run was judged: the fault is that of this evaluation, or none.
+
+    Nobody counts further than the rule asks: that would be a write each time.
+    """
     if verdict is True:
-        return state if state.streak >= for_runs else replace(state, streak=state.streak + 1)
-    fault = state.fault or (verdict if isinstance(verdict, str) else "")
-    return state if not state.streak and fault == state.fault else replace(state, streak=0, fault=fault)
+        grown = min(state.streak + 1, max(for_runs, state.streak))
+        return state if (grown, "") == (state.streak, state.fault) else replace(state, streak=grown, fault="")
+    fault = verdict if isinstance(verdict, str) else ""
+    return state if (state.streak, state.fault) == (0, fault) else replace(state, streak=0, fault=fault)
 
 
 def is_ripe(rule: Rule, subject: RuleState, target: RuleState, now: datetime) -> bool:
