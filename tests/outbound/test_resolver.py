@@ -85,6 +85,43 @@ async def test_a_tenants_lookups_go_on_when_a_hung_one_ends(names: NameServer) -
     assert routes[-1].entry == f"hung{LOOKUPS_PER_TENANT_MAX + 4}.example:80:127.0.0.1"
 
 
+async def test_name_that_was_resolved_before_is_not_held_up_by_hung_ones_of_its_tenant(names: NameServer) -> None:
+    resolver = Resolver(LOOPBACK, names.lookup, kept_s=0.1)
+    first = await resolver.route("good.example", 80, "tn_1")
+    hung = [
+        asyncio.create_task(resolver.route(f"hung{number}.example", 80, "tn_1"))
+        for number in range(LOOKUPS_PER_TENANT_MAX)
+    ]
+    await until(lambda: len(names.asked) > LOOKUPS_PER_TENANT_MAX, "every thread asks")
+    await until(lambda: resolver.known_route("good.example", 80) is None, "its answer is old")
+
+    async with asyncio.timeout(60):
+        again = await resolver.route("good.example", 80, "tn_1")
+    for task in hung:
+        task.cancel()
+    await asyncio.gather(*hung, return_exceptions=True)
+
+    assert again == first
+    assert names.asked.count("good.example") == 1
+
+
+async def test_name_whose_lookup_hangs_is_called_where_it_was_before() -> None:
+    released = threading.Event()
+    answers = iter([True])
+
+    def lookup(name: str) -> tuple[str, ...]:
+        return ("127.0.0.1",) if next(answers, False) or released.wait() else ()
+
+    resolver = Resolver(LOOPBACK, lookup, kept_s=0.1)
+    first = await resolver.route("moved.example", 80, "tn_1")
+    await until(lambda: resolver.known_route("moved.example", 80) is None, "its answer is old")
+    async with asyncio.timeout(60):
+        again = await resolver.route("moved.example", 80, "tn_1")
+    released.set()
+
+    assert again == first
+
+
 async def test_calls_for_one_name_share_one_lookup(peer: HostilePeer, names: NameServer, vault: Vault) -> None:
     caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW, lookup=names.lookup)
     url = f"http://good.example:{peer.port}/ok"

@@ -4,6 +4,9 @@ libcurl resolves in a pool of twenty threads: twenty names whose servers never a
 closing waits for them (6 s were measured). So names are resolved here, each lookup in a thread of its own that nobody
 waits for at the end, and libcurl is given the addresses.
 
+A name that was resolved before is not held up by others either: where its new lookup does not answer within half a
+second, because the name server hangs or the tenant's lookups are all taken, the last answer serves for ten minutes.
+
 What must not break: a tenant has at most LOOKUPS_PER_TENANT_MAX lookups running, so that its slow names cost others
 nothing; calls for the same name share one lookup; everything remembered is bounded.
 """
@@ -22,6 +25,8 @@ from mainspring.outbound.guard import AddressGuard
 LOOKUPS_MAX = 256  # threads; they wait in getaddrinfo and cost little else
 LOOKUPS_PER_TENANT_MAX = 64
 KEPT_S = 30.0  # getaddrinfo tells no TTL; a moved name is noticed within this
+PATIENCE_S = 0.5  # with a lookup, where the last answer could serve
+LAST_ANSWER_S = 600.0
 REFUSED_KEPT_S = 2.0  # long enough to spare the name server a storm
 NAMES_MAX = 4_096
 ADDRESSES_MAX = 8  # tried in order; a name with hundreds of addresses must not cost hundreds of connections
@@ -58,7 +63,8 @@ class Resolver:
     socket is opened; here it only makes sure that a name with one bad address can still be reached by its good ones.)
     """
 
-    def __init__(self, guard: AddressGuard, lookup: Lookup = system_lookup) -> None:
+    def __init__(self, guard: AddressGuard, lookup: Lookup = system_lookup, kept_s: float = KEPT_S) -> None:
+        self._kept_s = kept_s
         self._loop = asyncio.get_running_loop()
         self._guard = guard
         self._lookup = lookup
@@ -86,6 +92,21 @@ class Resolver:
 
         A caller that gives up leaves the lookup running for those who share it and for the memory.
         """
+        last = self._last_answer(name)
+        try:
+            async with asyncio.timeout(None if last is None else PATIENCE_S):
+                return await self._look_up_route(name, port, tenant_id)
+        except TimeoutError:
+            if last is None:
+                raise
+            return self._judged(f"{name}:{port}", port, last)
+
+    def _last_answer(self, name: str) -> Answer | None:
+        """The addresses that a name had lately, where a lookup brought any."""
+        answer, until = self._known.get(name, (Answer(()), 0.0))
+        return answer if answer.addresses and self._loop.time() < until + LAST_ANSWER_S else None
+
+    async def _look_up_route(self, name: str, port: int, tenant_id: str) -> Route:
         while (route := self.known_route(name, port)) is None:
             if (running := self._running.get(name)) is not None:
                 await asyncio.shield(running)
@@ -107,11 +128,11 @@ class Resolver:
     def _start(self, name: str, tenant_id: str) -> asyncio.Future[Answer]:
         future = self._running[name] = self._loop.create_future()
         self._by_tenant[tenant_id] += 1
-        thread = threading.Thread(target=self._look_up, args=(name, tenant_id), name=f"resolve {name}", daemon=True)
+        thread = threading.Thread(target=self._ask, args=(name, tenant_id), name=f"resolve {name}", daemon=True)
         thread.start()
         return future
 
-    def _look_up(self, name: str, tenant_id: str) -> None:
+    def _ask(self, name: str, tenant_id: str) -> None:
         """In the lookup's thread."""
         try:
             answer = Answer(self._lookup(name)[:ADDRESSES_MAX])
@@ -124,7 +145,7 @@ class Resolver:
         if len(self._known) >= NAMES_MAX:
             del self._known[next(iter(self._known))]
         self._known.pop(name, None)
-        self._known[name] = (answer, self._loop.time() + (KEPT_S if answer.addresses else REFUSED_KEPT_S))
+        self._known[name] = (answer, self._loop.time() + (self._kept_s if answer.addresses else REFUSED_KEPT_S))
         self._by_tenant[tenant_id] -= 1
         if not self._by_tenant[tenant_id]:
             del self._by_tenant[tenant_id]
