@@ -175,7 +175,7 @@ METRICS = {  # attribute: (kind, name, meaning, label)
     "waiting": (
         "gauge",
         "mainspring_waiting",
-        "Late endpoints by what they wait for: host, rate, tenant, tenant_slow, slow, places or scheduler.",
+        "Late endpoints by what they wait for: a host, a rate, a tenant, a place or a scheduler.",
         "cause",
     ),
     "in_flight": ("gauge", "mainspring_in_flight", "Runs in flight in this process.", ""),

@@ -187,10 +187,12 @@ def awaited(wait: "Wait") -> str:
             return f"for host {wait.name}, which is limited to {wait.limit}"
         case Cause.TENANT:
             return f"for tenant {wait.name}, which has {full}"
-        case Cause.SLOW_OF_TENANT:
-            return f"for tenant {wait.name}, which has {full} that are slow"
+        case Cause.SLOW_OF_TENANT | Cause.NEW_OF_TENANT:
+            return f"for tenant {wait.name}, which has {full} that are not quick"
         case Cause.SLOW:
-            return f"for a place for slow runs: {full}"
+            return f"for a place for a slow run: {full} that are not quick"
+        case Cause.NEW:
+            return f"for a place for its first run: {full} that are not quick"
         case Cause.PLACES:
             return f"for a place: {full}"
 
@@ -210,13 +212,13 @@ def wait_advice(wait: "Wait") -> str:
             return f"To start more at once, set {own}, or raise MAINSPRING_CONCURRENCY_PER_HOST for all hosts."
         case Cause.RATE:
             return f"To start them sooner, raise the rate of {wait.name} in MAINSPRING_HOST_LIMITS."
-        case Cause.TENANT | Cause.SLOW_OF_TENANT:
+        case Cause.TENANT | Cause.SLOW_OF_TENANT | Cause.NEW_OF_TENANT:
             return f"To start more at once, raise {wait.setting}."
-        case Cause.SLOW:
+        case Cause.SLOW | Cause.NEW:
             return (
-                "A run that takes 2 s or longer, or an endpoint's first run, is slow; a quarter of the places is kept "
-                "for quick runs. To start more at once, lower timeouts, raise MAINSPRING_CONCURRENCY, or on PostgreSQL "
-                "start another scheduler."
+                "Runs that take 2 s or longer, and first runs of endpoints, may take only a part of the places, so "
+                "that quick ones find one. To start more at once, lower timeouts, raise MAINSPRING_CONCURRENCY, or on "
+                "PostgreSQL start another scheduler."
             )
         case Cause.PLACES:
             return "To start more at once, raise MAINSPRING_CONCURRENCY, or on PostgreSQL start another scheduler."

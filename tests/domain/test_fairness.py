@@ -7,7 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.domain.stage import DAY
 
-from mainspring.domain.fairness import Busy, Candidate, Caps, SlowRoom, for_slow, full_hosts, pick
+from mainspring.domain.fairness import (
+    Busy,
+    Candidate,
+    Caps,
+    Pace,
+    SlowRoom,
+    for_new,
+    for_slow,
+    full_hosts,
+    pace_of,
+    pick,
+)
 from mainspring.domain.host_limit import HostLimit, Rate
 
 MANY = 10**6
@@ -138,30 +149,40 @@ def test_rate_leaves_no_more_starts_than_its_burst_or_what_is_left_of_it() -> No
     assert pick(due, {}, caps, 10, starts_left={"y:80": 0}) == ["x_0", "x_1"]
 
 
-@given(floods, st.integers(0, 8), st.sets(hosts), caps, st.data())
-def test_quick_runs_are_picked_as_if_no_slow_one_waited(
-    candidates: list[Candidate], places: int, hanging: set[str], limit: int, data: st.DataObject
+@given(floods, st.integers(-2, 8), st.integers(0, 3), st.sets(hosts), caps, st.data())
+def test_quick_runs_are_picked_as_if_no_other_waited(
+    candidates: list[Candidate], slow: int, more: int, hanging: set[str], limit: int, data: st.DataObject
 ) -> None:
-    """Slow runs take their share at most, and what they leave goes to quick ones."""
-    mixed = [each._replace(is_quick=data.draw(st.booleans())) for each in candidates]
-    quick = [each for each in mixed if each.is_quick and each.host not in hanging]
+    """Slow and new runs take their shares at most, and what they leave goes to quick ones."""
+    paces = [Pace.SLOW if each.host in hanging else data.draw(st.sampled_from(Pace)) for each in candidates]
+    mixed = [each._replace(pace=pace) for each, pace in zip(candidates, paces, strict=True)]
+    room = SlowRoom(slow, slow + more, frozenset(hanging))
 
-    picked = pick(mixed, {}, UNCAPPED, limit, SlowRoom(places, frozenset(hanging)))
+    picked = pick(mixed, {}, UNCAPPED, limit, room)
 
-    quick_ids = {each.id for each in quick}
-    assert sum(each not in quick_ids for each in picked) <= places
-    assert len(picked) == min(limit, len(quick) + min(places, len(mixed) - len(quick)))
+    by_pace = Counter(pace for each, pace in zip(mixed, paces, strict=True) if each.id in picked)
+    assert by_pace[Pace.SLOW] <= max(0, slow)
+    assert by_pace[Pace.SLOW] + by_pace[Pace.NEW] <= max(0, slow + more)
+    assert len(picked) == limit or by_pace[Pace.QUICK] == paces.count(Pace.QUICK)
 
 
-def test_slow_runs_of_a_tenant_leave_a_part_of_its_cap_to_quick_ones() -> None:
+def test_slow_and_new_runs_of_a_tenant_leave_a_part_of_its_cap_to_quick_ones() -> None:
     caps = Caps(per_tenant=8, per_host=MANY)
-    slow = [candidate(f"slow_{number}", 0)._replace(is_quick=False) for number in range(9)]
+    slow = [candidate(f"slow_{number}", 0)._replace(pace=Pace.SLOW) for number in range(9)]
+    new = [candidate(f"new_{number}", 1)._replace(pace=Pace.NEW) for number in range(9)]
     quick = [candidate(f"quick_{number}", 9) for number in range(9)]
 
-    picked = pick([*slow, *quick], {("a", "z"): 5}, caps, 99, SlowRoom(MANY), {"a": 5})
+    picked = pick([*slow, *new, *quick], {("a", "z"): 5}, caps, 99, SlowRoom(MANY, MANY), {"a": 5})
 
-    assert picked == ["slow_0", "quick_0", "quick_1"]
+    assert picked == ["slow_0", "new_0", "quick_0"]
 
 
-def test_a_quarter_of_the_places_is_for_quick_runs_and_few_places_are_not_divided() -> None:
+def test_a_quarter_of_the_places_is_not_for_slow_runs_and_few_places_are_not_divided() -> None:
     assert {places: for_slow(places) for places in (1, 3, 4, 10, 1_000)} == {1: 1, 3: 3, 4: 3, 10: 8, 1_000: 750}
+    assert {places: for_new(places) for places in (1, 7, 8, 1_000)} == {1: 1, 7: 7, 8: 7, 1_000: 875}
+
+
+def test_pace_is_told_by_the_last_run() -> None:
+    assert [pace_of(took) for took in (None, 0, 1_999, 2_000)] == [Pace.NEW, Pace.QUICK, Pace.QUICK, Pace.SLOW]
+    rooms = (SlowRoom(1, 1), SlowRoom(0, 1), SlowRoom(-1, 0))
+    assert [room.pace_max for room in rooms] == [Pace.SLOW, Pace.NEW, Pace.QUICK]

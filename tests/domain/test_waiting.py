@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tests.domain.stage import DAY
 from tests.stores.world import an_endpoint
 
-from mainspring.domain.fairness import Caps
+from mainspring.domain.fairness import Caps, Pace
 from mainspring.domain.host_limit import parse_host_limits
 from mainspring.domain.waiting import Cause, Flight, Queue, Wait, Waiting, wait_of, waits
 from mainspring.words import Sight, wait_advice, why_sentences
@@ -20,8 +20,10 @@ def a_queue(*waiting: Waiting, **fields: object) -> Queue:
     return replace(Queue(DAY, waiting, places={"worker-1": 100}, caps=CAPS), **fields)
 
 
-def waiting(count: int, host: str = HOST, tenant: str = "default", *, is_quick: bool = True, age_s: int = 9) -> Waiting:
-    return Waiting(tenant, host, is_quick, count, DAY - timedelta(seconds=age_s))
+def waiting(
+    count: int, host: str = HOST, tenant: str = "default", *, pace: Pace = Pace.QUICK, age_s: int = 9
+) -> Waiting:
+    return Waiting(tenant, host, pace, count, DAY - timedelta(seconds=age_s))
 
 
 def flying(runs: int, host: str = HOST, tenant: str = "default", **fields: object) -> Flight:
@@ -77,12 +79,12 @@ def test_host_with_more_in_its_queue_than_room_is_waited_for_although_a_run_has_
         ),
         pytest.param(
             Cause.SLOW_OF_TENANT, "default", "6", "MAINSPRING_CONCURRENCY_PER_TENANT",
-            a_queue(waiting(1, is_quick=False), flights=(flying(6, "a:80", is_slow=True),)),
+            a_queue(waiting(1, pace=Pace.SLOW), flights=(flying(6, "a:80", is_slow=True),)),
             id="the slow runs of a tenant",
         ),
         pytest.param(
             Cause.SLOW, "", "3", "MAINSPRING_CONCURRENCY",
-            a_queue(waiting(1, is_quick=False), flights=(flying(3, "a:80", is_hanging=True),), places={"worker-1": 4}),
+            a_queue(waiting(1, pace=Pace.SLOW), flights=(flying(3, "a:80", is_hanging=True),), places={"worker-1": 4}),
             id="places for slow runs",
         ),
         pytest.param(
@@ -100,6 +102,17 @@ def test_what_is_in_the_way_is_named(cause: Cause, name: str, limit: str, settin
     (wait,) = waits(queue)
 
     assert (wait.cause, wait.name, wait.limit, wait.setting) == (cause, name, limit, setting)
+
+
+def test_first_run_waits_for_its_own_share_of_places_and_of_a_tenants_cap() -> None:
+    new = waiting(1, pace=Pace.NEW)
+    places = a_queue(new, flights=(flying(3, "a:80", is_slow=True), flying(4, "b:80", is_slow=True)), caps=Caps(99, 9))
+
+    assert waits(replace(places, places={"worker-1": 9})) == []
+    assert [(wait.cause, wait.limit) for wait in waits(replace(places, places={"worker-1": 8}))] == [(Cause.NEW, "7")]
+    assert [(wait.cause, wait.limit) for wait in waits(replace(places, caps=Caps(8, 9)))] == [
+        (Cause.NEW_OF_TENANT, "7")
+    ]
 
 
 def test_quick_endpoint_waits_for_nothing_beside_full_slow_places() -> None:

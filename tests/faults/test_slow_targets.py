@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.domain.fairness import PER_HOST, PLACES, for_slow
+from mainspring.domain.fairness import PER_HOST, PLACES, for_new
 from tests.faults.conftest import Figures
 from tests.faults.ledger import percentile
 from tests.faults.nursery import Nursery
@@ -86,10 +86,10 @@ async def lateness_beside_hanging_hosts(
 async def test_healthy_endpoints_start_on_time_beside_200_hosts_that_hang(
     stage: Stage, journal: Journal, tmp_path: Path, figures: Figures, pace: Pace
 ) -> None:
-    late, taken = await lateness_beside_hanging_hosts(stage, journal, tmp_path, default_env(stage), for_slow(PLACES))
+    late, taken = await lateness_beside_hanging_hosts(stage, journal, tmp_path, default_env(stage), for_new(PLACES))
 
     figures(hanging=taken, calls=len(late), p50=round(percentile(late, 0.5), 3), p99=round(percentile(late, 0.99), 3))
-    assert taken == for_slow(PLACES)
+    assert taken == for_new(PLACES)
     assert percentile(late, 0.99) <= pace.fair(1.0)
 
 

@@ -191,38 +191,45 @@ async def test_slow_runs_take_no_more_places_than_they_may(stores: Stores) -> No
     quick = [an_endpoint(f"quick {number}", last_duration_ms=QUICK) for number in range(2)]
     await add(stores, *slow, *quick)
 
-    assert await claim_slow(stores, SlowRoom(1)) == ["quick 0", "quick 1", "slow 0"]
-    assert await claim_slow(stores, SlowRoom(0)) == []
-    assert await claim_slow(stores, SlowRoom(9)) == ["slow 1", "slow 2"]
+    assert await claim_slow(stores, SlowRoom(1, 1)) == ["quick 0", "quick 1", "slow 0"]
+    assert await claim_slow(stores, SlowRoom(0, 0)) == []
+    assert await claim_slow(stores, SlowRoom(9, 9)) == ["slow 1", "slow 2"]
 
 
-async def test_endpoint_that_has_not_run_yet_counts_as_slow(stores: Stores) -> None:
-    await add(stores, an_endpoint("new"), an_endpoint("quick", last_duration_ms=QUICK))
+async def test_first_runs_of_endpoints_have_places_beside_slow_ones(stores: Stores) -> None:
+    old = START - timedelta(minutes=1)
+    slow = [an_endpoint(f"slow {number}", next_run_at=old, last_duration_ms=SLOW) for number in range(9)]
+    new = [an_endpoint(f"new {number}") for number in range(3)]
+    await add(stores, *slow, *new, an_endpoint("quick", last_duration_ms=QUICK))
 
-    assert await claim_slow(stores, SlowRoom(0)) == ["quick"]
+    assert await claim_slow(stores, SlowRoom(0, 2), limit=5) == ["new 0", "new 1", "quick"]
+    assert await claim_slow(stores, SlowRoom(-2, 0)) == []
+    assert await claim_slow(stores, SlowRoom(2, 3)) == ["new 2", "slow 0", "slow 1"]
 
 
 async def test_quick_run_is_found_behind_any_number_of_slow_ones(stores: Stores) -> None:
     slow = [an_endpoint(next_run_at=START - timedelta(minutes=1), last_duration_ms=SLOW) for _ in range(20)]
     await add(stores, *slow, an_endpoint("quick", last_duration_ms=QUICK))
 
-    assert await claim_slow(stores, SlowRoom(0), limit=5) == ["quick"]
+    assert await claim_slow(stores, SlowRoom(0, 0), limit=5) == ["quick"]
 
 
 async def test_endpoints_of_a_host_that_hangs_count_as_slow(stores: Stores) -> None:
     hanging = [an_endpoint(f"hanging {number}", host="hangs:80", last_duration_ms=QUICK) for number in range(9)]
     await add(stores, *hanging, an_endpoint("quick", host="other:80", last_duration_ms=QUICK))
-    room = SlowRoom(2, frozenset({"hangs:80"}))
+    room = SlowRoom(2, 2, frozenset({"hangs:80"}))
 
     assert await claim_slow(stores, room) == ["hanging 0", "hanging 1", "quick"]
-    assert await claim_slow(stores, SlowRoom(0, room.hosts)) == []
+    assert await claim_slow(stores, SlowRoom(0, 9, room.hosts)) == []
 
 
 async def test_slow_runs_of_a_tenant_leave_a_quarter_of_its_cap(stores: Stores) -> None:
     slow = [an_endpoint(next_run_at=START - timedelta(minutes=1), last_duration_ms=SLOW) for _ in range(20)]
     await add(stores, *slow)
 
-    assert len(await claim_slow(stores, SlowRoom(MANY), per_tenant=8)) == 6
-    assert await claim_slow(stores, SlowRoom(MANY), per_tenant=8) == []
+    assert len(await claim_slow(stores, SlowRoom(MANY, MANY), per_tenant=8)) == 6
+    assert await claim_slow(stores, SlowRoom(MANY, MANY), per_tenant=8) == []
     await add(stores, *(an_endpoint(f"quick {number}", last_duration_ms=QUICK) for number in range(3)))
-    assert await claim_slow(stores, SlowRoom(MANY), limit=5, per_tenant=8) == ["quick 0", "quick 1"]
+    earlier = START - timedelta(seconds=1)
+    await add(stores, *(an_endpoint(f"new {number}", next_run_at=earlier) for number in range(3)))
+    assert await claim_slow(stores, SlowRoom(MANY, MANY), limit=5, per_tenant=8) == ["new 0", "quick 0"]

@@ -26,7 +26,7 @@ def test_call_counts_as_slow_when_its_endpoint_is_slow_or_new() -> None:
     for took_ms in (QUICK, SLOW, None):
         calls.start(a_call(took_ms), 0)
 
-    assert calls.room(0) == SlowRoom(4)
+    assert calls.room(0) == SlowRoom(4, 5)
 
 
 def test_quick_call_that_hangs_counts_as_slow_and_so_does_its_host_until_it_is_answered() -> None:
@@ -34,14 +34,22 @@ def test_quick_call_that_hangs_counts_as_slow_and_so_does_its_host_until_it_is_a
     hanging = a_call(QUICK)
     calls.start(hanging, 0)
 
-    assert calls.room(SLOW_AFTER_NS - 1) == SlowRoom(6)
-    assert calls.room(SLOW_AFTER_NS) == SlowRoom(5, frozenset({"host:80"}))
+    assert calls.room(SLOW_AFTER_NS - 1) == SlowRoom(6, 7)
+    assert calls.room(SLOW_AFTER_NS) == SlowRoom(5, 6, frozenset({"host:80"}))
     calls.start(a_call(QUICK), SLOW_AFTER_NS)
     assert len(calls) == 2
     calls.answered(hanging.run_id)
-    assert calls.room(SLOW_AFTER_NS) == SlowRoom(4)
+    assert calls.room(SLOW_AFTER_NS) == SlowRoom(4, 5)
     calls.end(hanging.run_id)
-    assert calls.room(SLOW_AFTER_NS) == SlowRoom(5)
+    assert calls.room(SLOW_AFTER_NS) == SlowRoom(5, 6)
+
+
+def test_call_that_is_known_to_be_slow_says_nothing_about_its_host() -> None:
+    calls = SlowCalls(places=8)
+    calls.start(a_call(SLOW), 0)
+    calls.start(a_call(None), 0)
+
+    assert calls.room(10 * SLOW_AFTER_NS) == SlowRoom(4, 5)
 
 
 def test_host_hangs_until_the_last_of_its_hanging_calls_is_answered() -> None:
@@ -54,7 +62,7 @@ def test_host_hangs_until_the_last_of_its_hanging_calls_is_answered() -> None:
     calls.end(both[0].run_id)
     assert calls.room(SLOW_AFTER_NS).hosts == {"host:80"}
     calls.end(both[1].run_id)
-    assert calls.room(SLOW_AFTER_NS) == SlowRoom(6)
+    assert calls.room(SLOW_AFTER_NS) == SlowRoom(6, 7)
 
 
 def test_answer_that_waits_to_be_recorded_is_no_hanging_host() -> None:
@@ -63,7 +71,7 @@ def test_answer_that_waits_to_be_recorded_is_no_hanging_host() -> None:
     calls.start(call, 0)
     calls.answered(call.run_id)
 
-    assert calls.room(SLOW_AFTER_NS) == SlowRoom(6)
+    assert calls.room(SLOW_AFTER_NS) == SlowRoom(6, 7)
 
 
 async def test_quick_endpoint_starts_at_once_while_slow_ones_wait_for_a_place(stores: Stores) -> None:

@@ -161,7 +161,7 @@ class Run(Answer):
 class Wait(Answer):
     """What an endpoint that is due and not started waits for."""
 
-    cause: Literal["scheduler", "host", "rate", "tenant", "tenant_slow", "slow", "places"]
+    cause: Literal["scheduler", "host", "rate", "tenant", "tenant_slow", "tenant_new", "slow", "new", "places"]
     name: str = Field(description="The host or the tenant; empty for the others.")
     limit: str = Field(description="How many runs may be in flight, or the rate.")
     in_flight: int

@@ -1511,7 +1511,7 @@ class Verdict(TypedDict):
     breach: Union[Breach, None]
 
 class Wait(TypedDict):
-    cause: Literal['scheduler', 'host', 'rate', 'tenant', 'tenant_slow', 'slow', 'places']
+    cause: Literal['scheduler', 'host', 'rate', 'tenant', 'tenant_slow', 'tenant_new', 'slow', 'new', 'places']
     name: str
     limit: str
     in_flight: int

@@ -4,14 +4,17 @@ Tenants take turns: the first place goes to the tenant with the fewest runs in f
 get no more places than their caps, and a host no more starts than its rate, so a hanging target takes only its own
 places and one tenant's backlog delays no other tenant.
 
-A run is quick if the last run of its endpoint took less than SLOW_AFTER_MS and no call to its host is in flight for
-longer than that. A quarter of the places, of a scheduler and of a tenant's cap, is for quick runs alone: slow runs,
-and those of endpoints that have not run yet, fill the rest at most. So quick runs find a place however many hang.
+A run is quick if the last run of its endpoint took less than SLOW_AFTER_MS, slow if it took longer, and new if there
+was none. While a call that should be quick is in flight for longer, every run against its host is slow. A slow run
+starts while the runs that are not quick hold less than three quarters of the places, of a scheduler and of a tenant's
+cap; a new one while they hold less than seven eighths. So quick runs find a place however many hang, and a new endpoint
+finds one beside slow ones.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from enum import IntEnum
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -24,7 +27,16 @@ PLACES = 1_000
 PER_TENANT = 1_000
 PER_HOST = 50  # one host that hangs takes a twentieth of the places of one scheduler
 SLOW_AFTER_MS = 2_000
-QUICK_SHARE = 4  # one place in four
+NOT_SLOW = 4  # one place in four is for runs that are not slow
+NOT_NEW = 8  # half of those are for quick ones alone
+
+
+class Pace(IntEnum):
+    """How long a run is expected to take. The stores' queries use the numbers."""
+
+    QUICK = 0
+    NEW = 1
+    SLOW = 2
 
 
 class Candidate(NamedTuple):
@@ -32,7 +44,7 @@ class Candidate(NamedTuple):
     tenant_id: str
     host: str
     claimable_at: datetime
-    is_quick: bool = True  # by its last run
+    pace: int = Pace.QUICK  # by its last run
 
 
 class Caps(Struct, frozen=True):
@@ -59,18 +71,38 @@ class Caps(Struct, frozen=True):
 
 
 class SlowRoom(Struct, frozen=True):
-    """How many slow runs the process that claims may still start, and the hosts that keep it waiting right now."""
+    """How many slow, and how many new runs the process that claims may still start, and the hosts that hang right now.
 
-    places: int
+    A run of either kind takes from both.
+    """
+
+    slow: int
+    new: int
     hosts: frozenset[str] = frozenset()
+
+    @property
+    def pace_max(self) -> Pace:
+        """The slowest pace at which a run may still start."""
+        return Pace.SLOW if self.slow > 0 else Pace.NEW if self.new > 0 else Pace.QUICK
 
 
 Busy = Mapping[tuple[str, str], int]  # runs in flight for each (tenant, host)
 
 
 def for_slow(places: int) -> int:
-    """How many of these places slow runs may take; fewer than four are not divided."""
-    return places - places // QUICK_SHARE
+    """How many of these places may be taken when a slow run starts; fewer than four are not divided."""
+    return places - places // NOT_SLOW
+
+
+def for_new(places: int) -> int:
+    """How many of these places may be taken when the first run of an endpoint starts."""
+    return places - places // NOT_NEW
+
+
+def pace_of(last_duration_ms: int | None) -> Pace:
+    if last_duration_ms is None:
+        return Pace.NEW
+    return Pace.QUICK if last_duration_ms < SLOW_AFTER_MS else Pace.SLOW
 
 
 def full_hosts(busy: Busy, caps: Caps) -> list[str]:
@@ -92,8 +124,8 @@ def pick(
 ) -> list[str]:
     """Ids to claim, at most `limit`.
 
-    `slow_busy` are slow runs in flight for each tenant; `starts_left` is what its rate leaves to a host that has one
-    and has used a part of it.
+    `slow_busy` are runs in flight for each tenant that are not quick; `starts_left` is what its rate leaves to a host
+    that has one and has used a part of it.
     """
     tenants: Counter[str] = Counter()
     hosts: Counter[str] = Counter()
@@ -126,26 +158,29 @@ def _in_turn(candidates: Iterable[Candidate], tenants: Mapping[str, int]) -> lis
 
 
 class _Room:
-    """What rates and the share of slow runs leave, as places are given away."""
+    """What rates and the shares of slow and new runs leave, as places are given away."""
 
     def __init__(self, caps: Caps, slow: SlowRoom | None, slow_busy: Counter[str], starts_left: dict[str, int]) -> None:
         self._caps = caps
         self._has_rates = caps.has_rates
         self._slow = slow
-        self._slow_left = 0 if slow is None else slow.places
+        self._taken = 0
         self._slow_by_tenant = slow_busy
-        self._slow_per_tenant = for_slow(caps.per_tenant)
+        self._per_tenant = {Pace.NEW: for_new(caps.per_tenant), Pace.SLOW: for_slow(caps.per_tenant)}
         self._starts_left = starts_left
 
     def takes(self, candidate: Candidate) -> bool:
         """Whether the candidate may start; if so, its part is taken."""
-        slow = self._slow is not None and not (candidate.is_quick and candidate.host not in self._slow.hosts)
-        if slow and (self._slow_left <= 0 or self._slow_by_tenant[candidate.tenant_id] >= self._slow_per_tenant):
-            return False
+        slow = self._slow
+        pace = Pace.QUICK if slow is None else Pace.SLOW if candidate.host in slow.hosts else Pace(candidate.pace)
+        if slow is not None and pace:
+            left = slow.slow if pace is Pace.SLOW else slow.new
+            if self._taken >= left or self._slow_by_tenant[candidate.tenant_id] >= self._per_tenant[pace]:
+                return False
         if self._has_rates and not self._pays(candidate.host):
             return False
-        if slow:
-            self._slow_left -= 1
+        if pace:
+            self._taken += 1
             self._slow_by_tenant[candidate.tenant_id] += 1
         return True
 

@@ -7,8 +7,10 @@ endpoint behind a full host waits for that host, whatever else is full.
     host         the host has as many runs in flight as it may have
     rate         the rate of the host allows no start yet
     tenant       the tenant has as many runs in flight as it may have
-    tenant_slow  slow runs of the tenant have taken their share of what it may have in flight
-    slow         slow runs have taken their share of the places of every scheduler
+    tenant_slow  runs of the tenant that are not quick have taken what slow ones may take of its cap
+    tenant_new   the same for the first runs of endpoints
+    slow         runs that are not quick have taken what slow ones may take of the places of every scheduler
+    new          the same for the first runs of endpoints
     places       every place of every scheduler is taken
 
 Where none holds, the endpoint starts with the next claim.
@@ -22,7 +24,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.fairness import SLOW_AFTER_MS, Caps, for_slow
+from mainspring.domain.fairness import Caps, Pace, for_new, for_slow, pace_of
 from mainspring.domain.host_limit import limit_of
 
 UNBOUNDED = 1 << 62
@@ -36,8 +38,24 @@ class Cause(StrEnum):
     RATE = "rate"
     TENANT = "tenant"
     SLOW_OF_TENANT = "tenant_slow"
+    NEW_OF_TENANT = "tenant_new"
     SLOW = "slow"
+    NEW = "new"
     PLACES = "places"
+
+
+_PACES = {
+    Cause.SLOW_OF_TENANT: Pace.SLOW,
+    Cause.NEW_OF_TENANT: Pace.NEW,
+    Cause.SLOW: Pace.SLOW,
+    Cause.NEW: Pace.NEW,
+}
+_SHARES = {
+    Cause.SLOW_OF_TENANT: for_slow,
+    Cause.NEW_OF_TENANT: for_new,
+    Cause.SLOW: for_slow,
+    Cause.NEW: for_new,
+}
 
 
 class Waiting(Struct, frozen=True, order=True):
@@ -45,7 +63,7 @@ class Waiting(Struct, frozen=True, order=True):
 
     tenant_id: str
     host: str
-    is_quick: bool
+    pace: int  # see `Pace`
     count: int
     oldest_at: datetime
 
@@ -56,7 +74,7 @@ class Flight(Struct, frozen=True, order=True):
     tenant_id: str
     host: str
     worker: str
-    is_slow: bool  # by the last run of the endpoint
+    is_slow: bool  # by the last run of the endpoint, or new
     is_hanging: bool  # in flight for longer than a quick run takes
     runs: int
 
@@ -100,10 +118,9 @@ def waits(queue: Queue) -> list[Wait]:
 
 def wait_of(endpoint: Endpoint, queue: Queue) -> Wait | None:
     """What one endpoint that is due waits for; None: it starts with the next claim."""
-    is_quick = endpoint.last_duration_ms is not None and endpoint.last_duration_ms < SLOW_AFTER_MS
-    own = endpoint.tenant_id, endpoint.host, is_quick
+    own = endpoint.tenant_id, endpoint.host, pace_of(endpoint.last_duration_ms)
     for group, (cause, name) in _House(queue).reasons():
-        if (group.tenant_id, group.host, group.is_quick) == own:
+        if (group.tenant_id, group.host, group.pace) == own:
             return next(wait for wait in waits(queue) if (wait.cause, wait.name) == (cause, name))
     return None
 
@@ -117,7 +134,7 @@ class _House:
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
         flights = queue.flights
-        self._hanging = {flight.host for flight in flights if flight.is_hanging}
+        self._hanging = {flight.host for flight in flights if flight.is_hanging and not flight.is_slow}
         self._of_host = _runs(flights, lambda flight: flight.host)
         self._of_tenant = _runs(flights, lambda flight: flight.tenant_id)
         self._of_worker = _runs(flights, lambda flight: flight.worker)
@@ -155,15 +172,15 @@ class _House:
                 return group.host if self._queue.caps.rate_of(group.host) is not None else None
             case Cause.TENANT:
                 return group.tenant_id
-            case Cause.SLOW_OF_TENANT:
-                return group.tenant_id if self._is_slow(group) else None
-            case Cause.SLOW:
-                return "" if self._is_slow(group) else None
+            case Cause.SLOW_OF_TENANT | Cause.NEW_OF_TENANT:
+                return group.tenant_id if self._pace(group) is _PACES[cause] else None
+            case Cause.SLOW | Cause.NEW:
+                return "" if self._pace(group) is _PACES[cause] else None
             case _:
                 return ""
 
-    def _is_slow(self, group: Waiting) -> bool:
-        return not group.is_quick or group.host in self._hanging
+    def _pace(self, group: Waiting) -> Pace:
+        return Pace.SLOW if group.host in self._hanging else Pace(group.pace)
 
     def _room(self, cause: Cause, name: str) -> int:
         """How many more may start; for a missing scheduler none, or as many as there are."""
@@ -178,12 +195,11 @@ class _House:
                 return UNBOUNDED if rate is None else rate.starts_left(queue.paid_until.get(name), queue.now)
             case Cause.TENANT:
                 return caps.per_tenant - self._of_tenant[name]
-            case Cause.SLOW_OF_TENANT:
-                return for_slow(caps.per_tenant) - self._slow_of_tenant[name]
-            case Cause.SLOW:
-                return sum(
-                    max(0, for_slow(places) - self._slow_of_worker[each]) for each, places in queue.places.items()
-                )
+            case Cause.SLOW_OF_TENANT | Cause.NEW_OF_TENANT:
+                return _SHARES[cause](caps.per_tenant) - self._slow_of_tenant[name]
+            case Cause.SLOW | Cause.NEW:
+                share = _SHARES[cause]
+                return sum(max(0, share(places) - self._slow_of_worker[each]) for each, places in queue.places.items())
             case Cause.PLACES:
                 return sum(max(0, places - self._of_worker[each]) for each, places in queue.places.items())
 
@@ -209,11 +225,11 @@ class _House:
                 return str(caps.rate_of(name)), self._of_host[name], "MAINSPRING_HOST_LIMITS"
             case Cause.TENANT:
                 return str(caps.per_tenant), self._of_tenant[name], "MAINSPRING_CONCURRENCY_PER_TENANT"
-            case Cause.SLOW_OF_TENANT:
-                most = for_slow(caps.per_tenant)
+            case Cause.SLOW_OF_TENANT | Cause.NEW_OF_TENANT:
+                most = _SHARES[cause](caps.per_tenant)
                 return str(most), self._slow_of_tenant[name], "MAINSPRING_CONCURRENCY_PER_TENANT"
-            case Cause.SLOW:
-                most = sum(for_slow(count) for count in places.values())
+            case Cause.SLOW | Cause.NEW:
+                most = sum(map(_SHARES[cause], places.values()))
                 return str(most), sum(self._slow_of_worker[each] for each in places), "MAINSPRING_CONCURRENCY"
             case Cause.PLACES:
                 in_flight = sum(self._of_worker[each] for each in places)

@@ -47,7 +47,7 @@ def host_caps(caps: Caps) -> tuple[list[str], int, list[int]]:
 
 def shut_to_slow(slow: SlowRoom | None) -> Sequence[str]:
     """Hosts whose endpoints need not be looked at, because they are slow right now and slow runs have their share."""
-    return tuple(slow.hosts) if slow is not None and slow.places <= 0 else ()
+    return tuple(slow.hosts) if slow is not None and slow.slow <= 0 else ()
 
 
 def caps_from(text: object) -> Caps:

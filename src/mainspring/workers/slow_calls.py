@@ -1,14 +1,15 @@
-"""Which calls of a scheduler are slow: they may take only a part of its places; see `domain/fairness.py`.
+"""Which calls of a scheduler are not quick: they may take only a part of its places; see `domain/fairness.py`.
 
-A call counts as slow from its start if its endpoint is slow or new, or if its host hangs; any other call counts as
-slow once it is in flight for SLOW_AFTER_MS. A host hangs while a call to it is in flight for that long. Each call is
-looked at twice at most, so the count costs the same however many are in flight.
+A call counts from its start if its endpoint is slow or new, or if its host hangs; any other call counts once it is in
+flight for SLOW_AFTER_MS. A host hangs while a call that should have been quick is in flight for that long; a call that
+is known to be slow says nothing about its host. Each call is looked at twice at most, so the count costs the same
+however many are in flight.
 """
 
 from collections import Counter, deque
 
 from mainspring.domain.claiming import Claim
-from mainspring.domain.fairness import SLOW_AFTER_MS, SlowRoom, for_slow
+from mainspring.domain.fairness import SLOW_AFTER_MS, Pace, SlowRoom, for_new, for_slow, pace_of
 from mainspring.failpoints import is_on
 
 SLOW_AFTER_NS = SLOW_AFTER_MS * 1_000_000
@@ -16,8 +17,8 @@ SLOW_AFTER_NS = SLOW_AFTER_MS * 1_000_000
 
 class SlowCalls:
     def __init__(self, places: int) -> None:
-        self._most = places if is_on("no_quick_share") else for_slow(places)
-        self._started: deque[tuple[int, str, str]] = deque()  # (start, run, host) of calls that may still become slow
+        self._most = (places, places) if is_on("no_quick_share") else (for_slow(places), for_new(places))
+        self._started: deque[tuple[int, str, str]] = deque()  # (start, run, host) of calls that should be quick
         self._calling: set[str] = set()
         self._slow: set[str] = set()  # runs; they stay until their place is free
         self._hung: dict[str, str] = {}  # run: host
@@ -27,21 +28,23 @@ class SlowCalls:
         return len(self._slow)
 
     def room(self, now_ns: int) -> SlowRoom:
-        """How many more slow runs may start now."""
+        """How many more slow and new runs may start now."""
         while self._started and self._started[0][0] <= now_ns - SLOW_AFTER_NS:
             _, run_id, host = self._started.popleft()
             if run_id in self._calling:
                 self._slow.add(run_id)
                 self._hung[run_id] = host
                 self._hanging[host] += 1
-        return SlowRoom(self._most - len(self._slow), frozenset(self._hanging))
+        slow, new = self._most
+        return SlowRoom(slow - len(self._slow), new - len(self._slow), frozenset(self._hanging))
 
     def start(self, claim: Claim, now_ns: int) -> None:
         endpoint = claim.endpoint
-        took_ms = endpoint.last_duration_ms
-        self._calling.add(claim.run_id)
-        self._started.append((now_ns, claim.run_id, endpoint.host))
-        if took_ms is None or took_ms >= SLOW_AFTER_MS or endpoint.host in self._hanging:
+        is_quick = pace_of(endpoint.last_duration_ms) is Pace.QUICK
+        if is_quick:
+            self._calling.add(claim.run_id)
+            self._started.append((now_ns, claim.run_id, endpoint.host))
+        if not is_quick or endpoint.host in self._hanging:
             self._slow.add(claim.run_id)
 
     def answered(self, run_id: str) -> None:

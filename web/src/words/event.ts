@@ -43,7 +43,9 @@ const AWAITED: Record<string, [string, string]> = {
   rate: ["host", "rate"],
   tenant: ["tenant", "limit"],
   tenant_slow: ["slow runs of tenant", "limit"],
+  tenant_new: ["first runs of tenant", "limit"],
   slow: ["a place for slow runs", "limit"],
+  new: ["a place for first runs", "limit"],
   places: ["a place", "limit"],
 };
 

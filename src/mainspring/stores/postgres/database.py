@@ -16,7 +16,7 @@ import msgspec
 
 from mainspring.domain.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
-from mainspring.domain.fairness import SLOW_AFTER_MS
+from mainspring.domain.fairness import SLOW_AFTER_MS, Pace
 from mainspring.domain.instant import to_us
 from mainspring.ports.outside import Clock
 from mainspring.stores.lists import look_fragments
@@ -184,7 +184,9 @@ _QUERIES = load_queries(
         "tenant_columns": ", ".join((*TENANT_COLUMNS, _USED.format(month=":month"), _KEYS)),
         "used_this_month": _USED.format(month="to_char((SELECT now FROM clock) AT TIME ZONE 'UTC', 'YYYY-MM')"),
         "sealed_keys": _KEYS,
-        "is_slow": f"(COALESCE(last_duration_ms, {SLOW_AFTER_MS}) >= {SLOW_AFTER_MS})",
+        "is_slow": f"(COALESCE(last_duration_ms, {SLOW_AFTER_MS}) >= {SLOW_AFTER_MS})",  # or new
+        "pace": f"(CASE WHEN last_duration_ms IS NULL THEN {Pace.NEW:d} WHEN last_duration_ms < {SLOW_AFTER_MS} "
+        f"THEN {Pace.QUICK:d} ELSE {Pace.SLOW:d} END)",
         "unchanged": _UNCHANGED,
         "upcoming": _UPCOMING,
         "event_era": EVENT_ERA,

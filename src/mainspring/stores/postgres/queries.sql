@@ -23,9 +23,9 @@ SELECT pg_try_advisory_xact_lock({{claim_lock}});
 -- name: due_and_read_clock
 -- All that a claim has to know, in one look: what time it is, as a row of nobody; when the next thing will be due, as the
 -- next one (what is claimable already waits for a place, not for the clock, so it does not count); what is in flight for
--- each tenant and host, and how much of it is slow; the due endpoints of every tenant at their revisions, oldest first, as
--- many of each as there are places, and whether they are quick, without those of hosts that are full or `shut`, and without
--- slow ones where slow runs have their share; and what their tenants used this month, may use, and sign with.
+-- each tenant and host, and how much of it is not quick; the due endpoints of every tenant at their revisions, oldest first, as
+-- many of each as there are places, and their pace, without those of hosts that are full or `shut`, and without slow or new
+-- ones where these have their share; and what their tenants used this month, may use, and sign with.
 -- `told` is the time where another clock counts than the database's. `patterns` are hosts that have caps of their own.
 WITH clock AS MATERIALIZED (
     SELECT COALESCE(:told::timestamptz, clock_timestamp()) AS now
@@ -39,13 +39,15 @@ WITH clock AS MATERIALIZED (
             (SELECT cap FROM unnest(:patterns::text[], :host_caps::bigint[]) WITH ORDINALITY AS own (pattern, cap, place)
              WHERE busy.host LIKE pattern ORDER BY place LIMIT 1), :per_host) END) AS hosts
 ), full_of_slow AS MATERIALIZED (
-    SELECT ARRAY(SELECT tenant_id FROM busy GROUP BY tenant_id HAVING SUM(slow_runs) >= :slow_per_tenant) AS tenants
+    SELECT ARRAY(SELECT tenant_id FROM busy GROUP BY tenant_id HAVING SUM(slow_runs) >= :slow_per_tenant) AS for_slow,
+           ARRAY(SELECT tenant_id FROM busy GROUP BY tenant_id HAVING SUM(slow_runs) >= :new_per_tenant) AS for_new
 ), due AS MATERIALIZED (
     SELECT found.* FROM tenant CROSS JOIN LATERAL (
-        SELECT id, tenant_id, host, claimable_at, revision, (NOT {{is_slow}})::int::bigint AS is_quick FROM schedule
+        SELECT id, tenant_id, host, claimable_at, revision, {{pace}}::bigint AS pace FROM schedule
         WHERE tenant_id = tenant.id AND claimable_at <= (SELECT now FROM clock)
           AND NOT COALESCE(host = ANY ((SELECT hosts FROM full_hosts)::text[]), false)  -- opaque, so that nobody guesses that no row is left
-          AND NOT COALESCE({{is_slow}} AND (:quick_only OR tenant.id = ANY ((SELECT tenants FROM full_of_slow)::text[])), false)
+          AND NOT COALESCE({{is_slow}} AND ({{pace}} > :pace_max OR tenant.id = ANY (CASE {{pace}} WHEN 1
+              THEN (SELECT for_new FROM full_of_slow) ELSE (SELECT for_slow FROM full_of_slow) END)), false)
         ORDER BY claimable_at LIMIT :limit) AS found
 )
 SELECT NULL, NULL, NULL, now, 0, NULL::bigint, NULL::text[] FROM clock
@@ -54,7 +56,7 @@ SELECT NULL, NULL, NULL, {{upcoming}}, 0, NULL::bigint, NULL::text[]
 UNION ALL
 SELECT NULL, tenant_id, host, NULL, runs, slow_runs, NULL::text[] FROM busy
 UNION ALL
-SELECT id, tenant_id, host, claimable_at, revision, is_quick, NULL::text[] FROM due
+SELECT id, tenant_id, host, claimable_at, revision, pace, NULL::text[] FROM due
 UNION ALL
 SELECT NULL, id, NULL, NULL, {{used_this_month}}, runs_per_month, {{sealed_keys}}
 FROM tenant WHERE id = ANY (ARRAY(SELECT tenant_id FROM due));
@@ -535,9 +537,9 @@ SELECT tenant.id, late.due, late.oldest FROM tenant CROSS JOIN LATERAL (
 WHERE late.due > 0;
 
 -- name: waiting
--- What is due and not started, by tenant and host, and whether it is quick.
-SELECT tenant.id, late.host, late.is_quick, late.due, late.oldest FROM tenant CROSS JOIN LATERAL (
-    SELECT host, NOT {{is_slow}} AS is_quick, COUNT(*) AS due, MIN(claimable_at) AS oldest FROM schedule
+-- What is due and not started, by tenant, host and pace.
+SELECT tenant.id, late.host, late.pace, late.due, late.oldest FROM tenant CROSS JOIN LATERAL (
+    SELECT host, {{pace}} AS pace, COUNT(*) AS due, MIN(claimable_at) AS oldest FROM schedule
     WHERE tenant_id = tenant.id AND claimable_at <= :before GROUP BY 1, 2) AS late;
 
 -- name: flights

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, Tenant
-from mainspring.domain.fairness import Candidate, Caps, SlowRoom, for_slow, pick
+from mainspring.domain.fairness import Candidate, Caps, Pace, SlowRoom, for_new, for_slow, pick
 from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import from_us, to_us
 from mainspring.domain.settling import Finished
@@ -29,6 +29,7 @@ from mainspring.stores.rows import endpoint_from
 CLAIM_LOCK_TRIES = 20
 CLAIM_LOCK_PAUSE_S = 0.002
 CROWDED_S = 1.0  # how long we stand in line after somebody was faster; taking what others take as well is in vain
+_SLOW_ALIKE = (sys.maxsize, sys.maxsize, Pace.SLOW)  # shares of a tenant's cap, and the pace, that hold nobody back
 NOTICE = timedelta(seconds=5)  # what is due sooner than a sleeping worker's next look is worth a notification
 
 
@@ -206,8 +207,7 @@ class PostgresSchedule:
             self._told(),
             [*rates.shut, *shut_to_slow(slow)],
             *host_caps(caps),
-            for_slow(caps.per_tenant) if slow is not None else sys.maxsize,
-            slow is not None and slow.places <= 0,
+            *(_SLOW_ALIKE if slow is None else (for_slow(caps.per_tenant), for_new(caps.per_tenant), slow.pace_max)),
             max(limit, 0),
         )
         now: datetime = clock[3]  # type: ignore[assignment]  # timestamptz
@@ -219,7 +219,7 @@ class PostgresSchedule:
             if row[0] is None and row[2] is not None:
                 slow_busy[row[1]] += row[5]  # type: ignore[index, operator]  # columns
         tenants = {row[1]: _tenant(row) for row in rows if row[6] is not None}
-        candidates = [Candidate(*row[:4], row[5] == 1) for row in due.values()]  # type: ignore[arg-type, call-arg]  # columns
+        candidates = [Candidate(*row[:4], row[5]) for row in due.values()]  # type: ignore[arg-type, call-arg]  # columns
         starts_left = rates.starts_left(caps, now)
         picked = pick(candidates, busy, caps, limit, slow, slow_busy, starts_left)  # type: ignore[arg-type]  # columns
         more = bool(picked) and (len(picked) == limit or len(picked) < len(due))

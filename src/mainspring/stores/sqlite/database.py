@@ -26,7 +26,7 @@ import apsw
 from mainspring import __version__
 from mainspring.domain.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
-from mainspring.domain.fairness import SLOW_AFTER_MS
+from mainspring.domain.fairness import SLOW_AFTER_MS, Pace
 from mainspring.domain.instant import EPOCH, from_us
 from mainspring.ports.outside import Clock
 from mainspring.stores.lists import look_fragments
@@ -84,7 +84,9 @@ QUERIES = load_queries(
     PACKAGE,
     {
         "endpoint_columns": ", ".join(qualified(ENDPOINT_COLUMNS)),
-        "is_slow": f"(COALESCE(last_duration_ms, {SLOW_AFTER_MS}) >= {SLOW_AFTER_MS})",
+        "is_slow": f"(COALESCE(last_duration_ms, {SLOW_AFTER_MS}) >= {SLOW_AFTER_MS})",  # or new
+        "pace": f"(CASE WHEN last_duration_ms IS NULL THEN {Pace.NEW:d} WHEN last_duration_ms < {SLOW_AFTER_MS} "
+        f"THEN {Pace.QUICK:d} ELSE {Pace.SLOW:d} END)",
         "config_columns": ", ".join(CONFIG_COLUMNS),
         "config_parameters": _parameters(CONFIG_COLUMNS),
         "state_columns": ", ".join(STATE_COLUMNS),

@@ -16,17 +16,16 @@ SELECT id FROM tenant ORDER BY id;
 SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL;
 
 -- name: busy
--- How many runs are in flight for each tenant and host, and how many of them are slow.
+-- How many runs are in flight for each tenant and host, and how many of them are not quick.
 SELECT tenant_id, host, COUNT(*), SUM({{is_slow}}) FROM schedule WHERE lease_until > :now AND lease_until IS NOT NULL
 GROUP BY tenant_id, host;
 
 -- name: due
--- One tenant's due endpoints, oldest first, and whether they are quick; on demand quick ones alone. PostgreSQL asks for all
--- tenants in one LATERAL join, which SQLite lacks; here a query costs microseconds. The write transaction that reads their
+-- One tenant's due endpoints up to a pace, oldest first, and the pace of each. PostgreSQL asks for all tenants in one LATERAL join, which SQLite lacks; here a query costs microseconds. The write transaction that reads their
 -- revisions is the lock.
-SELECT id, tenant_id, host, claimable_at, NOT {{is_slow}}, revision FROM schedule
+SELECT id, tenant_id, host, claimable_at, {{pace}}, revision FROM schedule
 WHERE tenant_id = :tenant_id AND claimable_at <= :now AND claimable_at IS NOT NULL
-  AND host NOT IN (SELECT value FROM json_each(:full_hosts)) AND NOT (:quick_only AND {{is_slow}})
+  AND host NOT IN (SELECT value FROM json_each(:full_hosts)) AND {{pace}} <= :pace_max
 ORDER BY claimable_at LIMIT :limit;
 
 -- name: host_rates
@@ -398,8 +397,8 @@ SELECT COUNT(*), MIN(claimable_at) FROM schedule
 WHERE tenant_id = :tenant_id AND claimable_at <= :before AND claimable_at IS NOT NULL AND lease_until IS NULL;
 
 -- name: waiting
--- What is due and not started, by host, and whether it is quick.
-SELECT tenant_id, host, NOT {{is_slow}}, COUNT(*), MIN(claimable_at) FROM schedule
+-- What is due and not started, by host and pace.
+SELECT tenant_id, host, {{pace}}, COUNT(*), MIN(claimable_at) FROM schedule
 WHERE tenant_id = :tenant_id AND claimable_at <= :before AND claimable_at IS NOT NULL GROUP BY 1, 2, 3;
 
 -- name: flights

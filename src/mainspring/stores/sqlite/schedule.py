@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, Tenant
-from mainspring.domain.fairness import Candidate, Caps, SlowRoom, for_slow, full_hosts, pick
+from mainspring.domain.fairness import Candidate, Caps, Pace, SlowRoom, for_new, for_slow, full_hosts, pick
 from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import from_us
 from mainspring.domain.settling import Finished
@@ -158,9 +158,8 @@ class SqliteSchedule:
         full = encoded([*full_hosts(busy, caps), *rates.shut, *shut_to_slow(slow)])
         due: list[tuple[Any, ...]] = []
         for (tenant_id,) in db.rows("tenants"):
-            is_full = slow is not None and slow_busy[str(tenant_id)] >= for_slow(caps.per_tenant)
-            quick_only = is_full or (slow is not None and slow.places <= 0)
-            due.extend(db.rows("due", tenant_id, now, full, quick_only, limit))
+            pace_max = Pace.SLOW if slow is None else min(slow.pace_max, _pace_max(slow_busy[str(tenant_id)], caps))
+            due.extend(db.rows("due", tenant_id, now, full, int(pace_max), limit))
         candidates = [Candidate(*row[:5]) for row in due]  # instants as integers
         picked = pick(candidates, busy, caps, limit, slow, slow_busy, rates.starts_left(caps, now))
         revisions = {row[0]: row[5] for row in due}
@@ -176,6 +175,11 @@ class SqliteSchedule:
         if unknown:
             endpoints.extend(endpoint_row(row) for row in db.rows("endpoints_by_id", encoded(unknown)))
         return endpoints
+
+
+def _pace_max(not_quick: int, caps: Caps) -> Pace:
+    """The slowest pace that the shares of a tenant's cap still let start."""
+    return SlowRoom(for_slow(caps.per_tenant) - not_quick, for_new(caps.per_tenant) - not_quick).pace_max
 
 
 def _rates(db: Connection, caps: Caps, now: datetime) -> HostRates:

@@ -67,7 +67,7 @@ class SqliteUpkeep:
             waiting = [row for (tenant_id,) in db.rows("tenants") for row in db.rows("waiting", tenant_id, before)]
             return Queue(
                 now,
-                tuple(Waiting(row[0], row[1], bool(row[2]), row[3], instant(row[4])) for row in waiting),  # type: ignore[arg-type]  # columns
+                tuple(Waiting(*row[:4], instant(row[4])) for row in waiting),  # type: ignore[arg-type, call-arg]  # columns
                 tuple(
                     Flight(*row[:3], bool(row[3]), bool(row[4]), row[5])  # type: ignore[arg-type, call-arg]  # columns
                     for row in db.rows("flights", since, now)
