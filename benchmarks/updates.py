@@ -4,7 +4,7 @@
 
 Claims and finishes at full speed through the store, by a clock of its own, with autovacuum at our settings once a
 second. `--open-transaction` keeps a transaction of another client open in the database meanwhile: nothing that was
-updated since can be removed. Decision 16 says why no update of `schedule` can be HOT.
+updated since can be removed. Decision 17 says why no update of `schedule` can be HOT.
 """
 
 import argparse

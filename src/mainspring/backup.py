@@ -38,7 +38,7 @@ async def restore(settings: Settings, file: Path, *, force: bool = False) -> str
     _refuse_missing(file)
     installation_id = f"inst_{uuid4().hex}"
     if (database := _file_of(settings)) is None:
-        await postgres.restore(file, settings.url, installation_id, force=force)
+        await postgres.restore(file, settings.url, installation_id, force=force, behind_bouncer=settings.pgbouncer)
         return installation_id
     if database.exists() and not force:
         raise Conflict(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import apsw
@@ -9,6 +10,7 @@ import pytest
 
 from tests.cli.shell import Shell
 from tests.harness.postgres import Cluster, find_binaries
+from tests.harness.processes import Processes
 
 BUSY_YEARS = "DO $$ BEGIN FOR n IN 1..5000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$"
 POSITIONS = ("outbox_position", "trigger_position", "planner_cursor")
@@ -126,6 +128,46 @@ def test_postgres_is_dumped_and_restored_into_an_empty_database(
     assert epochs.strip() == "1000000"
     assert "the database is not empty" in new.refused("restore", str(tmp_path / "dump"), code=4)
     new.ok("restore", str(tmp_path / "dump"), "--force")
+
+
+def test_postgres_is_not_restored_while_a_process_is_present(
+    tmp_path: Path, postgres_url: str, processes: Processes
+) -> None:
+    shell = a_shell(tmp_path, postgres_url)
+    shell.add("health")
+    shell.ok("backup", str(tmp_path / "dump"))
+    shell.ok("endpoint", "edit", "health", "--description", "newer")
+    env = {name: value for name, value in shell.env.items() if value is not None}
+    server = processes.start("serve", env=env | {"MAINSPRING_PORT": "0"})
+    server.wait_for("listening on http://")
+
+    refused = shell.refused("restore", str(tmp_path / "dump"), "--force", code=4)
+    kept = shell.json("endpoint", "show", "health")["description"]
+    server.terminate()
+
+    assert re.match(
+        r"the database is in use by \d+ connections of Mainspring from 127\.0\.0\.1, the first since", refused
+    )
+    assert kept == "newer"
+    shell.ok("restore", str(tmp_path / "dump"), "--force")
+    assert shell.json("endpoint", "show", "health")["description"] == ""
+
+
+def test_behind_a_bouncer_heartbeats_say_that_a_process_is_present(
+    tmp_path: Path, postgres_url: str, postgres_cluster: Cluster
+) -> None:
+    shell = a_shell(tmp_path, postgres_url)
+    shell.env["MAINSPRING_PGBOUNCER"] = "true"
+    shell.add("health")
+    shell.ok("backup", str(tmp_path / "dump"))
+    name, row = postgres_url.rpartition("/")[2], "('host-1-abc', 'scheduler', 1, clock_timestamp(), clock_timestamp())"
+    postgres_cluster.execute(f"INSERT INTO worker VALUES {row}", name)
+
+    refused = shell.refused("restore", str(tmp_path / "dump"), "--force", code=4)
+    postgres_cluster.execute("UPDATE worker SET seen_at = seen_at - interval '1 minute'", name)
+
+    assert "in use by host-1-abc, alive in the last 15 s" in refused
+    shell.ok("restore", str(tmp_path / "dump"), "--force")
 
 
 def test_backup_of_a_server_that_is_away_is_5(tmp_path: Path) -> None:

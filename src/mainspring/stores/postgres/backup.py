@@ -1,13 +1,21 @@
 """Dump a PostgreSQL database with its own tools while others write it, and make a database of such a dump again."""
 
+import asyncio
 import os
 import shutil
 import subprocess
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
+
+import asyncpg
 
 from mainspring.domain.errors import Conflict, InvalidInput, Misconfigured, StoreUnavailable
-from mainspring.stores.postgres.database import EVERY_TENANT, Database
-from mainspring.stores.postgres.hosts import for_writing, without_password
+from mainspring.stores.postgres.database import CONNECT_TIMEOUT_S, EVERY_TENANT, QUERIES, REFUSED, Database
+from mainspring.stores.postgres.hosts import Hosts, for_writing, without_password
+from mainspring.stores.postgres.migrating import MIGRATION_LOCK
+
+HEARD_WITHIN = timedelta(seconds=15)  # longer than the time between two heartbeats
 
 FENCES = ("fence_schedules", "fence_partitions", "forget_all_workers")
 
@@ -35,9 +43,65 @@ def verify(file: Path) -> None:
         raise InvalidInput(f"{file} is no backup of Mainspring; give another one", field="file", value=str(file))
 
 
-async def restore(file: Path, url: str, installation_id: str, *, force: bool) -> None:
-    """Fill an empty database, or with `force` one that is not, and fence whoever wrote the original."""
+async def restore(file: Path, url: str, installation_id: str, *, force: bool, behind_bouncer: bool = False) -> None:
+    """Fill an empty database, or with `force` one that is not, and fence whoever wrote the original.
+
+    Refused while a process of Mainspring is present; one that starts meanwhile waits until the database is whole.
+    """
     verify(file)
+    connection = await _connect(url)
+    try:
+        await connection.fetchval(QUERIES["lock_restore"], MIGRATION_LOCK)
+        if there := await processes_present(connection, behind_bouncer):
+            raise Conflict(
+                f"the database is in use by {there}; stop every process on it (`mainspring serve`, `scheduler`, "
+                "`notifier`, `planner run`, `mcp`), then restore again",
+                kind="database",
+                name="",
+            )
+        await asyncio.to_thread(_fill, file, url, force=force)
+    finally:
+        connection.terminate()  # gives the lock back
+    database = await Database.open(url, pool_size=2)
+    try:
+        async with database.transaction() as session:
+            for query in FENCES:
+                await session.run(query)
+            await session.run("put_installation", "installation_id", installation_id)
+    finally:
+        await database.aclose()
+
+
+async def processes_present(connection: Any, behind_bouncer: bool) -> str:
+    """Who uses the database: sessions of Mainspring, or, behind a bouncer that hides them, recent heartbeats."""
+    if not behind_bouncer:
+        rows = await connection.fetch(QUERIES["sessions_present"])
+        since = f", the first since {rows[0][1]:%Y-%m-%d %H:%M:%S}" if rows else ""
+        from_ = sorted({str(row[0]) for row in rows if row[0] is not None}) or ["this machine"]
+        return f"{len(rows)} connections of Mainspring from {', '.join(from_)}{since}" if rows else ""
+    if not await connection.fetchval(QUERIES["has_worker_table"]):
+        return ""
+    rows = await connection.fetch(QUERIES["workers_present_and_read_clock"], HEARD_WITHIN)
+    return f"{', '.join(str(row[0]) for row in rows)}, alive in the last {HEARD_WITHIN.seconds} s" if rows else ""
+
+
+async def _connect(url: str) -> Any:  # asyncpg ships no types
+    """A session that is not one of Mainspring's own, so that it does not find itself."""
+    try:
+        return await Hosts(for_writing(url)).connect(timeout=CONNECT_TIMEOUT_S)
+    except (OSError, TimeoutError, asyncpg.PostgresConnectionError, asyncpg.InternalClientError) as fault:
+        what = str(fault) or type(fault).__name__
+        raise StoreUnavailable(f"the database does not answer: {what}; try again when it is back") from fault
+    except REFUSED as fault:
+        what = "the URL cannot be read" if isinstance(fault, ValueError) else f"PostgreSQL refused: {fault}"
+        raise Misconfigured(
+            f"{what}; MAINSPRING_DATABASE_URL is postgresql://user:password@host:port/name, and the user and the "
+            "database must exist",
+            setting="MAINSPRING_DATABASE_URL",
+        ) from None
+
+
+def _fill(file: Path, url: str, *, force: bool) -> None:
     clean = ("--clean", "--if-exists") if force else ()
     try:
         _run("pg_restore", "--no-owner", "--no-privileges", "--single-transaction", *clean, str(file), url=url)
@@ -49,14 +113,6 @@ async def restore(file: Path, url: str, installation_id: str, *, force: bool) ->
                 name="",
             ) from None
         raise
-    database = await Database.open(url, pool_size=2)
-    try:
-        async with database.transaction() as session:
-            for query in FENCES:
-                await session.run(query)
-            await session.run("put_installation", "installation_id", installation_id)
-    finally:
-        await database.aclose()
 
 
 def _run(program: str, *arguments: str, url: str = "") -> str:
