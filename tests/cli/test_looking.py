@@ -17,6 +17,7 @@ from mainspring.words import source_in_words
 from mainspring.workers.alerter import pending
 from tests.cli.shell import Shell
 from tests.peers.journal import Journal
+from tests.stores.databases import query
 from tests.stores.world import START, an_endpoint
 
 RUN_FIELDS = """
@@ -377,6 +378,29 @@ def test_doctor_reports_steps_of_the_clock_and_workers_whose_clock_differs(any_s
     assert "1 worker (worker-2 45s ahead) is more than 30 s" in findings[1]["message"]
     assert sorted(each["kind"] for each in shown["reports"]) == ["skew", "step"]
     assert any_shell.ok("clock", "repair") == "No workflow partition is stopped; nothing to repair.\n"
+
+
+def test_stopped_workflow_partition_is_an_error_until_it_is_repaired(any_shell: Shell) -> None:
+    any_shell.ok("endpoint", "list")
+    asyncio.run(stop_partition(any_shell))
+
+    found = [each for each in json.loads(any_shell("doctor", "-o", "json").stdout) if each["check"] == "clock steps"]
+    shown = any_shell("clock", "show")
+    repaired = any_shell.ok("clock", "repair")
+
+    assert found[0]["level"] == ERROR
+    assert found[0]["message"].startswith("1 workflow partition stopped until in 41d")
+    assert found[0]["way_out"].endswith("let them go on: mainspring clock repair")
+    assert "workflow partition 0 is stopped" in shown.stderr
+    assert repaired.startswith("partition 0 goes on from now; it was 41d")
+    assert any_shell.json("clock", "show")["stopped"] == []
+
+
+async def stop_partition(shell: Shell) -> None:
+    """As if the clock had been 1,000 hours ahead, and the ticker had followed it."""
+    async with open_stores(url_of(shell)) as stores:
+        await stores.flows.workflows.clock(0, 1_000)
+    await query(url_of(shell), "UPDATE workflow_partition SET tick = 3600000")
 
 
 def test_doctor_reports_a_backlog_of_deliveries(any_shell: Shell) -> None:

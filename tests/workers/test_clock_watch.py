@@ -1,18 +1,22 @@
 """The clock watch on both databases: the clock moves when it is told to, and the monotonic clock apart from it."""
 
+import asyncio
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.event import EventType
 from mainspring.domain.run import ENDED_BY_CALL, Run
 from mainspring.observe import Metrics
 from mainspring.ports.stores import Stores
-from mainspring.wiring.clock import TimeOrderedIds
+from mainspring.wiring.clock import SystemClock, TimeOrderedIds
+from mainspring.wiring.stores import open_stores
 from mainspring.workers.clock_watch import ClockWatch, ClockWatchOptions
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
 from tests.faults.ledger import all_runs
+from tests.harness.waiting import until
 from tests.stores.world import START, FixedClock, add, an_endpoint, change, claim, finished, get, requested, told
 from tests.workers.fakes import ScriptedCaller
 
@@ -236,3 +240,51 @@ async def test_a_worker_whose_clock_differs_by_more_than_30_s_reports_it(stage: 
 def assert_no_slot_ran_twice(runs: list[Run]) -> None:
     slots = [(run.endpoint_id, run.slot_at) for run in runs if run.status in ENDED_BY_CALL]
     assert len(slots) == len(set(slots))
+
+
+async def test_one_endpoint_that_cannot_be_planned_keeps_no_other_waiting(stage: Stage, clock: FixedClock) -> None:
+    ran_at = START + HOUR
+    bad = an_endpoint(cron="* * * * *", timezone="Nowhere/Atlantis", anchor_at=ran_at, next_run_at=ran_at + HOUR)
+    good = an_endpoint(anchor_at=ran_at, next_run_at=ran_at + timedelta(minutes=1))
+    await add(stage.stores, bad, good)
+
+    page = await stage.stores.clock.bring_back("", 100, HOUR, 30_000)
+
+    assert page.changed == 2
+    assert (await get(stage.stores, bad)).next_run_at == START + timedelta(minutes=5)
+    assert (await get(stage.stores, good)).next_run_at == START + timedelta(minutes=1, milliseconds=-1)
+    assert EventType.ENDPOINT_FAULTY in [event.type for event in await told(stage.stores)]
+
+
+async def test_real_loops_go_on_within_five_seconds_after_the_clock_was_set_back(store_url: str) -> None:
+    """The loops as a process runs them, on a clock that shows the time and can be set."""
+    clock = SettableClock()
+    async with open_stores(store_url, clock=clock) as stores:
+        await stores.endpoints.put_tenant(Tenant("default", "default"))
+        now = clock.now()
+        await add(stores, an_endpoint(interval_ms=1_000, anchor_at=now, next_run_at=now))
+        caller = ScriptedCaller()
+        scheduler = Scheduler(stores.schedule, caller, SchedulerOptions("worker-1"), Metrics())
+        watch = ClockWatch(stores.clock, clock, TimeOrderedIds(), ClockWatchOptions("worker-1"), Metrics())
+        loops = [asyncio.create_task(each.run()) for each in (scheduler, watch)]
+        await until(lambda: caller.requests, "a first call")
+        clock.ahead += HOUR
+        seen = len(caller.requests)
+        await until(lambda: len(caller.requests) > seen + 1, "calls while the clock is ahead")
+        clock.ahead -= HOUR
+        seen, set_back_s = len(caller.requests), time.monotonic()
+        await until(lambda: len(caller.requests) > seen + 2, "calls after the clock was set back")
+        took_s = time.monotonic() - set_back_s
+        scheduler.stop()
+        watch.stop()
+        await asyncio.gather(*loops)
+
+    assert took_s < 10, took_s  # two rounds of the watch and three intervals; five seconds on an idle machine
+
+
+class SettableClock:
+    def __init__(self) -> None:
+        self.ahead = timedelta(0)
+
+    def now(self) -> datetime:
+        return SystemClock().now() + self.ahead

@@ -80,15 +80,12 @@ def bring_back(
         return Change(endpoint)
     freed = _without_future(endpoint, now, back)
     if ran is not None:
-        first, last = (freed.ran_from_at, freed.ran_until_at)
-        is_open = first is not None and last is not None and last > now
-        first = min(first, ran[0]) if is_open and first is not None else ran[0]
-        last = max(last, ran[1]) if is_open and last is not None else ran[1]
-        freed = replace(freed, ran_from_at=first, ran_until_at=last)
+        freed = replace(freed, ran_from_at=ran[0], ran_until_at=ran[1])
     planned = replan(freed, now, cron)
     if freed.slot_at is not None:  # a slot that is owed: it was due when it was given back
         planned = replace(planned, next_run_at=now)
-    why = f"the clock was set back by {_seconds(back)}; this run was planned for {_text(endpoint.next_run_at)}"
+    was = f"; this run was planned for {rfc3339(endpoint.next_run_at)}" if endpoint.next_run_at else ""
+    why = f"the clock was set back by {back.total_seconds():,.0f} s{was}"
     step = Step("clock", planned.next_run_at, "moved", why)
     planned = replace(planned, trail=encode_trail((*decode_trail(planned.trail), step)))
     return Change(planned, moved(endpoint, planned, now, "system"))
@@ -141,11 +138,3 @@ _NOTHING = timedelta(0)
 
 def _span(ns: int) -> timedelta:
     return (ns // 1000) * _MICROSECOND
-
-
-def _seconds(span: timedelta) -> str:
-    return f"{span.total_seconds():,.0f} s"
-
-
-def _text(at: datetime | None) -> str:
-    return rfc3339(at) if at is not None else "no time"

@@ -7,7 +7,13 @@ from typing import cast
 import msgspec
 from msgspec.structs import replace
 
+from mainspring.domain.changes import Change
+from mainspring.domain.clock import bring_back
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import from_us, to_us
+from mainspring.domain.planning import push_ahead
 from mainspring.ports.clock import PartitionClock
 from mainspring.workflow.model import LogicalClock, State
 
@@ -17,6 +23,23 @@ SAME_STEP = timedelta(seconds=15)  # processes notice the same step within a rou
 PARTITION_LEASE_MAX = timedelta(minutes=5)  # longer than any lease of a partition
 WAITING_PAGE = 500
 _STATE = msgspec.json.Decoder(State)
+
+
+def brought_back(
+    endpoint: Endpoint,
+    now: datetime,
+    back: timedelta,
+    ran: tuple[datetime, datetime] | None,
+    lease_margin_ms: int,
+    cron: CronReader,
+) -> Change:
+    """What a step back makes of an endpoint. One that cannot be planned is pushed ahead, and keeps no other waiting."""
+    try:
+        return bring_back(endpoint, now, back, ran, lease_margin_ms, cron)
+    except Exception as fault:  # whatever one endpoint throws is that endpoint's alone
+        text = f"{type(fault).__name__}: {fault}"[:500]
+        event = Event(EventType.ENDPOINT_FAULTY, now, endpoint.tenant_id, endpoint.id, "", "system", {"fault": text})
+        return Change(push_ahead(endpoint, now, text), (event,))
 
 
 def partition_clock(row: tuple[int, int, int, int], now: datetime) -> PartitionClock:

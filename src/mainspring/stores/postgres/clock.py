@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import cast
 
-from mainspring.domain.clock import AHEAD_MIN, ClockReport, bring_back, step_event
+from mainspring.domain.clock import AHEAD_MIN, ClockReport, step_event
 from mainspring.domain.event import Event
 from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import from_us, to_us
@@ -15,6 +15,7 @@ from mainspring.stores.clock import (
     SAME_STEP,
     TENANTS_TOLD_MAX,
     WAITING_PAGE,
+    brought_back,
     moved_zero,
     partition_clock,
     soon_us,
@@ -80,7 +81,7 @@ class PostgresClock:
             rows = await session.rows("slots_ahead", crons, id_floor("run", now), now)
             ran = {str(row[0]): cast("tuple[datetime, datetime]", (row[1], row[2])) for row in rows}
             for old in endpoints:
-                change = bring_back(old, now, back, ran.get(old.id), lease_margin_ms, self._cron)
+                change = brought_back(old, now, back, ran.get(old.id), lease_margin_ms, self._cron)
                 if change.endpoint != old:
                     states.append((*state_values(change.endpoint), old.id))
                     events.extend(change.events)

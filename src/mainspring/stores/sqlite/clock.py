@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import cast
 
-from mainspring.domain.clock import AHEAD_MIN, ClockReport, bring_back, step_event
+from mainspring.domain.clock import AHEAD_MIN, ClockReport, step_event
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import from_us, to_us
@@ -15,6 +15,7 @@ from mainspring.stores.clock import (
     SAME_STEP,
     TENANTS_TOLD_MAX,
     WAITING_PAGE,
+    brought_back,
     moved_zero,
     partition_clock,
     soon_us,
@@ -71,7 +72,7 @@ class SqliteClock:
             now, changed = self._db.clock.now(), 0
             for row in db.rows("endpoints_by_id", encoded(ids)):
                 old = endpoint_row(row)
-                change = bring_back(old, now, back, _ran(db, old, now), lease_margin_ms, self._cron)
+                change = brought_back(old, now, back, _ran(db, old, now), lease_margin_ms, self._cron)
                 if change.endpoint != old:
                     db.run("write_state", *state_values(change.endpoint, microseconds), old.id)
                     add_events(db, change.events)
