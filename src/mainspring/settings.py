@@ -256,6 +256,12 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
         return self.database_url or f"sqlite://{self.data_dir / 'mainspring.db'}"
 
     @property
+    def site(self) -> str:
+        """The address of the web UI, from the settings alone."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return self.public_url.rstrip("/") or f"http://{host}:{self.port}"
+
+    @property
     def key_file(self) -> Path:
         return self.secret_key_file or self.data_dir / "secret.key"
 

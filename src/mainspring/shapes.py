@@ -375,12 +375,14 @@ def user_shape(user: "User") -> Shape:
 
 def member_shape(member: "Member") -> Shape:
     return {
-        "user_id": member.user_id,
+        "user_id": member.user_id or None,
         "email": member.email,
         "name": member.name,
         "role": member.role.value,
         "disabled": member.disabled,
+        "status": member.status.value,
         "created_at": instant(member.created_at),
+        "expires_at": instant(member.expires_at) if member.expires_at else None,
     }
 
 

@@ -73,15 +73,23 @@ WITHOUT_DRY_RUN = {
     "test_alert": "it stores nothing",
     "log_in": "who asks is not known before",
     "set_up": "who asks is not known before",
+    "read_link": "it stores nothing",
+    "accept_invitation": "the link says what it offers before it is used",
+    "choose_tenant": "for its own user alone",
     "log_out": "a session is all that it ends",
     "change_password": "for its own user; what is wrong with a password is said before anything is done",
 }
 WITHOUT_IDEMPOTENCY_KEY = {
     "log_in": "an answer given again would be a session given away",
     "set_up": "a link opens once",
+    "read_link": "it stores nothing",
+    "accept_invitation": "a link opens once",
+    "choose_tenant": "twice is as once",
     "log_out": "ends the session that it is asked with",
     "change_password": "ends the session that it is asked with",
 }
+# What gives somebody scopes: it needs those too.
+GRANTS = frozenset({"create_member", "update_member"})
 # What a read must be told besides the ids in its path.
 QUERIES = {"list_recent_runs": "?endpoint={endpoint}"}
 RANDOM = {

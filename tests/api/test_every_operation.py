@@ -15,14 +15,23 @@ from mainspring.ports.mail import Intake
 from mainspring.ports.stores import Stores
 from tests.api.acting import URL, Json, fingerprint, make
 from tests.api.door import client_of
-from tests.api.every import BODIES, NOT_NOW, RANDOM, WAITS, WITHOUT_DRY_RUN, WITHOUT_IDEMPOTENCY_KEY, every_operation
+from tests.api.every import (
+    BODIES,
+    GRANTS,
+    NOT_NOW,
+    RANDOM,
+    WAITS,
+    WITHOUT_DRY_RUN,
+    WITHOUT_IDEMPOTENCY_KEY,
+    every_operation,
+)
 from tests.stores.databases import is_sqlite
 from tests.stores.flow_world import a_ticker, tick
 from tests.stores.world import FixedClock, run_slot
 
 REFERENCES = {"endpoint", "job", "workflow", "execution", "webhook", "alert"}  # what a query or a body may name
 OF_NOBODY = {"scenario"}  # in paths: what belongs to no tenant
-OPEN_TO_ANYBODY = {"log_in", "set_up"}  # who asks is what they find out
+OPEN_TO_ANYBODY = {"log_in", "set_up", "read_link"}  # who asks is what they find out
 NASTY = (
     "%00",
     "%FF%FE",
@@ -172,7 +181,7 @@ async def test_each_operation_wants_the_scope_that_it_declares(
         async with (
             client_of(app, "") as nobody,
             client_of(app, scopes=others) as without,
-            client_of(app, scopes=declared) as holder,
+            client_of(app, scopes=f"{declared} read" if operation.id in GRANTS else declared) as holder,
         ):
             seen = [(await operation.send(each, RANDOM)).status_code for each in (nobody, without)]
             allowed = (await operation.send(holder, RANDOM, rehearsed)).status_code

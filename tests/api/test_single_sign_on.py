@@ -9,12 +9,13 @@ from fastapi import FastAPI
 
 from mainspring.domain.access import Role
 from mainspring.operations.accounts import edit_user
+from mainspring.operations.members import add_member
 from mainspring.outbound.oidc import OidcIssuer
 from mainspring.outbound.vault import KeyRing, Vault
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from tests.api.issuer import CLIENT_ID, CLIENT_SECRET, OTHER_KEY, LittleIssuer
-from tests.api.people import Browser, a_user, at_the_desk, open_door
+from tests.api.people import LOCKSMITH, Browser, a_user, at_the_desk, open_door
 from tests.stores.world import FixedClock
 
 LOGIN = "/api/v1/auth/oidc/login"
@@ -156,6 +157,41 @@ async def test_address_that_is_tied_to_one_account_is_not_given_to_another(
 
     assert answer.status_code == 401
     assert "ann@example.com is tied to another account of the issuer" in answer.json()["detail"]
+
+
+async def test_single_sign_on_voids_a_password_that_a_tenants_link_set(
+    app: FastAPI, issuer: LittleIssuer, stores: Stores
+) -> None:
+    _, token = await add_member(at_the_desk(stores), LOCKSMITH, "ann@example.com", "viewer")
+    async with Browser(app) as attacker, Browser(app) as ann:
+        await attacker.post("/api/v1/auth/setup", json={"token": token, "password": "a password of the attacker"})
+        assert await come_back(ann, issuer) == 303
+
+        assert (await attacker.get(SESSION)).status_code == 401
+        assert (await attacker.log_in(password="a password of the attacker")).status_code == 401
+        assert (await ann.get(SESSION)).json()["scopes"] == ["read"]
+
+
+async def test_single_sign_on_keeps_a_password_of_a_proved_address(
+    app: FastAPI, issuer: LittleIssuer, stores: Stores
+) -> None:
+    await a_user(stores)
+    async with Browser(app) as ann:
+        assert await come_back(ann, issuer) == 303
+        assert (await ann.log_in()).status_code == 200
+
+
+async def test_person_who_was_invited_comes_in_by_single_sign_on_and_accepts(
+    app: FastAPI, issuer: LittleIssuer, stores: Stores
+) -> None:
+    _, token = await add_member(at_the_desk(stores), LOCKSMITH, "ann@example.com", "viewer")
+    async with Browser(app) as ann:
+        assert await come_back(ann, issuer) == 303
+        before = (await ann.get(SESSION)).json()["tenants"]
+        accepted = await ann.post("/api/v1/auth/accept", json={"token": token})
+
+    assert before == []
+    assert accepted.json()["scopes"] == ["read"]
 
 
 async def test_code_is_redeemed_once(app: FastAPI, issuer: LittleIssuer, stores: Stores) -> None:

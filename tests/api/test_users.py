@@ -44,11 +44,19 @@ async def test_new_member_gets_a_link_sets_a_password_and_is_in(app: FastAPI, ow
     assert entered.json()["scopes"] == ["read", "run", "write"]
 
 
-async def test_user_who_exists_joins_without_a_link(owner: Browser, stores: Stores) -> None:
+async def test_user_who_exists_is_invited_like_anybody(owner: Browser, stores: Stores) -> None:
     await a_user(stores, "bo@example.com", role=None)
     made = (await owner.post("/api/v1/members", json={"email": "bo@example.com", "role": "viewer"})).json()
 
-    assert (made["member"]["role"], made["link"]) == ("viewer", None)
+    assert (made["member"]["role"], made["member"]["status"]) == ("viewer", "invited")
+    assert token_of(made["link"])
+
+
+async def test_inviting_a_member_again_changes_the_role_and_needs_no_link(owner: Browser, stores: Stores) -> None:
+    await a_user(stores, "bo@example.com", Role.VIEWER)
+    made = (await owner.post("/api/v1/members", json={"email": "bo@example.com", "role": "operator"})).json()
+
+    assert (made["member"]["role"], made["member"]["status"], made["link"]) == ("operator", "active", None)
 
 
 async def test_role_changes_take_effect_on_the_next_request(app: FastAPI, owner: Browser, stores: Stores) -> None:
@@ -134,9 +142,11 @@ async def test_members_of_another_tenant_do_not_exist(app: FastAPI, owner: Brows
         assert (await client.get("/api/v1/audit")).json()["items"][0]["act"] == "api_key.created"
 
 
-async def test_each_act_leaves_one_entry(owner: Browser, stores: Stores) -> None:
+async def test_each_act_leaves_one_entry(app: FastAPI, owner: Browser, stores: Stores) -> None:
     """In order: the installation's trail, then the tenant's."""
-    await owner.post("/api/v1/members", json={"email": "bo@example.com", "role": "viewer"})
+    made = (await owner.post("/api/v1/members", json={"email": "bo@example.com", "role": "viewer"})).json()
+    async with Browser(app) as bo:
+        await bo.post("/api/v1/auth/setup", json={"token": token_of(made["link"]), "password": PASSWORD})
     await owner.patch("/api/v1/members/bo@example.com", json={"role": "operator"})
     await owner.patch("/api/v1/users/bo@example.com", json={"disabled": True})
     key = (await owner.post("/api/v1/keys", json={"name": "x"})).json()
@@ -151,11 +161,11 @@ async def test_each_act_leaves_one_entry(owner: Browser, stores: Stores) -> None
 
     acts = [entry["act"] for entry in reversed(of_tenant["items"])]
     assert acts == [
-        "member.changed", "member.changed", "member.changed", "api_key.created", "api_key.revoked",
+        "member.changed", "member.invited", "member.changed", "member.changed", "api_key.created", "api_key.revoked",
         "signing_key.created", "signing_key.revoked", "quota.changed",
     ]  # fmt: skip
     assert [entry["act"] for entry in reversed(of_all["items"])] == [
-        "user.created", "login.succeeded", "user.created", "user.updated", "login.failed",
+        "user.created", "login.succeeded", "user.created", "login.succeeded", "user.updated", "login.failed",
     ]  # fmt: skip
     role = of_tenant["items"][5]
     assert (role["actor"], role["address"], role["subject"]) == ("user:ann@example.com", "192.0.2.1", "bo@example.com")

@@ -5,23 +5,20 @@ from msgspec.structs import replace
 from tests.stores.world import FixedClock
 
 from mainspring.domain.access import Role
-from mainspring.domain.account import Member
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.operations.account_rehearsal import rehearsed
-from mainspring.operations.accounts import (
-    add_member,
-    add_user,
-    edit_user,
-    find_user,
-    remove_member,
-    set_role,
-)
+from mainspring.operations.accounts import add_user, edit_user, find_user
 from mainspring.operations.endpoints import Desk
+from mainspring.operations.members import add_member, list_members, remove_member, set_role
 from mainspring.outbound.locksmith import Argon2Locksmith
 
 LOCKSMITH = Argon2Locksmith(memory_kib=8, passes=1)
 ADA, BOB = "ada@example.com", "bob@example.com"
+
+
+async def joined(desk: Desk, email: str, role: Role) -> None:
+    await add_user(desk, LOCKSMITH, email, place=(desk.tenant_id, role))
 
 
 async def roles(desk: Desk) -> dict[str, Role]:
@@ -41,7 +38,7 @@ async def test_edit_that_changes_nothing_is_not_in_the_trail(desk: Desk) -> None
 
 
 async def test_member_who_is_given_the_role_it_has_is_not_in_the_trail(desk: Desk) -> None:
-    await add_member(desk, LOCKSMITH, ADA, "owner")
+    await joined(desk, ADA, Role.OWNER)
     before = await audited(desk, "default")
 
     assert (await set_role(desk, ADA, "owner")).role is Role.OWNER
@@ -79,16 +76,42 @@ async def test_rehearsed_member_is_shown_and_not_there(desk: Desk) -> None:
     assert await roles(desk) == {}
 
 
-async def test_user_who_would_become_a_member_is_shown_as_it_then_is(desk: Desk, clock: FixedClock) -> None:
-    await add_member(desk, LOCKSMITH, BOB, "owner")
-    user = (await add_user(desk, LOCKSMITH, ADA, "Ada")).user
-    await edit_user(desk, ADA, disabled=True)
+async def test_rehearsed_invitation_is_shown_as_the_real_one_and_changes_no_password(
+    desk: Desk, clock: FixedClock
+) -> None:
+    await add_user(desk, LOCKSMITH, ADA, "Ada", password="correct horse battery staple")
     clock.tick(seconds=1)
 
     shown, _ = await add_member(rehearsed(desk), LOCKSMITH, ADA, "viewer")
-    made, _ = await add_member(desk, LOCKSMITH, ADA, "viewer")
+    assert await list_members(desk) == []
+    made, token = await add_member(desk, LOCKSMITH, ADA, "viewer")
 
-    assert shown == made == Member("default", user.id, ADA, "Ada", Role.VIEWER, clock.now(), disabled=True)
+    assert shown == made == (await list_members(desk))[0]
+    assert token
+    assert (await find_user(desk, ADA)).has_password
+
+
+async def test_rehearsed_change_of_an_invitation_is_shown_and_not_made(desk: Desk) -> None:
+    await add_member(desk, LOCKSMITH, ADA, "viewer")
+    dry = rehearsed(desk)
+
+    assert (await set_role(dry, ADA, "operator")).role is Role.OPERATOR
+    await remove_member(dry, ADA)
+
+    assert await list_members(dry) == []
+    assert [member.role for member in await list_members(desk)] == [Role.VIEWER]
+
+
+async def test_invitation_gets_another_role_and_is_taken_back(desk: Desk) -> None:
+    await add_member(desk, LOCKSMITH, ADA, "viewer")
+    before = await audited(desk, "default")
+
+    assert (await set_role(desk, ADA, "viewer")).role is Role.VIEWER
+    assert await audited(desk, "default") == before
+    await set_role(desk, ADA, "operator")
+    assert [member.role for member in await list_members(desk)] == [Role.OPERATOR]
+    await remove_member(desk, ADA)
+    assert await list_members(desk) == []
 
 
 async def test_rehearsed_user_of_another_tenant_is_no_member_of_this_one(desk: Desk) -> None:
@@ -103,8 +126,8 @@ async def test_rehearsed_user_of_another_tenant_is_no_member_of_this_one(desk: D
 
 
 async def test_rehearsed_change_of_a_role_is_shown_and_not_made(desk: Desk) -> None:
-    await add_member(desk, LOCKSMITH, ADA, "owner")
-    await add_member(desk, LOCKSMITH, BOB, "viewer")
+    await joined(desk, ADA, Role.OWNER)
+    await joined(desk, BOB, Role.VIEWER)
 
     dry = rehearsed(desk)
     assert (await set_role(dry, BOB, "owner")).role is Role.OWNER
@@ -115,8 +138,8 @@ async def test_rehearsed_change_of_a_role_is_shown_and_not_made(desk: Desk) -> N
 
 
 async def test_last_owner_stays_in_a_rehearsal_as_in_earnest(desk: Desk) -> None:
-    await add_member(desk, LOCKSMITH, ADA, "owner")
-    await add_member(desk, LOCKSMITH, BOB, "operator")
+    await joined(desk, ADA, Role.OWNER)
+    await joined(desk, BOB, Role.OPERATOR)
 
     said = []
     for asked in (desk, rehearsed(desk)):

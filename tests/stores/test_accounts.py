@@ -9,7 +9,7 @@ from tests.stores.people import a_user, add_user, an_event
 from tests.stores.world import START, FixedClock
 
 from mainspring.domain.access import Role
-from mainspring.domain.account import Link, Member
+from mainspring.domain.account import Link, Member, MemberInvitation
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import EventType
@@ -119,3 +119,61 @@ async def test_link_opens_until_its_time_runs_out(stores: Stores, clock: FixedCl
 
     assert in_time is not None
     assert await stores.accounts.take_link("two") is None
+
+
+def an_offer(email: str = "bo@example.com") -> MemberInvitation:
+    return MemberInvitation("default", email, "Bo", Role.VIEWER, "tenant:default", START, START + timedelta(hours=24))
+
+
+async def test_invitation_is_accepted_once_over_all_processes(stores: Stores, other_stores: Stores) -> None:
+    await stores.accounts.put_invitation(an_offer(), "hash", an_event(EventType.MEMBER_INVITED, "default"))
+    user = await add_user(stores, "bo@example.com", role=None)
+    event = an_event(EventType.MEMBER_CHANGED, "default")
+    accepted = await asyncio.gather(
+        *(each.accounts.accept("hash", user, None, False, [event]) for each in (stores, other_stores))
+    )
+
+    assert sorted(accepted) == [False, True]
+    assert [member.user_id for member in await stores.accounts.members("default")] == [user.id]
+    assert await stores.accounts.invitations("default") == []
+
+
+async def test_invitation_can_be_accepted_until_it_expires(stores: Stores, clock: FixedClock) -> None:
+    await stores.accounts.put_invitation(an_offer(), "hash", an_event(EventType.MEMBER_INVITED, "default"))
+    clock.tick(hours=24, microseconds=-1)
+    in_time = await stores.accounts.invitation("hash"), await stores.accounts.is_invited("bo@example.com")
+    clock.tick(microseconds=1)
+
+    assert in_time == (an_offer(), True)
+    assert await stores.accounts.invitation("hash") is None
+    assert not await stores.accounts.is_invited("bo@example.com")
+    assert await stores.accounts.invitations("default") == [an_offer()]
+
+
+async def test_second_invitation_closes_the_link_of_the_first(stores: Stores) -> None:
+    for token in ("one", "two"):
+        await stores.accounts.put_invitation(an_offer(), token, an_event(EventType.MEMBER_INVITED, "default"))
+
+    assert await stores.accounts.invitation("one") is None
+    assert await stores.accounts.invitation("two") == an_offer()
+
+
+async def test_invitation_of_an_address_that_got_an_account_meanwhile_makes_no_second_one(stores: Stores) -> None:
+    await stores.accounts.put_invitation(an_offer(), "hash", an_event(EventType.MEMBER_INVITED, "default"))
+    await add_user(stores, "bo@example.com", role=None)
+
+    with pytest.raises(Conflict):
+        await stores.accounts.accept("hash", a_user("bo@example.com"), "", True, [an_event()])
+    assert await stores.accounts.invitation("hash") == an_offer()
+
+
+async def test_new_password_closes_the_links_of_its_user_alone_and_none_leaves_them(stores: Stores) -> None:
+    user, other = await add_user(stores), await add_user(stores)
+    for each in (user, other):
+        await stores.accounts.add_link(each.id, Link(each.id, START + timedelta(hours=24)))
+    await stores.accounts.put_password(user.id, "", "tenant:x", an_event(EventType.USER_UPDATED))
+    assert await stores.accounts.link(user.id) is not None
+    await stores.accounts.put_password(user.id, "hash", "operator", an_event(EventType.PASSWORD_SET))
+
+    assert await stores.accounts.link(user.id) is None
+    assert await stores.accounts.link(other.id) is not None

@@ -77,8 +77,8 @@ async def test_visit_says_who_and_where(stores: Stores) -> None:
     assert visit is not None
     assert (visit.session, visit.user) == (session, user)
     assert visit.memberships == (
-        Membership("acme", "Acme", Role.VIEWER),
-        Membership("default", "default", Role.OWNER),
+        Membership("acme", "Acme", Role.VIEWER, START),
+        Membership("default", "default", Role.OWNER, START),
     )
     assert await stores.credentials.visit(digest("other")) is None
 
@@ -116,7 +116,7 @@ async def test_session_that_was_ended_is_over_in_every_process(
             for session in sessions:
                 await stores.credentials.end_session(session.id, an_event(EventType.LOGOUT))
         case "password":
-            await stores.accounts.put_password(user.id, "hash", an_event(EventType.PASSWORD_SET))
+            await stores.accounts.put_password(user.id, "hash", "operator", an_event(EventType.PASSWORD_SET))
         case "disabled":
             await stores.accounts.put_user(replace(user, disabled_at=START), an_event(EventType.USER_UPDATED))
 

@@ -102,7 +102,10 @@ class User(Answer):
 
 class Invited(Answer):
     user: User
-    link: str | None = Field(description="Opens once, within 24 hours, to set a password. It is shown here only.")
+    link: str | None = Field(
+        description="Opens once, within 24 hours, to set a password. It is shown here only; null where it was emailed."
+    )
+    emailed: bool = Field(description="Whether the link was sent to the address.")
 
 
 class Place(Answer):
@@ -123,17 +126,43 @@ class Whoami(Answer):
 
 
 class Member(Answer):
-    user_id: str
+    user_id: str | None = Field(description="Null for somebody who was invited and has not accepted yet.")
     email: str
     name: str
     role: RoleName
     disabled: bool
+    status: Literal["active", "invited", "unproved", "disabled"] = Field(
+        description="`unproved`: the password was set through another tenant's link and the address was never proved, "
+        "so the account cannot be used here until the person gets a new link."
+    )
     created_at: At
+    expires_at: At | None = Field(description="Until when an invitation can be accepted.")
 
 
 class MemberAdded(Answer):
     member: Member
-    link: str | None = Field(description="For a user who is new: opens once, to set a password. Shown here only.")
+    link: str | None = Field(
+        description="Accepts the invitation, once, within 24 hours. Shown here only; null where it was emailed."
+    )
+    emailed: bool = Field(description="Whether the link was sent to the address.")
+
+
+class LinkToken(Wish):
+    token: Token = Field(description="From the link: the part after `#token=`.")
+
+
+class LinkSight(Answer):
+    use: Literal["first_owner", "password", "invitation"]
+    email: str | None
+    tenant: str | None
+    tenant_name: str | None
+    role: RoleName | None = Field(description="The role that an invitation offers.")
+    needs_login: bool = Field(description="The address has an account: log in to it, then accept.")
+    expires_at: At
+
+
+class TenantChoice(Wish):
+    tenant: str = Field(max_length=100, examples=["acme"])
 
 
 class ApiKey(Answer):

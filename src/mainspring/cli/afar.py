@@ -6,6 +6,7 @@ As in `remote`: the API gives out the objects of `shapes`, and here they are rea
 from typing import TYPE_CHECKING, Any
 
 from mainspring.cli.remote import Shape
+from mainspring.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -86,9 +87,19 @@ def token_of(link: str | None) -> str:
     return (link or "").rpartition("#token=")[2]
 
 
+def refuse_emailed(made: Shape) -> None:
+    """A server that sends links by email shows none, so no password can be set in the person's place."""
+    if made["emailed"]:
+        raise InvalidInput(
+            f"the server has sent the link to {made['user']['email']} by email; the person sets the password",
+            field="password",
+        )
+
+
 def set_password(client: "Client", email: str, password: str) -> "User":
     """By a link that opens once: nobody but the user may set a password without one."""
     made = client.users.create_link(email)
+    refuse_emailed(made)
     client.auth.set_up(token=token_of(made["link"]), password=password)
     return user_of(client.users.read(made["user"]["id"]))
 
@@ -98,7 +109,7 @@ def member_of(shape: Shape) -> "Member":
 
     from mainspring.domain.account import Member
 
-    return convert({**shape, "tenant_id": ""}, Member)
+    return convert({**shape, "tenant_id": "", "user_id": shape["user_id"] or ""}, Member)
 
 
 def key_of(shape: Shape) -> "ApiKey":

@@ -15,6 +15,7 @@ from mainspring.shapes import member_shape
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.domain.account import Member
+    from mainspring.operations.endpoints import Desk
 
 app = Door("Members of the tenant (MAINSPRING_TENANT) and their roles: owner, operator, viewer.")
 
@@ -27,9 +28,11 @@ RoleOption = Annotated[
 
 @app.command("list")
 def list_members(output: OutputOption = Output.TABLE) -> None:
-    """List the members of the tenant."""
+    """List the members of the tenant, and who was invited."""
+    from mainspring.operations.members import list_members as list_all
+
     members = ask(
-        lambda desk: desk.stores.accounts.members(desk.tenant_id),
+        list_all,
         lambda client: [afar.member_of(shape) for shape in client.users.list_members()["items"]],
     )
     if output is Output.JSON:
@@ -37,7 +40,7 @@ def list_members(output: OutputOption = Output.TABLE) -> None:
         return
     columns = (Column("EMAIL", can_cut=True), Column("NAME", can_cut=True), Column("ROLE"))
     rows = [
-        (each.email, each.name, f"{each.role.value} (disabled)" if each.disabled else each.role.value)
+        (each.email, each.name, each.role.value if each.status == "active" else f"{each.role.value} ({each.status})")
         for each in members
     ]
     show_table(columns, rows, "No member yet. Add one: mainspring member add EMAIL --role operator")
@@ -45,29 +48,39 @@ def list_members(output: OutputOption = Output.TABLE) -> None:
 
 @app.command("add")
 def add(email: Email, role: RoleOption = Role.VIEWER, output: OutputOption = Output.TABLE) -> None:
-    """Take somebody into the tenant. Who is no user yet becomes one, with a link to set a password."""
-    from mainspring.operations.accounts import add_member
+    """Invite somebody into the tenant. The person accepts by opening the link, which is emailed or printed."""
+    from mainspring.cli.posting import post_link
+    from mainspring.domain.account import Proof
+    from mainspring.operations.members import add_member
     from mainspring.wiring.desk import open_locksmith
 
-    def remotely(client: "Client") -> tuple["Member", str]:
-        made = client.users.create_member(email=email, role=role.value)
-        return afar.member_of(made["member"]), afar.token_of(made["link"])
+    async def work(desk: "Desk") -> tuple["Member", str, bool]:
+        settings = current_settings()
+        proof = Proof.EMAIL if settings.smtp_url else Proof.OPERATOR
+        member, token = await add_member(desk, open_locksmith(), email, role, proof=proof)
+        return member, token, await post_link(settings, member.email, token)
 
-    member, token = ask(lambda desk: add_member(desk, open_locksmith(), email, role), remotely)
-    link = link_of(current_settings(), token) if token else None
+    def remotely(client: "Client") -> tuple["Member", str, bool]:
+        made = client.users.create_member(email=email, role=role.value)
+        return afar.member_of(made["member"]), afar.token_of(made["link"]), made["emailed"]
+
+    member, token, emailed = ask(work, remotely)
+    link = link_of(current_settings(), token) if token and not emailed else None
     if output is Output.JSON:
-        show_json({"member": member_shape(member), "link": link})
+        show_json({"member": member_shape(member), "link": link, "emailed": emailed})
         return
-    say(f"{member.email} is {member.role.value}")
+    say(f"{member.email} is {'invited as ' if token or emailed else ''}{member.role.value}")
+    if emailed:
+        note(f"a link was sent to {member.email}; it opens once, within 24 hours")
     if link:
         say(link)
-        note("the link opens once, within 24 hours; who has it sets the password")
+        note("the link opens once, within 24 hours; give it to this person only")
 
 
 @app.command("role")
 def set_role(email: Email, role: RoleOption, output: OutputOption = Output.TABLE) -> None:
     """Give a member another role; it counts from the next request on."""
-    from mainspring.operations.accounts import set_role as change_role
+    from mainspring.operations.members import set_role as change_role
 
     member = ask(
         lambda desk: change_role(desk, email, role),
@@ -78,8 +91,8 @@ def set_role(email: Email, role: RoleOption, output: OutputOption = Output.TABLE
 
 @app.command("remove")
 def remove(email: Email, output: OutputOption = Output.TABLE) -> None:
-    """Take a member out of the tenant; the user stays. A tenant keeps at least one owner."""
-    from mainspring.operations.accounts import remove_member
+    """Remove a member, or take an invitation back; the user stays. A tenant keeps at least one owner."""
+    from mainspring.operations.members import remove_member
 
     member = ask(
         lambda desk: remove_member(desk, email), lambda client: afar.member_of(client.users.remove_member(email))

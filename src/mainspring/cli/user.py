@@ -70,9 +70,11 @@ def add(
     def remotely(client: "Client") -> "Invitation":
         tenant = client.tenant.read_usage()["tenant"] if role else None
         place: dict[str, Any] = {"tenant": tenant, "role": role.value} if role else {}
-        made = afar.invitation_of(client.users.create(email=email, name=name, operator=operator, **place))
+        said = client.users.create(email=email, name=name, operator=operator, **place)
+        made = afar.invitation_of(said)
         if password is None:
             return made
+        afar.refuse_emailed(said)
         client.auth.set_up(token=made.token, password=password)
         return Invitation(afar.user_of(client.users.read(made.user.id)))
 
@@ -157,8 +159,7 @@ def link(
 
 def link_of(settings: "Settings", token: str, url: str = "") -> str:
     """Behind the #, where no server and no log sees it."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    site = settings.public_url.rstrip("/") or url or server_in_use() or f"http://{host}:{settings.port}"
+    site = settings.public_url.rstrip("/") or url or server_in_use() or settings.site
     return f"{site}/setup#token={token}"
 
 

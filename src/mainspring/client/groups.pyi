@@ -686,6 +686,7 @@ class IntervalHintNew(TypedDict):
 class Invited(TypedDict):
     user: User
     link: Union[str, None]
+    emailed: bool
 
 class Job(TypedDict):
     id: str
@@ -720,6 +721,18 @@ class KeyNew(TypedDict):
     expires_in: NotRequired[Union[int, str]]
     operator: NotRequired[bool]
 
+class LinkSight(TypedDict):
+    use: Literal['first_owner', 'password', 'invitation']
+    email: Union[str, None]
+    tenant: Union[str, None]
+    tenant_name: Union[str, None]
+    role: Union[Literal['viewer', 'operator', 'owner'], None]
+    needs_login: bool
+    expires_at: str
+
+class LinkToken(TypedDict):
+    token: str
+
 class Login(TypedDict):
     email: str
     password: str
@@ -730,16 +743,19 @@ class Matching(TypedDict):
     text: NotRequired[Union[str, None]]
 
 class Member(TypedDict):
-    user_id: str
+    user_id: Union[str, None]
     email: str
     name: str
     role: Literal['viewer', 'operator', 'owner']
     disabled: bool
+    status: Literal['active', 'invited', 'unproved', 'disabled']
     created_at: str
+    expires_at: Union[str, None]
 
 class MemberAdded(TypedDict):
     member: Member
     link: Union[str, None]
+    emailed: bool
 
 class MemberNew(TypedDict):
     email: str
@@ -1422,6 +1438,9 @@ class Tenant(TypedDict):
     runs_this_month: int
     signing_keys: int
 
+class TenantChoice(TypedDict):
+    tenant: str
+
 class TenantNew(TypedDict):
     id: str
     name: NotRequired[str]
@@ -2002,6 +2021,9 @@ class SystemGroup:
 class AuthGroup:
     def log_in(self, *, email: str, password: str) -> Whoami: ...
     def set_up(self, *, token: str, password: str, email: Union[str, None] = ..., name: str = ...) -> Whoami: ...
+    def read_link(self, *, token: str) -> LinkSight: ...
+    def accept_invitation(self, *, token: str) -> Whoami: ...
+    def choose_tenant(self, *, tenant: str) -> Whoami: ...
     def log_out(self) -> None: ...
     def read_session(self) -> Whoami: ...
     def change_password(self, *, current: str = ..., password: str) -> Whoami: ...
@@ -2388,6 +2410,9 @@ class AsyncSystemGroup:
 class AsyncAuthGroup:
     def log_in(self, *, email: str, password: str) -> Coroutine[Any, Any, Whoami]: ...
     def set_up(self, *, token: str, password: str, email: Union[str, None] = ..., name: str = ...) -> Coroutine[Any, Any, Whoami]: ...
+    def read_link(self, *, token: str) -> Coroutine[Any, Any, LinkSight]: ...
+    def accept_invitation(self, *, token: str) -> Coroutine[Any, Any, Whoami]: ...
+    def choose_tenant(self, *, tenant: str) -> Coroutine[Any, Any, Whoami]: ...
     def log_out(self) -> Coroutine[Any, Any, None]: ...
     def read_session(self) -> Coroutine[Any, Any, Whoami]: ...
     def change_password(self, *, current: str = ..., password: str) -> Coroutine[Any, Any, Whoami]: ...

@@ -9,6 +9,7 @@ import hmac
 import unicodedata
 import zlib
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
@@ -33,6 +34,31 @@ _CRC_LENGTH: Final = 6
 _BASE62: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
+class Proof(StrEnum):
+    """What proved that an e-mail address belongs to the person who uses the account."""
+
+    NONE = ""
+    UNKNOWN = "unknown"  # an account from before this was recorded
+    EMAIL = "email"  # a link that was sent to the address was used
+    SSO = "sso"  # the OIDC issuer has verified it
+    OPERATOR = "operator"  # an operator of the installation made the link, or set the password
+
+
+PROVED: Final = frozenset({Proof.EMAIL, Proof.SSO, Proof.OPERATOR})
+
+
+def proof_by_tenant(tenant_id: str) -> str:
+    """The password was set through a link of this tenant, which was shown to who made it: nothing is proved."""
+    return f"tenant:{tenant_id}"
+
+
+class MemberStatus(StrEnum):
+    ACTIVE = "active"
+    INVITED = "invited"  # has not accepted yet
+    UNPROVED = "unproved"  # another tenant's link set the password, and the address was never proved
+    DISABLED = "disabled"
+
+
 class User(Struct, frozen=True):
     id: str
     email: str
@@ -41,11 +67,26 @@ class User(Struct, frozen=True):
     created_at: datetime
     disabled_at: datetime | None = None
     subject: str = ""  # who this is at the OIDC issuer: `issuer|sub`
+    proof: str = ""  # what proved that the address is this person's: a Proof, or the tenant whose link set the password
+    home: str = ""  # the tenant that requests act in which name none
     has_password: bool = False
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether the address was proved to more than one tenant's word."""
+        return self.proof in PROVED
+
+    def may_act_in(self, tenant_id: str) -> bool:
+        """Whether a login counts in this tenant.
+
+        A password that was set through one tenant's link, by a person whose address was never proved, counts in that
+        tenant only: who made the link may have used it.
+        """
+        return self.is_proved or self.proof in (Proof.NONE, Proof.UNKNOWN, proof_by_tenant(tenant_id))
 
 
 class Member(Struct, frozen=True):
-    """A user in one tenant."""
+    """A user in one tenant; or somebody invited there, who has no user id yet."""
 
     tenant_id: str
     user_id: str
@@ -54,6 +95,34 @@ class Member(Struct, frozen=True):
     role: Role
     created_at: datetime
     disabled: bool = False
+    status: MemberStatus = MemberStatus.ACTIVE
+    expires_at: datetime | None = None  # of the invitation's link
+
+
+class MemberInvitation(Struct, frozen=True):
+    """A place in a tenant that is offered to an address. The person who holds the link accepts it."""
+
+    tenant_id: str
+    email: str
+    name: str
+    role: Role
+    proof: str  # what using the link proves about the address
+    created_at: datetime
+    expires_at: datetime
+
+    @property
+    def member(self) -> Member:
+        """As it is listed among the members: the same for an address that has an account and for one that has none."""
+        return Member(
+            self.tenant_id,
+            "",
+            self.email,
+            self.name,
+            self.role,
+            self.created_at,
+            status=MemberStatus.INVITED,
+            expires_at=self.expires_at,
+        )
 
 
 class Membership(Struct, frozen=True):
@@ -62,6 +131,7 @@ class Membership(Struct, frozen=True):
     tenant_id: str
     tenant_name: str
     role: Role
+    joined_at: datetime
 
 
 class ApiKey(Struct, frozen=True):

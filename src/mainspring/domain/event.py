@@ -74,6 +74,7 @@ class EventType(StrEnum):
     USER_UPDATED = "user.updated"
     PASSWORD_SET = "password.set"
     MEMBER_CHANGED = "member.changed"
+    MEMBER_INVITED = "member.invited"
     API_KEY_CREATED = "api_key.created"
     API_KEY_REVOKED = "api_key.revoked"
     TENANT_CREATED = "tenant.created"
@@ -150,6 +151,7 @@ MEANING: dict[EventType, str] = {
     EventType.USER_UPDATED: "A user was renamed, disabled or enabled.",
     EventType.PASSWORD_SET: "A user's password was set; all sessions of that user ended.",
     EventType.MEMBER_CHANGED: "A user was taken into a tenant, given another role in it, or removed from it.",
+    EventType.MEMBER_INVITED: "A place in a tenant was offered to an address, or the offer was changed or taken back.",
     EventType.API_KEY_CREATED: "An API key was made.",
     EventType.API_KEY_REVOKED: "An API key ended.",
     EventType.TENANT_CREATED: "A tenant was added.",

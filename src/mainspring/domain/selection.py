@@ -22,6 +22,7 @@ CONFIDENTIAL = frozenset(
         EventType.USER_UPDATED,
         EventType.PASSWORD_SET,
         EventType.MEMBER_CHANGED,
+        EventType.MEMBER_INVITED,
         EventType.API_KEY_CREATED,
         EventType.API_KEY_REVOKED,
         EventType.SIGNING_KEY_CREATED,

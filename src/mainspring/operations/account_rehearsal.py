@@ -9,7 +9,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from mainspring.domain.access import Role
-from mainspring.domain.account import ApiKey, Link, Member, User, email_taken, no_owner_left
+from mainspring.domain.account import ApiKey, Link, Member, MemberInvitation, User, email_taken, no_owner_left
 from mainspring.domain.event import Event
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.rehearsal import rehearsal
@@ -36,6 +36,7 @@ class _Accounts:
         self._real = real
         self._added: dict[str, User] = {}  # by id and by e-mail address
         self._members: dict[tuple[str, str], Member | None] = {}  # by tenant and user; None: no longer one
+        self._offers: dict[str, MemberInvitation | None] = {}  # by e-mail address; None: taken back
         self.users = real.users
 
     async def add_user(
@@ -75,6 +76,21 @@ class _Accounts:
 
     async def add_link(self, token_hash: str, link: Link) -> None:
         """Nobody gets it."""
+
+    async def put_password(self, user_id: str, password_hash: str, proof: str, event: Event) -> None:
+        """It would be as it is asked for."""
+
+    async def put_invitation(self, invitation: MemberInvitation, token_hash: str, event: Event) -> None:
+        self._offers[invitation.email] = invitation
+
+    async def invitations(self, tenant_id: str) -> list[MemberInvitation]:
+        there = {each.email: each for each in await self._real.invitations(tenant_id)} | self._offers
+        return [each for each in there.values() if each is not None]
+
+    async def set_invited_role(self, tenant_id: str, email: str, role: Role | None, event: Event) -> None:
+        for each in await self.invitations(tenant_id):
+            if each.email == email:
+                self._offers[email] = replace(each, role=role) if role else None
 
 
 class _ApiKeys:

@@ -1,4 +1,4 @@
-"""What may be asked for about users, members and links. Users belong to the installation, members to a tenant."""
+"""What may be asked for about users and the links that set their passwords. Users belong to the installation."""
 
 from base64 import urlsafe_b64encode
 from datetime import datetime
@@ -10,21 +10,17 @@ from mainspring.domain.access import Role
 from mainspring.domain.account import (
     LINK_LIFE,
     Link,
-    Member,
+    Proof,
     User,
     check_email,
     check_password,
-    check_role,
     digest,
-    guess_bucket,
 )
 from mainspring.domain.audit import INSTALLATION
-from mainspring.domain.errors import Conflict, InvalidInput, NotAuthenticated, NotFound
+from mainspring.domain.errors import Conflict, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.name import check_name
 from mainspring.operations.endpoints import Desk
-from mainspring.operations.throttle import refuse_guesses
-from mainspring.ports.accounts import ORIGIN
 from mainspring.ports.outside import Locksmith
 
 
@@ -44,15 +40,16 @@ async def add_user(
     password: str | None = None,
     is_operator: bool = False,
     place: tuple[str, Role] | None = None,
+    proof: Proof = Proof.OPERATOR,
 ) -> Invitation:
-    """Make a user. Without a password it gets a link to set one."""
+    """Make a user. Without a password it gets a link to set one. `proof` says who vouches for the address."""
     email = check_email(email)
     password_hash = "" if password is None else await locksmith.hash_password(check_password(password, email))
     now = await desk.stores.schedule.now()
-    user = _new_user(desk, email, name, is_operator, now)
+    user = new_user(desk, email, name, now, proof, is_operator=is_operator)
     if place is not None and await desk.stores.endpoints.tenant(place[0]) is None:
         raise NotFound("tenant", place[0])
-    await desk.stores.accounts.add_user(user, password_hash, place, _arrival(desk, user, place), first=False)
+    await desk.stores.accounts.add_user(user, password_hash, place, arrival(desk, user, place), first=False)
     if password is not None:
         return Invitation(replace(user, has_password=True))
     return Invitation(user, await _new_link(desk, locksmith, user.id, now))
@@ -85,8 +82,15 @@ async def edit_user(
     if edited == user:
         return user
     await _keep_an_operator(desk, user, edited)
+    if edited.is_operator and not user.is_operator and not user.is_proved:
+        raise Conflict(
+            f"the address {user.email} was never proved to be this person's, so the user cannot become an operator; "
+            f"send a new link first: mainspring user link {user.email}",
+            kind="user",
+            name=user.email,
+        )
     data: dict[str, object] = {"subject": user.email, "before": _visible(user), "after": _visible(edited)}
-    await desk.stores.accounts.put_user(edited, _event(desk, EventType.USER_UPDATED, now, data))
+    await desk.stores.accounts.put_user(edited, account_event(desk, EventType.USER_UPDATED, now, data))
     return edited
 
 
@@ -95,8 +99,8 @@ async def set_password(desk: Desk, locksmith: Locksmith, email_or_id: str, passw
     user = await find_user(desk, email_or_id)
     password_hash = await locksmith.hash_password(check_password(password, user.email))
     now = await desk.stores.schedule.now()
-    event = _event(desk, EventType.PASSWORD_SET, now, {"subject": user.email})
-    await desk.stores.accounts.put_password(user.id, password_hash, event)
+    event = account_event(desk, EventType.PASSWORD_SET, now, {"subject": user.email})
+    await desk.stores.accounts.put_password(user.id, password_hash, Proof.OPERATOR, event)
     return user
 
 
@@ -115,86 +119,6 @@ async def make_link(desk: Desk, locksmith: Locksmith, email_or_id: str) -> Invit
     """A link by which a user sets a (new) password, once, within 24 hours."""
     user = await find_user(desk, email_or_id)
     return Invitation(user, await _new_link(desk, locksmith, user.id, await desk.stores.schedule.now()))
-
-
-async def use_link(
-    desk: Desk, locksmith: Locksmith, token: str, password: str, email: str | None = None, name: str = ""
-) -> User:
-    """Set the password of the link's user; or make the first owner, of the desk's tenant and of the installation.
-
-    What was sent is checked before the link is used up: a password that is too short costs no link.
-    """
-    wanted_email = check_email(email) if email else ""
-    password_hash = await locksmith.hash_password(check_password(password, wanted_email))
-    link = await desk.stores.accounts.take_link(digest(token))
-    if link is None:
-        await refuse_guesses(desk.stores, guess_bucket(ORIGIN.get()))
-        raise NotAuthenticated(
-            "this link is not valid: it opens once, and for 24 hours; make a new one with `mainspring user link`"
-        )
-    if link.user_id:
-        user = await find_user(replace(desk, tenant_id=INSTALLATION), link.user_id)
-        now = await desk.stores.schedule.now()
-        event = replace(_event(desk, EventType.PASSWORD_SET, now, {"subject": user.email}), actor=f"user:{user.email}")
-        await desk.stores.accounts.put_password(user.id, password_hash, event)
-        return user
-    return await _add_owner(desk, locksmith, link, token, password_hash, wanted_email, name)
-
-
-async def add_member(desk: Desk, locksmith: Locksmith, email: str, role: str, name: str = "") -> tuple[Member, str]:
-    """Give somebody a role in the tenant; who is not a user yet becomes one, with a link to set a password."""
-    email, wanted = check_email(email), check_role(role)
-    found = await desk.stores.accounts.user(email)
-    if found is None:
-        made = await add_user(desk, locksmith, email, name, place=(desk.tenant_id, wanted))
-        return await find_member(desk, made.user.id), made.token
-    await _put_role(desk, found[0], wanted)
-    return await find_member(desk, found[0].id), ""
-
-
-async def set_role(desk: Desk, email_or_id: str, role: str) -> Member:
-    member, wanted = await find_member(desk, email_or_id), check_role(role)
-    await _put_role(desk, await find_user(desk, member.user_id), wanted)
-    return await find_member(desk, member.user_id)
-
-
-async def remove_member(desk: Desk, email_or_id: str) -> Member:
-    member = await find_member(desk, email_or_id)
-    await _put_role(desk, await find_user(desk, member.user_id), None)
-    return member
-
-
-async def find_member(desk: Desk, email_or_id: str) -> Member:
-    members = await desk.stores.accounts.members(desk.tenant_id)
-    for member in members:
-        if email_or_id.strip().lower() in (member.user_id, member.email):
-            return member
-    raise NotFound("member", email_or_id, tuple(member.email for member in members))
-
-
-async def _put_role(desk: Desk, user: User, role: Role | None) -> None:
-    members = await desk.stores.accounts.members(desk.tenant_id)
-    before = next((member.role for member in members if member.user_id == user.id), None)
-    if before is role:
-        return
-    event = _membership(desk, user, desk.tenant_id, before, role, await desk.stores.schedule.now())
-    await desk.stores.accounts.put_member(desk.tenant_id, user.id, role, event)
-
-
-async def _add_owner(
-    desk: Desk, locksmith: Locksmith, link: Link, token: str, password_hash: str, email: str, name: str
-) -> User:
-    if not email:
-        await desk.stores.accounts.add_link(digest(token), link)
-        raise InvalidInput("the first owner needs an e-mail address; send email too", field="email")
-    now = await desk.stores.schedule.now()
-    theirs = replace(desk, actor=f"user:{email}")
-    user = _new_user(theirs, email, name, True, now)
-    place = (desk.tenant_id, Role.OWNER)
-    arrival = _arrival(theirs, user, place)
-    if not await desk.stores.accounts.add_user(user, password_hash, place, arrival, first=True):
-        raise Conflict("somebody has become the owner already; log in, or ask them for a link", kind="user", name=email)
-    return replace(user, has_password=True)
 
 
 async def _new_link(desk: Desk, locksmith: Locksmith, user_id: str, now: datetime) -> str:
@@ -219,27 +143,28 @@ async def _keep_an_operator(desk: Desk, user: User, edited: User) -> None:
         )
 
 
-def _new_user(desk: Desk, email: str, name: str, is_operator: bool, now: datetime) -> User:
-    shown_name = check_name(name or email.partition("@")[0][:100], field="name", kind="user")
-    return User(desk.ids.new("usr", now), email, shown_name, is_operator, now)
+def new_user(desk: Desk, email: str, name: str, now: datetime, proof: str, *, is_operator: bool = False) -> User:
+    return User(desk.ids.new("usr", now), email, check_user_name(name, email), is_operator, now, proof=proof)
 
 
-def _arrival(desk: Desk, user: User, place: tuple[str, Role] | None) -> list[Event]:
+def check_user_name(name: str, email: str) -> str:
+    return check_name(name or email.partition("@")[0][:100], field="name", kind="user")
+
+
+def arrival(desk: Desk, user: User, place: tuple[str, Role] | None) -> list[Event]:
     data: dict[str, object] = {"subject": user.email, "after": _visible(user)}
-    events = [_event(desk, EventType.USER_CREATED, user.created_at, data)]
+    events = [account_event(desk, EventType.USER_CREATED, user.created_at, data)]
     if place is not None:
-        events.append(_membership(desk, user, place[0], None, place[1], user.created_at))
+        events.append(membership(desk, user, place[0], None, place[1], user.created_at))
     return events
 
 
-def _membership(
-    desk: Desk, user: User, tenant_id: str, before: Role | None, after: Role | None, now: datetime
-) -> Event:
+def membership(desk: Desk, user: User, tenant_id: str, before: Role | None, after: Role | None, now: datetime) -> Event:
     data: dict[str, object] = {"subject": user.email, "before": before, "after": after}
     return Event(EventType.MEMBER_CHANGED, now, tenant_id, actor=desk.actor, data=data)
 
 
-def _event(desk: Desk, kind: EventType, now: datetime, data: dict[str, object]) -> Event:
+def account_event(desk: Desk, kind: EventType, now: datetime, data: dict[str, object]) -> Event:
     return Event(kind, now, INSTALLATION, actor=desk.actor, data=data)
 
 

@@ -7,6 +7,7 @@ looked at, and given back when it was right; the count is in the database, so it
 from datetime import datetime
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mainspring.domain.access import SCOPES_OF, Principal
 from mainspring.domain.account import (
@@ -75,6 +76,18 @@ async def start_session(desk: Desk, locksmith: Locksmith, user: User, agent: str
     return Entry(user, session, token, device)
 
 
+async def choose_tenant(desk: Desk, visit: Visit, tenant_id: str) -> Visit:
+    """The tenant that the user's requests act in from now on where they name none."""
+    principal_of_visit(visit, tenant_id)
+    if visit.user.home == tenant_id:
+        return visit
+    chosen = replace(visit.user, home=tenant_id)
+    now = await desk.stores.schedule.now()
+    data: dict[str, object] = {"before": {"home": visit.user.home}, "after": {"home": tenant_id}}
+    await desk.stores.accounts.put_user(chosen, _event(EventType.USER_UPDATED, now, chosen, data))
+    return replace(visit, user=chosen)
+
+
 async def log_out(desk: Desk, visit: Visit) -> None:
     now = await desk.stores.schedule.now()
     await desk.stores.credentials.end_session(visit.session.id, _event(EventType.LOGOUT, now, visit.user, {}))
@@ -92,7 +105,9 @@ async def change_password(
         raise InvalidInput("the present password is wrong; nothing was changed", field="current")
     now = await desk.stores.schedule.now()
     password_hash = await locksmith.hash_password(checked)
-    await desk.stores.accounts.put_password(user.id, password_hash, _event(EventType.PASSWORD_SET, now, user, {}))
+    await desk.stores.accounts.put_password(
+        user.id, password_hash, user.proof, _event(EventType.PASSWORD_SET, now, user, {})
+    )
     return await start_session(desk, locksmith, user, agent, "password")
 
 
@@ -116,9 +131,15 @@ async def visit_of(stores: Stores, token: str) -> Visit:
 
 
 def principal_of_visit(visit: Visit, wanted_tenant: str = "") -> Principal:
-    """The user in one of its tenants: the wanted one, else the first by name. Nobody's member has no scope at all."""
+    """The user in one of its tenants. A user of no tenant has no scope at all.
+
+    1. The tenant that the request names.  2. The one that the user chose.  3. The one that the user joined first: no
+    name that others give a tenant changes that.
+    """
     user = visit.user
-    chosen = next((each for each in visit.memberships if not wanted_tenant or each.tenant_id == wanted_tenant), None)
+    places = {each.tenant_id: each for each in visit.memberships}
+    first = min(visit.memberships, key=lambda each: (each.joined_at, each.tenant_id), default=None)
+    chosen = places.get(wanted_tenant) if wanted_tenant else places.get(user.home, first)
     if chosen is None and wanted_tenant:
         raise NotFound("tenant", wanted_tenant, tuple(each.tenant_id for each in visit.memberships))
     return Principal(

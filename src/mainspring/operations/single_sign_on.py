@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.access import Role
-from mainspring.domain.account import Claims, User, check_email
+from mainspring.domain.account import Claims, Proof, User, check_email
 from mainspring.domain.audit import INSTALLATION
 from mainspring.domain.errors import Misconfigured, NotAuthenticated
 from mainspring.domain.event import Event, EventType
@@ -81,16 +81,21 @@ async def _user_of(desk: Desk, locksmith: Locksmith, claims: Claims, role: Role 
     email = check_email(claims.email)
     found = await desk.stores.accounts.user(email)
     if found is None:
-        if role is None:
+        place = None if role is None else (desk.tenant_id, role)
+        if place is None and not await desk.stores.accounts.is_invited(email):
             raise NotAuthenticated(f"nobody here has the e-mail address {email}; ask an owner to add it as a member")
-        made = await add_user(desk, locksmith, email, claims.name[:100], place=(desk.tenant_id, role))
+        made = await add_user(desk, locksmith, email, claims.name[:100], place=place, proof=Proof.SSO)
         found = (made.user, "")
     elif found[0].subject:
         raise NotAuthenticated(f"{email} is tied to another account of the issuer; ask an operator of the installation")
-    tied = replace(found[0], subject=subject)
+    tied = replace(found[0], subject=subject, proof=Proof.SSO)
     now = await desk.stores.schedule.now()
     data: dict[str, object] = {"subject": email, "before": {"oidc": ""}, "after": {"oidc": subject}}
     event = Event(EventType.USER_UPDATED, now, INSTALLATION, actor=f"user:{email}", data=data)
+    if found[0].has_password and not found[0].is_proved:  # set by who had a tenant's link: not surely this person
+        voided: dict[str, object] = {"subject": email, "before": {"password": True}, "after": {"password": False}}
+        await desk.stores.accounts.put_password(tied.id, "", Proof.SSO, replace(event, data=voided))
+        tied = replace(tied, has_password=False)
     await desk.stores.accounts.put_user(tied, event)
     return tied
 

@@ -7,7 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from mainspring.domain.access import Role
-from mainspring.domain.account import ApiKey, Bucket, Link, Member, Membership, Session, User
+from mainspring.domain.account import ApiKey, Bucket, Link, Member, MemberInvitation, Membership, Session, User
 from mainspring.domain.audit import AuditEntry, AuditFault, AuditHead
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.event import Event
@@ -36,8 +36,8 @@ class AccountStore(Protocol):
     async def put_user(self, user: User, event: Event) -> None:
         """Write what may change about a user; where it is disabled, all its sessions end."""
 
-    async def put_password(self, user_id: str, password_hash: str, event: Event) -> None:
-        """Set a password; all sessions of the user end."""
+    async def put_password(self, user_id: str, password_hash: str, proof: str, event: Event) -> None:
+        """Set a password, or none (""); all sessions of the user end, and a new password closes all its links."""
 
     async def members(self, tenant_id: str) -> list[Member]:
         """Ordered by e-mail address."""
@@ -50,8 +50,35 @@ class AccountStore(Protocol):
 
     async def add_link(self, token_hash: str, link: Link) -> None: ...
 
+    async def link(self, token_hash: str) -> Link | None:
+        """The link, which stays; None where it is unknown, was used before, or has expired."""
+
     async def take_link(self, token_hash: str) -> Link | None:
         """The link, used up by this; None where it is unknown, was used before, or its time ran out."""
+
+    async def put_invitation(self, invitation: MemberInvitation, token_hash: str, event: Event) -> None:
+        """Offer a place to an address; the link of an earlier offer of the same tenant stops working."""
+
+    async def invitations(self, tenant_id: str) -> list[MemberInvitation]:
+        """Ordered by e-mail address, also those that have expired."""
+
+    async def invitation(self, token_hash: str) -> MemberInvitation | None:
+        """The offer that a link belongs to, which stays; None where it is unknown, was used, or has expired."""
+
+    async def is_invited(self, email: str) -> bool:
+        """Whether some tenant has invited this address, and the invitation has not expired."""
+
+    async def set_invited_role(self, tenant_id: str, email: str, role: Role | None, event: Event) -> None:
+        """Offer another role, or None to take the offer back."""
+
+    async def accept(
+        self, token_hash: str, user: User, password_hash: str | None, is_new: bool, events: Sequence[Event]
+    ) -> bool:
+        """Use up an offer and give the user its place, in one transaction. False where another call used it before.
+
+        With `is_new` the user is added (Conflict where the address is taken). With a password that is set too, all
+        sessions of the user end, and all its links stop working.
+        """
 
 
 class Visit(Struct, frozen=True):

@@ -18,7 +18,8 @@ SELECT 1 FROM account LIMIT 1;
 
 -- name: put_user
 -- What may change about a user.
-UPDATE account SET name = :name, is_operator = :is_operator, disabled_at = :disabled_at, subject = :subject
+UPDATE account SET name = :name, is_operator = :is_operator, disabled_at = :disabled_at, subject = :subject,
+    proof = :proof, home = :home
 WHERE id = :id;
 
 -- name: be_first
@@ -26,17 +27,17 @@ WHERE id = :id;
 INSERT INTO installation (key, value) VALUES ('first_user', :id) ON CONFLICT (key) DO NOTHING;
 
 -- name: put_password
--- A user's new password.
-UPDATE account SET password_hash = :password_hash WHERE id = :id;
+-- A user's new password, and what its setting proves.
+UPDATE account SET password_hash = :password_hash, proof = :proof WHERE id = :id;
 
 -- name: members
 -- Who belongs to a tenant, by e-mail address.
-SELECT tenant_id, account_id, email, name, role, member.created_at, disabled_at IS NOT NULL
+SELECT {{member_columns}}
 FROM member JOIN account ON account.id = account_id WHERE tenant_id = :tenant_id ORDER BY email;
 
 -- name: memberships
 -- Where a user belongs, by the tenant's name.
-SELECT tenant_id, tenant.name, role FROM member JOIN tenant ON tenant.id = tenant_id
+SELECT tenant_id, tenant.name, role, member.created_at FROM member JOIN tenant ON tenant.id = tenant_id
 WHERE account_id = :account_id ORDER BY tenant.name, tenant_id;
 
 -- name: put_member
@@ -55,6 +56,45 @@ SELECT id FROM tenant ORDER BY id;
 -- name: add_link
 -- A way in that opens once.
 INSERT INTO link (token_hash, account_id, expires_at) VALUES (:token_hash, :account_id, :expires_at);
+
+-- name: link
+-- Such a way in, without using it.
+SELECT account_id, expires_at FROM link WHERE token_hash = :token_hash;
+
+-- name: void_links
+-- All ways in of one user are closed.
+DELETE FROM link WHERE account_id = :account_id;
+
+-- name: put_invitation
+-- Offer a place in a tenant to an address; the link of an earlier offer is closed by this.
+INSERT INTO invitation ({{invitation_columns}}, token_hash) VALUES ({{invitation_parameters}}, :token_hash)
+ON CONFLICT (tenant_id, email) DO UPDATE SET
+    name = excluded.name, role = excluded.role, proof = excluded.proof, created_at = excluded.created_at,
+    expires_at = excluded.expires_at, token_hash = excluded.token_hash;
+
+-- name: set_invited_role
+-- Offer another role; the link stays.
+UPDATE invitation SET role = :role WHERE tenant_id = :tenant_id AND email = :email;
+
+-- name: invitations
+-- Who was offered a place in a tenant and has not accepted it, by e-mail address.
+SELECT {{invitation_columns}} FROM invitation WHERE tenant_id = :tenant_id ORDER BY email;
+
+-- name: invitation
+-- The offer that a link belongs to.
+SELECT {{invitation_columns}} FROM invitation WHERE token_hash = :token_hash;
+
+-- name: is_invited
+-- Whether an address was offered a place anywhere.
+SELECT 1 FROM invitation WHERE email = :email AND expires_at > :now LIMIT 1;
+
+-- name: take_invitation
+-- Use up such an offer.
+DELETE FROM invitation WHERE token_hash = :token_hash RETURNING {{invitation_columns}};
+
+-- name: remove_invitation
+-- Take an offer back.
+DELETE FROM invitation WHERE tenant_id = :tenant_id AND email = :email;
 
 -- name: take_link
 -- Use up such a way in.

@@ -7,7 +7,16 @@ from typing import Any
 from msgspec import Struct
 
 from mainspring.domain.access import Role, Scope
-from mainspring.domain.account import ApiKey, Bucket, Member, Membership, Session, User
+from mainspring.domain.account import (
+    ApiKey,
+    Bucket,
+    Member,
+    MemberInvitation,
+    Membership,
+    MemberStatus,
+    Session,
+    User,
+)
 from mainspring.domain.audit import AuditEntry, AuditHead, is_audited, state_digest
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event
@@ -17,6 +26,7 @@ from mainspring.ports.accounts import Visit
 USER_COLUMNS = tuple(field for field in User.__struct_fields__ if field != "has_password")
 API_KEY_COLUMNS = ApiKey.__struct_fields__
 SESSION_COLUMNS = tuple("account_id" if field == "user_id" else field for field in Session.__struct_fields__)
+INVITATION_COLUMNS = MemberInvitation.__struct_fields__
 AUDIT_COLUMNS = AuditEntry.__struct_fields__
 _AUDIT_TYPES = {"seq": "bigint", "at": "timestamptz"}
 AUDIT_PAGE = 1_000  # entries that a verification reads at once
@@ -31,6 +41,9 @@ def _listed(columns: Iterable[str], prefix: str = "") -> str:
 ACCOUNT_FRAGMENTS = {
     "user_columns": _listed(USER_COLUMNS),
     "user_parameters": _listed(USER_COLUMNS, ":"),
+    "member_columns": f"tenant_id, role, member.created_at, {_listed(USER_COLUMNS, 'account.')}, password_hash",
+    "invitation_columns": _listed(INVITATION_COLUMNS),
+    "invitation_parameters": _listed(INVITATION_COLUMNS, ":"),
     "api_key_columns": _listed(API_KEY_COLUMNS),
     "api_key_parameters": _listed(API_KEY_COLUMNS, ":"),
     "session_columns": _listed(SESSION_COLUMNS),
@@ -47,17 +60,41 @@ def struct_values(value: Struct) -> list[object]:
 
 
 def user_values(user: User) -> list[object]:
-    return struct_values(user)[: len(USER_COLUMNS)]
+    return [getattr(user, column) for column in USER_COLUMNS]
 
 
 def user_from(row: Sequence[Any], t: When) -> tuple[User, str]:
     """From USER_COLUMNS and the hash of the password."""
     r = row
-    return User(r[0], r[1], r[2], bool(r[3]), _at(t(r[4])), t(r[5]), r[6], bool(r[7])), str(r[7])
+    user = User(r[0], r[1], r[2], bool(r[3]), _at(t(r[4])), t(r[5]), r[6], r[7], r[8], bool(r[9]))
+    return user, str(r[9])
 
 
 def member_from(row: Sequence[Any], t: When) -> Member:
-    return Member(row[0], row[1], row[2], row[3], Role(row[4]), _at(t(row[5])), bool(row[6]))
+    """From tenant, the role, since when, and the columns of `user_from`."""
+    tenant_id, role, since, *account = row
+    user, _ = user_from(account, t)
+    status = MemberStatus.ACTIVE if user.may_act_in(tenant_id) else MemberStatus.UNPROVED
+    disabled = user.disabled_at is not None
+    return Member(
+        tenant_id,
+        user.id,
+        user.email,
+        user.name,
+        Role(role),
+        _at(t(since)),
+        disabled,
+        MemberStatus.DISABLED if disabled else status,
+    )
+
+
+def invitation_from(row: Sequence[Any], t: When) -> MemberInvitation:
+    tenant_id, email, name, role, proof, created_at, expires_at = row
+    return MemberInvitation(tenant_id, email, name, Role(role), proof, _at(t(created_at)), _at(t(expires_at)))
+
+
+def has_owner(members: Iterable[Member]) -> bool:
+    return any(member.role is Role.OWNER and not member.disabled for member in members)
 
 
 def api_key_values(key: ApiKey) -> list[object]:
@@ -76,7 +113,8 @@ def visit_from(row: Sequence[Any], memberships: Iterable[Sequence[Any]], t: When
     r = row
     session = Session(r[0], r[1], _at(t(r[2])), _at(t(r[3])), _at(t(r[4])), r[5], r[6])
     user, _ = user_from(r[7:], t)
-    return Visit(session, user, tuple(Membership(tenant, name, Role(role)) for tenant, name, role in memberships))
+    places = (Membership(tenant, name, Role(role), _at(t(since))) for tenant, name, role, since in memberships)
+    return Visit(session, user, tuple(place for place in places if user.may_act_in(place.tenant_id)))
 
 
 def audit_entry_from(row: Sequence[Any], t: When) -> AuditEntry:

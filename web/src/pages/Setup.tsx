@@ -1,6 +1,6 @@
-/** The page of a link that opens once: the first owner, or somebody who was invited, sets a password. */
+/** The page of a link that opens once: the first owner or a user sets a password, or a person accepts an invitation. */
 import { Alert, Button, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { api, asProblem, data, type Problem } from "../api/client";
@@ -18,10 +18,10 @@ export function Setup() {
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const [fault, setFault] = useState<Problem | null>(null);
-  const [isAsked, setIsAsked] = useState(false); // for an e-mail address: the link alone does not tell who is invited
   const [busy, setBusy] = useState(false);
   const client = useQueryClient();
   const navigate = useNavigate();
+  const link = useQuery({ queryKey: ["link", token], queryFn: () => data(api.POST("/api/v1/auth/link", { body: { token } })), enabled: !!token, retry: false, staleTime: Infinity });
   // The token must not stay in the history of a browser that others use.
   useEffect(() => window.history.replaceState(window.history.state, "", "/setup"), []);
 
@@ -31,15 +31,15 @@ export function Setup() {
     setFault(null);
     try {
       forgetTenant();
-      const body = { token, password, name, ...(email ? { email } : {}) };
-      const session = await data(api.POST("/api/v1/auth/setup", { body }));
+      if (link.data?.needs_login) await data(api.POST("/api/v1/auth/login", { body: { email: link.data.email ?? "", password } }));
+      const session = link.data?.needs_login
+        ? await data(api.POST("/api/v1/auth/accept", { body: { token } }))
+        : await data(api.POST("/api/v1/auth/setup", { body: { token, password, name, ...(email ? { email } : {}) } }));
       client.clear();
       client.setQueryData(sessionQuery.queryKey, session);
       await navigate({ to: "/" });
     } catch (caught) {
-      const problem = asProblem(caught);
-      setFault(problem);
-      if (problem.of("email")) setIsAsked(true);
+      setFault(asProblem(caught));
     } finally {
       setBusy(false);
     }
@@ -53,15 +53,27 @@ export function Setup() {
       </Door>
     );
   }
+  if (link.error) {
+    return (
+      <Door title="This link is not valid">
+        <Alert color="red" role="alert">{asProblem(link.error).message}</Alert>
+        <Button component={Link} to="/login" mt="md" variant="default" fullWidth>Sign in instead</Button>
+      </Door>
+    );
+  }
+  const sight = link.data;
+  const isInvitation = sight?.use === "invitation";
+  const needsLogin = sight?.needs_login ?? false;
   return (
-    <Door title="Set your password">
+    <Door title={isInvitation ? `Join ${sight.tenant_name ?? ""}` : "Set your password"}>
       <form onSubmit={(event) => void enter(event)}>
         <Stack>
           {fault && !["email", "name", "password"].some((field) => fault.of(field)) && <Alert color="red" role="alert">{fault.message}</Alert>}
-          <TextInput label="E-mail" description="You sign in with it. Leave it empty only if you were invited." required={isAsked} type="email" autoComplete="username" value={email} onChange={(event) => setEmail(event.currentTarget.value)} error={fault?.of("email")} autoFocus />
-          <TextInput label="Name" description="As others see it." autoComplete="name" value={name} onChange={(event) => setName(event.currentTarget.value)} error={fault?.of("name")} />
-          <PasswordInput label="Password" description="12 characters or more: four words in a row are strong and easy to keep." autoComplete="new-password" required value={password} onChange={(event) => setPassword(event.currentTarget.value)} error={fault?.of("password")} />
-          <Button type="submit" loading={busy} fullWidth>Set it and sign in</Button>
+          {isInvitation && <Text size="sm">You are invited to the tenant <b>{sight.tenant_name}</b> as <b>{sight.role}</b>, as {sight.email}.{needsLogin ? " You have an account: enter its password to accept." : " Set a password to accept."}</Text>}
+          {sight?.use === "first_owner" && <TextInput label="E-mail" description="You sign in with it." required type="email" autoComplete="username" value={email} onChange={(event) => setEmail(event.currentTarget.value)} error={fault?.of("email")} autoFocus />}
+          {sight && sight.use !== "password" && !needsLogin && <TextInput label="Name" description="As others see it." autoComplete="name" value={name} onChange={(event) => setName(event.currentTarget.value)} error={fault?.of("name")} />}
+          <PasswordInput label="Password" description={needsLogin ? undefined : "12 characters or more: four words in a row are strong and easy to keep."} autoComplete={needsLogin ? "current-password" : "new-password"} required value={password} onChange={(event) => setPassword(event.currentTarget.value)} error={fault?.of("password")} />
+          <Button type="submit" loading={busy || !sight} fullWidth>{isInvitation ? "Accept and sign in" : "Set it and sign in"}</Button>
         </Stack>
       </form>
     </Door>

@@ -7,10 +7,9 @@ from fastapi import APIRouter, Depends, Request, Response
 from mainspring.api import cookies
 from mainspring.api.access import Known
 from mainspring.api.context import Context
-from mainspring.api.people import Login, PasswordChange, Setup, Whoami
+from mainspring.api.people import LinkSight, LinkToken, Login, PasswordChange, Setup, TenantChoice, Whoami
 from mainspring.domain.errors import Forbidden
-from mainspring.operations import login
-from mainspring.operations.accounts import use_link
+from mainspring.operations import links, login
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.accounts import Visit
 from mainspring.shapes import Shape, instant, user_shape
@@ -57,11 +56,41 @@ async def log_in(desk: Anonymous, wish: Login, request: Request, response: Respo
 
 @router.post("/setup", response_model=Whoami)
 async def set_up(desk: Anonymous, wish: Setup, request: Request, response: Response) -> Shape:
-    """Use a link that opens once: make the first owner, or set a password. Starts a session."""
+    """Use a link that opens once: make the first owner, set a password, or accept an invitation. Starts a session."""
     locksmith = context_of(request).locksmith
-    user = await use_link(desk, locksmith, wish.token, wish.password, wish.email, wish.name)
+    user = await links.use_link(desk, locksmith, wish.token, wish.password, wish.email, wish.name)
     agent = request.headers.get("user-agent", "")
     return await _entered(desk, await login.start_session(desk, locksmith, user, agent, "link"), request, response)
+
+
+@router.post("/link", response_model=LinkSight)
+async def read_link(desk: Anonymous, wish: LinkToken) -> Shape:
+    """What a link is for, before it is used. The link stays valid."""
+    sight = await links.read_link(desk, wish.token)
+    return {
+        "use": sight.use.value,
+        "email": sight.email or None,
+        "tenant": sight.tenant_id or None,
+        "tenant_name": sight.tenant_name or None,
+        "role": sight.role.value if sight.role else None,
+        "needs_login": sight.needs_login,
+        "expires_at": instant(sight.expires_at),
+    }
+
+
+@router.post("/accept", response_model=Whoami)
+async def accept_invitation(desk: Anonymous, visit: LoggedIn, wish: LinkToken, request: Request) -> Shape:
+    """Accept an invitation as the user who is logged in."""
+    tenant = await links.accept(desk, visit, wish.token)
+    request.state.visit = await login.visit_of(desk.stores, cookies.session_token(request))
+    return await read_session(request, login.principal_of_visit(request.state.visit, tenant))
+
+
+@router.put("/tenant", response_model=Whoami)
+async def choose_tenant(desk: Anonymous, visit: LoggedIn, wish: TenantChoice, request: Request) -> Shape:
+    """Choose the tenant that your requests act in where they name none."""
+    request.state.visit = await login.choose_tenant(desk, visit, wish.tenant)
+    return await read_session(request, login.principal_of_visit(request.state.visit))
 
 
 @router.post("/logout", status_code=204)

@@ -4,10 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
-from mainspring.api.access import Administering, Operating, Reading
+from mainspring.api.access import Administering, Known, Operating, Reading
 from mainspring.api.answers import Rehearsed
 from mainspring.api.context import Context
 from mainspring.api.fields import DryRun
+from mainspring.api.links import hand_out, proof_of
 from mainspring.api.people import (
     Invited,
     Member,
@@ -21,13 +22,17 @@ from mainspring.api.people import (
     Users,
 )
 from mainspring.api.sights import compared
+from mainspring.domain.access import SCOPES_OF, Principal, Scope
 from mainspring.domain.account import check_role
-from mainspring.operations import accounts
+from mainspring.operations import accounts, members
 from mainspring.operations.account_rehearsal import rehearsed
 from mainspring.shapes import Shape, member_shape, user_shape
 
 router = APIRouter(tags=["users"])
 
+WELCOME = "An account was made for you on Mainspring. Set your password:"
+RESET = "Set a new password for your Mainspring account:"
+INVITED = "You are invited to a tenant on Mainspring. See what it is, and accept:"
 UserRef = Annotated[str, Path(max_length=300, description="A user's id or e-mail address.")]
 
 
@@ -38,11 +43,17 @@ async def list_users(desk: Operating) -> Shape:
 
 @router.post("/users", status_code=201, response_model=Invited | Rehearsed[User])
 async def create_user(
-    desk: Operating, wish: UserNew, request: Request, response: Response, dry_run: DryRun = False
+    desk: Operating,
+    principal: Known,
+    wish: UserNew,
+    request: Request,
+    response: Response,
+    dry_run: DryRun = False,
 ) -> Shape:
     """Add a user, who gets a link to set a password."""
     context: Context = request.app.state.context
     place = (wish.tenant, check_role(wish.role)) if wish.tenant else None
+    _require_grant(principal, SCOPES_OF[place[1]] if place else frozenset(), is_operator=wish.operator)
     made = await accounts.add_user(
         rehearsed(desk) if dry_run else desk,
         context.locksmith,
@@ -54,7 +65,10 @@ async def create_user(
     if dry_run:
         response.status_code = 200
         return compared(None, user_shape(made.user))
-    return {"user": user_shape(made.user), "link": link_of(request, made.token)}
+    return {
+        "user": user_shape(made.user),
+        **await hand_out(request, made.user.email, made.token, WELCOME, to_operator=True),
+    }
 
 
 @router.get("/users/{user}", response_model=User)
@@ -63,8 +77,11 @@ async def read_user(desk: Operating, user: UserRef) -> Shape:
 
 
 @router.patch("/users/{user}", response_model=User | Rehearsed[User])
-async def update_user(desk: Operating, user: UserRef, wish: UserPatch, dry_run: DryRun = False) -> Shape:
+async def update_user(
+    desk: Operating, principal: Known, user: UserRef, wish: UserPatch, dry_run: DryRun = False
+) -> Shape:
     """Rename, disable or enable a user. Disabling ends all its sessions at once."""
+    _require_grant(principal, frozenset(), is_operator=bool(wish.operator))
     before = await accounts.find_user(desk, user)
     there = rehearsed(desk) if dry_run else desk
     edited = await accounts.edit_user(there, user, name=wish.name, disabled=wish.disabled, is_operator=wish.operator)
@@ -73,55 +90,75 @@ async def update_user(desk: Operating, user: UserRef, wish: UserPatch, dry_run: 
 
 @router.post("/users/{user}/link", status_code=201, response_model=Invited | Rehearsed[User])
 async def create_user_link(
-    desk: Operating, user: UserRef, request: Request, response: Response, dry_run: DryRun = False
+    desk: Operating, principal: Known, user: UserRef, request: Request, response: Response, dry_run: DryRun = False
 ) -> Shape:
-    """A link by which the user sets a new password, once, within 24 hours."""
+    """A link by which the user sets a new password, once, within 24 hours. Sent by email where a mail server is set."""
+    _require_grant(principal, frozenset(Scope), is_operator=True)
     if dry_run:
         response.status_code = 200
         there = user_shape(await accounts.find_user(desk, user))
         return compared(there, there)
     context: Context = request.app.state.context
     made = await accounts.make_link(desk, context.locksmith, user)
-    return {"user": user_shape(made.user), "link": link_of(request, made.token)}
+    return {
+        "user": user_shape(made.user),
+        **await hand_out(request, made.user.email, made.token, RESET, to_operator=True),
+    }
 
 
 @router.get("/members", response_model=Members)
 async def list_members(desk: Reading) -> Shape:
-    """Who belongs to the tenant, and with which role."""
-    return {"items": [member_shape(member) for member in await desk.stores.accounts.members(desk.tenant_id)]}
+    """Who belongs to the tenant, and with which role; also who was invited and has not accepted yet."""
+    return {"items": [member_shape(member) for member in await members.list_members(desk)]}
 
 
 @router.post("/members", status_code=201, response_model=MemberAdded | Rehearsed[Member])
 async def create_member(
-    desk: Administering, wish: MemberNew, request: Request, response: Response, dry_run: DryRun = False
+    desk: Administering,
+    principal: Known,
+    wish: MemberNew,
+    request: Request,
+    response: Response,
+    dry_run: DryRun = False,
 ) -> Shape:
-    """Take somebody into the tenant; who is not a user yet becomes one, and gets a link to set a password."""
+    """Invite an address into the tenant. The person becomes a member by accepting.
+
+    The answer is the same whether the address has an account or not. The link goes to the address by email where a mail
+    server is set; else it is shown here, once. No role can be given that has a scope which the caller lacks.
+    """
+    _require_grant(principal, SCOPES_OF[check_role(wish.role)])
     context: Context = request.app.state.context
     there = rehearsed(desk) if dry_run else desk
-    member, token = await accounts.add_member(there, context.locksmith, wish.email, wish.role, wish.name)
+    member, token = await members.add_member(
+        there, context.locksmith, wish.email, wish.role, wish.name, proof=proof_of(request, principal)
+    )
     if dry_run:
         response.status_code = 200
         return compared(None, member_shape(member))
-    return {"member": member_shape(member), "link": link_of(request, token)}
+    return {"member": member_shape(member), **await hand_out(request, member.email, token, INVITED)}
 
 
 @router.patch("/members/{user}", response_model=Member | Rehearsed[Member])
-async def update_member(desk: Administering, user: UserRef, wish: RoleWish, dry_run: DryRun = False) -> Shape:
-    """Give a member another role. A tenant keeps at least one owner."""
-    before = await accounts.find_member(desk, user)
-    after = member_shape(await accounts.set_role(rehearsed(desk) if dry_run else desk, user, wish.role))
+async def update_member(
+    desk: Administering, principal: Known, user: UserRef, wish: RoleWish, dry_run: DryRun = False
+) -> Shape:
+    """Give a member another role, at most the caller's own. A tenant keeps at least one owner."""
+    _require_grant(principal, SCOPES_OF[check_role(wish.role)])
+    before = await members.find_member(desk, user)
+    after = member_shape(await members.set_role(rehearsed(desk) if dry_run else desk, user, wish.role))
     return compared(member_shape(before), after) if dry_run else after
 
 
 @router.delete("/members/{user}", response_model=Member | Rehearsed[Member])
 async def remove_member(desk: Administering, user: UserRef, dry_run: DryRun = False) -> Shape:
-    """Take a member out of the tenant; the user stays."""
-    removed = member_shape(await accounts.remove_member(rehearsed(desk) if dry_run else desk, user))
+    """Remove a member from the tenant, or take an invitation back; the user stays."""
+    removed = member_shape(await members.remove_member(rehearsed(desk) if dry_run else desk, user))
     return compared(removed, None) if dry_run else removed
 
 
-def link_of(request: Request, token: str) -> str | None:
-    """Behind the #, where no server and no log sees it."""
-    context: Context = request.app.state.context
-    site = context.settings.public_url.rstrip("/") or str(request.base_url).rstrip("/")
-    return f"{site}/setup#token={token}" if token else None
+def _require_grant(principal: Principal, scopes: frozenset[Scope], *, is_operator: bool = False) -> None:
+    """No route gives away more than the caller has. A person who is an operator has every scope."""
+    if principal.is_operator and principal.user_id:
+        return
+    for scope in sorted(frozenset(Scope) if is_operator else scopes):
+        principal.require(scope)

@@ -13,6 +13,7 @@ from mainspring.domain.account import (
     Bucket,
     Link,
     Member,
+    MemberInvitation,
     Session,
     User,
     email_taken,
@@ -29,7 +30,9 @@ from mainspring.stores.people import (
     api_key_from,
     api_key_values,
     audit_entry_from,
+    has_owner,
     head_from,
+    invitation_from,
     member_from,
     struct_values,
     turn_back_values,
@@ -79,15 +82,23 @@ class PostgresAccounts:
 
     async def put_user(self, user: User, event: Event) -> None:
         async with self._db.transaction() as db:
-            await db.run("put_user", user.name, user.is_operator, user.disabled_at, user.subject, user.id)
+            await db.run(
+                "put_user",
+                user.name,
+                user.is_operator,
+                user.disabled_at,
+                user.subject,
+                user.proof,
+                user.home,
+                user.id,
+            )
             if user.disabled_at is not None:
                 await db.run("end_sessions", user.id)
             await add_events(db, [event])
 
-    async def put_password(self, user_id: str, password_hash: str, event: Event) -> None:
+    async def put_password(self, user_id: str, password_hash: str, proof: str, event: Event) -> None:
         async with self._db.transaction() as db:
-            await db.run("put_password", password_hash, user_id)
-            await db.run("end_sessions", user_id)
+            await _put_password(db, user_id, password_hash, proof)
             await add_events(db, [event])
 
     async def members(self, tenant_id: str) -> list[Member]:
@@ -118,12 +129,59 @@ class PostgresAccounts:
             await db.run("forget_links", await self._db.now_in(db))
             await db.run("add_link", token_hash, link.user_id, link.expires_at)
 
+    async def link(self, token_hash: str) -> Link | None:
+        async with self._db.transaction() as db:
+            return _live(await db.rows("link", token_hash), await self._db.now_in(db))
+
     async def take_link(self, token_hash: str) -> Link | None:
         async with self._db.transaction() as db:
-            rows = await db.rows("take_link", token_hash)
-            now = await self._db.now_in(db)
-        link = Link(*rows[0]) if rows else None  # type: ignore[arg-type]  # columns
-        return link if link is not None and now < link.expires_at else None
+            return _live(await db.rows("take_link", token_hash), await self._db.now_in(db))
+
+    async def put_invitation(self, invitation: MemberInvitation, token_hash: str, event: Event) -> None:
+        async with self._db.transaction(invitation.tenant_id) as db:
+            await db.run("put_invitation", *struct_values(invitation), token_hash)
+            await add_events(db, [event])
+
+    async def invitations(self, tenant_id: str) -> list[MemberInvitation]:
+        async with self._db.statement(tenant_id) as db:
+            return [invitation_from(row, instant) for row in await db.rows("invitations", tenant_id)]
+
+    async def invitation(self, token_hash: str) -> MemberInvitation | None:
+        async with self._db.transaction() as db:
+            rows, now = await db.rows("invitation", token_hash), await self._db.now_in(db)
+        found = invitation_from(rows[0], instant) if rows else None
+        return found if found is not None and now < found.expires_at else None
+
+    async def is_invited(self, email: str) -> bool:
+        async with self._db.transaction() as db:
+            return bool(await db.rows("is_invited", email, await self._db.now_in(db)))
+
+    async def set_invited_role(self, tenant_id: str, email: str, role: Role | None, event: Event) -> None:
+        async with self._db.transaction(tenant_id) as db:
+            if role is None:
+                await db.run("remove_invitation", tenant_id, email)
+            else:
+                await db.run("set_invited_role", role, tenant_id, email)
+            await add_events(db, [event])
+
+    async def accept(
+        self, token_hash: str, user: User, password_hash: str | None, is_new: bool, events: Sequence[Event]
+    ) -> bool:
+        async with self._db.transaction() as db:
+            rows = await db.rows("take_invitation", token_hash)
+            if not rows:
+                return False
+            offer = invitation_from(rows[0], instant)
+            if is_new:
+                try:
+                    await db.run("add_user", *user_values(user), password_hash or "")
+                except asyncpg.UniqueViolationError as fault:
+                    raise email_taken(user.email) from fault
+            elif password_hash is not None:
+                await _put_password(db, user.id, password_hash, user.proof)
+            await db.run("put_member", offer.tenant_id, user.id, offer.role, events[0].at)
+            await add_events(db, events)
+            return True
 
 
 class PostgresCredentials:
@@ -224,4 +282,16 @@ class PostgresAudit:
 
 
 async def _has_owner(db: Connection, tenant_id: str) -> bool:
-    return any(row[4] == Role.OWNER and not row[6] for row in await db.rows("members", tenant_id))
+    return has_owner(member_from(row, instant) for row in await db.rows("members", tenant_id))
+
+
+async def _put_password(db: Connection, user_id: str, password_hash: str, proof: str) -> None:
+    await db.run("put_password", password_hash, proof, user_id)
+    await db.run("end_sessions", user_id)
+    if password_hash:
+        await db.run("void_links", user_id)
+
+
+def _live(rows: Sequence[Sequence[object]], now: datetime) -> Link | None:
+    link = Link(*rows[0]) if rows else None  # type: ignore[arg-type]  # columns
+    return link if link is not None and now < link.expires_at else None

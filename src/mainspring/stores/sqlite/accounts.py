@@ -12,6 +12,7 @@ from mainspring.domain.account import (
     Bucket,
     Link,
     Member,
+    MemberInvitation,
     Session,
     User,
     email_taken,
@@ -28,7 +29,9 @@ from mainspring.stores.people import (
     api_key_from,
     api_key_values,
     audit_entry_from,
+    has_owner,
     head_from,
+    invitation_from,
     member_from,
     struct_values,
     turn_back_values,
@@ -73,17 +76,25 @@ class SqliteAccounts:
 
     async def put_user(self, user: User, event: Event) -> None:
         def work(db: Connection) -> None:
-            db.run("put_user", user.name, user.is_operator, user.disabled_at, user.subject, user.id)
+            db.run(
+                "put_user",
+                user.name,
+                user.is_operator,
+                user.disabled_at,
+                user.subject,
+                user.proof,
+                user.home,
+                user.id,
+            )
             if user.disabled_at is not None:
                 db.run("end_sessions", user.id)
             add_events(db, [event])
 
         await self._db.write(work)
 
-    async def put_password(self, user_id: str, password_hash: str, event: Event) -> None:
+    async def put_password(self, user_id: str, password_hash: str, proof: str, event: Event) -> None:
         def work(db: Connection) -> None:
-            db.run("put_password", password_hash, user_id)
-            db.run("end_sessions", user_id)
+            _put_password(db, user_id, password_hash, proof)
             add_events(db, [event])
 
         await self._db.write(work)
@@ -119,8 +130,65 @@ class SqliteAccounts:
 
         await self._db.write(work)
 
+    async def link(self, token_hash: str) -> Link | None:
+        rows = await self._db.read(lambda db: db.rows("link", token_hash))
+        return self._live(rows)
+
     async def take_link(self, token_hash: str) -> Link | None:
         rows = await self._db.write(lambda db: db.rows("take_link", token_hash))
+        return self._live(rows)
+
+    async def put_invitation(self, invitation: MemberInvitation, token_hash: str, event: Event) -> None:
+        def work(db: Connection) -> None:
+            db.run("put_invitation", *struct_values(invitation), token_hash)
+            add_events(db, [event])
+
+        await self._db.write(work)
+
+    async def invitations(self, tenant_id: str) -> list[MemberInvitation]:
+        rows = await self._db.read(lambda db: db.rows("invitations", tenant_id))
+        return [invitation_from(row, instant) for row in rows]
+
+    async def invitation(self, token_hash: str) -> MemberInvitation | None:
+        rows = await self._db.read(lambda db: db.rows("invitation", token_hash))
+        found = invitation_from(rows[0], instant) if rows else None
+        return found if found is not None and self._db.clock.now() < found.expires_at else None
+
+    async def is_invited(self, email: str) -> bool:
+        return bool(await self._db.read(lambda db: db.rows("is_invited", email, self._db.clock.now())))
+
+    async def set_invited_role(self, tenant_id: str, email: str, role: Role | None, event: Event) -> None:
+        def work(db: Connection) -> None:
+            if role is None:
+                db.run("remove_invitation", tenant_id, email)
+            else:
+                db.run("set_invited_role", role, tenant_id, email)
+            add_events(db, [event])
+
+        await self._db.write(work)
+
+    async def accept(
+        self, token_hash: str, user: User, password_hash: str | None, is_new: bool, events: Sequence[Event]
+    ) -> bool:
+        def work(db: Connection) -> bool:
+            rows = db.rows("take_invitation", token_hash)
+            if not rows:
+                return False
+            offer = invitation_from(rows[0], instant)
+            if is_new:
+                try:
+                    db.run("add_user", *user_values(user), password_hash or "")
+                except apsw.ConstraintError as fault:
+                    raise email_taken(user.email) from fault
+            elif password_hash is not None:
+                _put_password(db, user.id, password_hash, user.proof)
+            db.run("put_member", offer.tenant_id, user.id, offer.role, events[0].at)
+            add_events(db, events)
+            return True
+
+        return await self._db.write(work)
+
+    def _live(self, rows: Sequence[Sequence[object]]) -> Link | None:
         link = Link(str(rows[0][0]), from_us(rows[0][1])) if rows else None  # type: ignore[arg-type]  # INTEGER column
         return link if link is not None and self._db.clock.now() < link.expires_at else None
 
@@ -234,4 +302,11 @@ class SqliteAudit:
 
 
 def _has_owner(db: Connection, tenant_id: str) -> bool:
-    return any(row[4] == Role.OWNER and not row[6] for row in db.rows("members", tenant_id))
+    return has_owner(member_from(row, instant) for row in db.rows("members", tenant_id))
+
+
+def _put_password(db: Connection, user_id: str, password_hash: str, proof: str) -> None:
+    db.run("put_password", password_hash, proof, user_id)
+    db.run("end_sessions", user_id)
+    if password_hash:
+        db.run("void_links", user_id)

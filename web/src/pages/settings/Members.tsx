@@ -19,7 +19,7 @@ export function Members() {
   const mayAdmin = useMay("admin");
   const [adding, setAdding] = useState(false);
   const [link, setLink] = useState("");
-  const [leaving, setLeaving] = useState<{ user_id: string; email: string } | null>(null);
+  const [leaving, setLeaving] = useState<{ email: string } | null>(null);
   const setRole = useAct(({ user, role }: { user: string; role: Role }) => data(api.PATCH("/api/v1/members/{user}", { params: { path: { user } }, body: { role } })), { done: "The role is changed" });
   const remove = useAct((user: string) => data(api.DELETE("/api/v1/members/{user}", { params: { path: { user } } })), { done: "Taken out", after: () => setLeaving(null) });
   if (members.error) return <Failed fault={members.error} retry={() => void members.refetch()} />;
@@ -27,14 +27,14 @@ export function Members() {
   return (
     <Stack>
       <Group justify="space-between"><Text size="sm" c="dimmed">Who belongs to {session.tenant}.</Text>{mayAdmin && <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>Invite</Button>}</Group>
-      {link && <ShownOnce what="The link" secret={link}>Whoever opens it first, within 24 hours, sets the password.</ShownOnce>}
+      {link && <ShownOnce what="The link" secret={link}>It opens once, within 24 hours. Give it to this person only: it accepts the invitation.</ShownOnce>}
       <Card padding={0}>
         <Table className="stacks" verticalSpacing={8}>
           <Table.Thead><Table.Tr><Table.Th>Member</Table.Th><Table.Th>Role</Table.Th><Table.Th>Since</Table.Th>{mayAdmin && <Table.Th>Actions</Table.Th>}</Table.Tr></Table.Thead>
           <Table.Tbody>{members.data.items.map((member) => (
-            <Table.Tr key={member.user_id}>
-              <Table.Td className="stack-title"><div><Text size="sm" fw={600} className="breaks">{member.name || member.email}</Text><Text size="xs" c="dimmed" className="breaks">{member.email}{member.disabled ? " (disabled)" : ""}</Text></div></Table.Td>
-              <Table.Td data-label="Role">{mayAdmin ? <Select size="xs" aria-label={`Role of ${member.email}`} data={ROLES} value={member.role} allowDeselect={false} w={210} onChange={(role) => role && role !== member.role && setRole.mutate({ user: member.user_id, role: role as Role })} /> : member.role}</Table.Td>
+            <Table.Tr key={member.email}>
+              <Table.Td className="stack-title"><div><Text size="sm" fw={600} className="breaks">{member.name || member.email}</Text><Text size="xs" c="dimmed" className="breaks">{member.email}{member.status === "active" ? "" : ` (${member.status})`}</Text></div></Table.Td>
+              <Table.Td data-label="Role">{mayAdmin ? <Select size="xs" aria-label={`Role of ${member.email}`} data={ROLES} value={member.role} allowDeselect={false} w={210} onChange={(role) => role && role !== member.role && setRole.mutate({ user: member.email, role: role as Role })} /> : member.role}</Table.Td>
               <Table.Td data-label="Since"><When at={member.created_at} /></Table.Td>
               {mayAdmin && <Table.Td>{member.user_id !== session.user?.id && <Button size="compact-sm" variant="subtle" color="red" onClick={() => setLeaving(member)}>Take out</Button>}</Table.Td>}
             </Table.Tr>
@@ -42,7 +42,7 @@ export function Members() {
         </Table>
       </Card>
       {adding && <Invite close={() => setAdding(false)} done={(made) => { setLink(made ?? ""); setAdding(false); }} />}
-      <Confirm opened={!!leaving} onClose={() => setLeaving(null)} title={`Take out ${leaving?.email ?? ""}?`} verb="Take out" danger busy={remove.isPending} onConfirm={() => leaving && remove.mutate(leaving.user_id)}>
+      <Confirm opened={!!leaving} onClose={() => setLeaving(null)} title={`Take out ${leaving?.email ?? ""}?`} verb="Take out" danger busy={remove.isPending} onConfirm={() => leaving && remove.mutate(leaving.email)}>
         They can no longer see or do anything here. The account itself stays.
       </Confirm>
     </Stack>
@@ -53,7 +53,7 @@ function Invite({ close, done }: { close: () => void; done: (link: string | null
   const [email, setEmail] = useState("");
   const [name, setName] = useState("");
   const [role, setRole] = useState<string>("operator");
-  const invite = useAct(() => data(api.POST("/api/v1/members", { body: { email, name, role: role as Role } })) as Promise<{ link: string | null }>, { done: `${email} is a member`, after: (made) => done(made.link), quiet: true });
+  const invite = useAct(() => data(api.POST("/api/v1/members", { body: { email, name, role: role as Role } })) as Promise<{ link: string | null; emailed: boolean }>, { done: `${email} is invited`, after: (made) => done(made.link), quiet: true });
   const fault = invite.error ? asProblem(invite.error) : null;
   return (
     <Dialog onClose={close} title="Invite">

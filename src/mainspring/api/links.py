@@ -1,0 +1,55 @@
+"""How a one-time link reaches its person: by email where a mail server is set, else it is shown to who made it.
+
+A link that is sent never names the host of the request: who makes it could put a host of their own there.
+"""
+
+from fastapi import Request
+
+from mainspring.api.context import Context
+from mainspring.api.problems import ApiError
+from mainspring.domain.access import Principal
+from mainspring.domain.account import Proof, digest
+from mainspring.domain.run import RunStatus
+from mainspring.domain.subscription import ChannelKind
+from mainspring.shapes import Shape
+
+
+def sends_links(request: Request) -> bool:
+    context: Context = request.app.state.context
+    return bool(context.settings.smtp_url)
+
+
+def proof_of(request: Request, principal: Principal) -> str:
+    """What the use of a link proves about its address; "": nothing."""
+    if sends_links(request):
+        return Proof.EMAIL
+    return Proof.OPERATOR if principal.is_operator else ""
+
+
+async def hand_out(request: Request, email: str, token: str, what: str, *, to_operator: bool = False) -> Shape:
+    """Send the link, or show it. `what` is a sentence that says what the link is for.
+
+    An operator is shown a link that cannot be sent: operators can set any password anyway.
+    """
+    if not token:
+        return {"link": None, "emailed": False}
+    context: Context = request.app.state.context
+    if not sends_links(request):
+        return {"link": link_of(context.settings.public_url or str(request.base_url), token), "emailed": False}
+    link = link_of(context.settings.site, token)
+    text = f"{what}\n\n{link}\n\nThe link works once, within 24 hours. If you did not expect this email, ignore it."
+    message_id = f"link-{digest(token)[:32]}"
+    sent = await context.messengers[ChannelKind.MAIL].send(email, "Your link", text, message_id)
+    if sent.status is not RunStatus.SUCCESS:
+        if to_operator:
+            return {"link": link, "emailed": False}
+        raise ApiError(
+            "conflict",
+            f"the link for {email} could not be sent: {sent.error}; check MAINSPRING_SMTP_URL, then try again",
+        )
+    return {"link": None, "emailed": True}
+
+
+def link_of(site: str, token: str) -> str:
+    """Behind the #, where no server and no log sees it."""
+    return f"{site.rstrip('/')}/setup#token={token}"
