@@ -79,6 +79,8 @@ LOG_EVENTS = {
     "model process started": "The process in which a language model's library works is ready.",
     "model process ended": "It ended by itself, or was killed; its sessions failed, and the next one starts it again.",
     "model process raves": "It said what is no message of ours, and was ended.",
+    "sandbox timeout": "Reading or replaying what a request sent took too long; its process was ended.",
+    "sandbox ended": "A process that read what a request sent needed too much memory, or crashed.",
     "session failed": "A session with a model raised where it should not; it is recorded as failed.",
     "page skipped": "Judging a page of finished runs raised; its rules did not act on them.",
     "notifier started": "The notifier takes events in and sends messages from now on.",

@@ -289,4 +289,4 @@ async def test_scenario_that_takes_too_long_is_ended() -> None:
     endless = "name: x\nminutes: 40000\nendpoints: {a: {every: 1s, copies: 1000}}\n"
 
     with pytest.raises(InvalidInput, match=r"took longer than 0\.2 s"):
-        await asyncio.wait_for(Booth(0.2).play({"document": endless}), 60)
+        await asyncio.wait_for(Booth(0.2).play("default", {"document": endless}), 60)

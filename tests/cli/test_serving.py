@@ -6,6 +6,8 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ WITHIN_S = 1.0  # what the spec promises for a hint, an edit, a pause, a resume,
 DEADLINE_S = 60.0
 RARELY = "30d"  # so long that no run comes by itself while a test lasts
 POLL_S = 0.01
+WEB_GRACE_S = 3.0  # for what is being answered
 
 
 class Stage:
@@ -178,6 +181,38 @@ def test_sigterm_lets_a_run_in_flight_end(stage: Stage) -> None:
 
     assert stage.server.terminate() == 0
     assert [run["status"] for run in stage.shell.json("runs", "slow")] == ["success"]
+
+
+def test_sigterm_ends_a_process_that_reads_the_worst_documents(stage: Stage) -> None:
+    key = stage.shell.json("apikey", "create", "attacker", "--scope", "read", "--scope", "write")["key"]
+    url = stage.server.wait_for("listening on http://").rpartition(" ")[2]
+    merges = "".join(f"x-{n}: &a{n} {{<<: [{','.join([f'*a{n - 1}'] * 10)}]}}\n" for n in range(1, 13))
+    slow = 'a: "' + "\\x41" * 100_000  # refused by the fast reader at its end, then read by the slow one
+    bomb = "x-0: &a0 {k: 1}\n" + merges
+    wishes = [("workflows/check", slow), ("config/apply?dry_run=true", bomb), ("config/apply", slow)]
+
+    def send(wish: tuple[str, str]) -> None:
+        request = urllib.request.Request(f"{url}/api/v1/{wish[0]}", json.dumps({"document": wish[1]}).encode())
+        request.add_header("Content-Type", "application/json")
+        request.add_header("Authorization", f"Bearer {key}")
+        with suppress(OSError):
+            urllib.request.urlopen(request, timeout=30).close()
+
+    def is_up() -> bool:
+        with urllib.request.urlopen(f"{url}/healthz", timeout=2) as answer:
+            return bool(answer.status == 200)
+
+    with ThreadPoolExecutor() as pool:
+        sending = [pool.submit(send, wish) for wish in wishes]
+        holds_for(is_up, "it answers meanwhile", 0.5)
+        told_at = time.monotonic()
+        code = stage.server.terminate()
+        ended_s = time.monotonic() - told_at
+        for each in sending:
+            each.result()
+
+    assert code == 0
+    assert ended_s <= WEB_GRACE_S + stage.pace.fair(3)
 
 
 def test_first_start_greets_with_the_database_and_a_first_step(any_shell: Shell, processes: Processes) -> None:

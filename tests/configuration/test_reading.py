@@ -1,9 +1,13 @@
 """YAML that strangers wrote: every fault has a place and a way out, and nothing is a traceback or takes long."""
 
+from typing import Any
+
 import pytest
+from ruamel.yaml import YAML
 
 from mainspring.configuration.faults import Fault, InvalidDocument, Place
 from mainspring.configuration.reading import BYTES_MAX, read_documents
+from mainspring.workflow.composer import compose_all
 
 
 def read(text: str) -> list[object]:
@@ -93,6 +97,52 @@ def test_aliases_that_multiply_are_stopped() -> None:
     bomb += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
 
     assert "more than 300,000 values once aliases are followed" in refusal("\n".join(bomb))
+
+
+def test_merges_that_multiply_are_stopped() -> None:
+    """Some hundred bytes that would have taken weeks: every pair that a merge looks at is counted."""
+    bomb = ["x-0: &a0 {k: 1}"]
+    bomb += [f"x-{n}: &a{n} {{<<: [{','.join([f'*a{n - 1}'] * 10)}]}}" for n in range(1, 13)]
+    text = "\n".join(bomb)
+
+    assert len(text) < 800
+    assert "more than 300,000 values once aliases are followed" in refusal(text)
+
+
+def test_merge_of_a_mapping_whose_key_is_a_list_is_refused_in_words() -> None:
+    assert "a key that is a list or a mapping" in refusal("x: &a {? [1] : 2}\ny: {<<: *a}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: 1\nb: [x, 'y', \"z\"]\n",
+        "a: &x {b: 1}\nc: *x\nd: {<<: *x}\n",
+        "a: |\n  one\n  two\nb: >-\n  three\n  four\n",
+        "? a\n: b\n",
+        "a: !!str 12\nb: !!int '3'\n",
+        "- 1\n- - 2\n  - 3\n",
+        "a: ~\nb:\nc: ''\n",
+        "%YAML 1.2\n---\na: yes\n...\n",
+        "a: 0o17\nb: 017\nc: 1e3\nd: .5\ne: 12:30\nf: 2001-01-01\n",
+        "{a: 1, b: [2, {c: 3}], 'd e': f}",
+        "a: b #c\n# d\ne: 'f''g'\n",
+        '"a\\u00e9": "\\x41\\/\\n"',
+        "a: http://b.c/d:e\n",
+        "--- 1\n--- 2\n",
+        "\ufeffa: 1",
+    ],
+)
+def test_fast_reader_and_careful_reader_read_the_same(text: str) -> None:
+    def plain(node: Any) -> object:
+        where = (str(node.tag), node.start_mark.line, node.start_mark.column)
+        if isinstance(node.value, str):
+            return *where, node.value
+        return *where, [tuple(map(plain, each)) if isinstance(each, tuple) else plain(each) for each in node.value]
+
+    careful = [plain(node) for node in YAML(typ="safe", pure=True).compose_all(text) if node is not None]
+
+    assert [plain(node) for node in compose_all(text, 50) if node is not None] == careful
 
 
 def test_nothing_in_a_fault_acts_on_a_terminal() -> None:

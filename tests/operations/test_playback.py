@@ -35,7 +35,7 @@ async def test_executions_are_not_compared_under_a_document_of_another_name(desk
 
 
 async def test_simulation_refuses_what_is_no_type_of_an_event(desk: Desk) -> None:
-    workflow = check_workflow(desk, WAITS)
+    workflow = await check_workflow(desk, WAITS)
 
     with pytest.raises(InvalidInput, match="event type '7 go' is not one; use letters, digits"):
         play(workflow, {}, [Happening(0, "7 go", {})])

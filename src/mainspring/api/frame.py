@@ -26,7 +26,15 @@ from mainspring.api.strict_json import check_json
 from mainspring.domain.name import shown
 from mainspring.domain.text import spelled_out
 
-BODY_MAX = 1_000_000
+BODY_MAX = 256_000
+BODIES_MAX = {  # what is sent to these paths may be larger, or has no reason to be as large
+    "/api/v1/config/apply": 1_000_000,
+    "/api/v1/workflows": 600_000,
+    "/api/v1/executions": 600_000,
+    "/api/v1/endpoints": 600_000,
+    "/api/v1/simulations": 600_000,
+    "/api/v1/auth/": 16_000,  # anybody may send these
+}
 BODY_TIMEOUT_S = 30
 ONCE = (b"authorization", b"host", b"content-type", b"content-length", b"content-encoding", b"idempotency-key")
 QUIET = ("/healthz", "/readyz", "/metrics")  # asked all day long, by name or by address
@@ -77,7 +85,9 @@ class Frame:
     async def _respond(self, scope: Scope, headers: Headers, receive: Receive, answer: "Answer") -> None:
         try:
             self._check_headers(scope, headers)
-            body = await _read_body(headers, receive)
+            body = await _read_body(headers, receive, _body_max(scope["path"]))
+            if body and scope["method"] in ("GET", "HEAD"):
+                raise ApiError("malformed-request", f"a {scope['method']} has no body; leave it out", headers=_CLOSE)
             if body and scope["path"].startswith("/api/"):
                 _check_body(headers, body)
         except ApiError as fault:
@@ -93,6 +103,12 @@ class Frame:
         for name in ONCE:
             if names.count(name) > 1:
                 raise ApiError("malformed-request", f"the header {name.decode()} was sent more than once; send it once")
+        if b"content-length" in names and b"transfer-encoding" in names:
+            raise ApiError(
+                "malformed-request",
+                "both Content-Length and Transfer-Encoding were sent; where a body ends must not be a guess: send one",
+                headers=_CLOSE,
+            )
         if "\x00" in scope["path"] or b"%00" in scope.get("query_string", b""):
             raise ApiError("malformed-request", "the path or a parameter contains a NUL; that is no text: leave it out")
         _refuse_slash(scope)
@@ -170,10 +186,14 @@ class Answer:
         )
 
 
-async def _read_body(headers: Headers, receive: Receive) -> bytes:
+def _body_max(path: str) -> int:
+    return next((most for prefix, most in BODIES_MAX.items() if path.startswith(prefix)), BODY_MAX)
+
+
+async def _read_body(headers: Headers, receive: Receive, most: int) -> bytes:
     length = headers.get("content-length", "0")
-    if length.isdigit() and int(length) > BODY_MAX:
-        raise _too_large()
+    if length.isdigit() and int(length) > most:
+        raise _too_large(most)
     parts: list[bytes] = []
     size, more = 0, True
     try:
@@ -184,8 +204,8 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
                     raise ApiError("malformed-request", "the connection closed before the whole body had arrived")
                 parts.append(message.get("body", b""))
                 size += len(parts[-1])
-                if size > BODY_MAX:
-                    raise _too_large()
+                if size > most:
+                    raise _too_large(most)
                 more = message.get("more_body", False)
     except TimeoutError:
         raise ApiError(
@@ -224,5 +244,5 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 _CLOSE = {"Connection": "close"}
 
 
-def _too_large() -> ApiError:
-    return ApiError("too-large", f"the body is larger than {BODY_MAX:,} bytes; send less", headers=_CLOSE)
+def _too_large(most: int) -> ApiError:
+    return ApiError("too-large", f"the body is larger than {most:,} bytes; send less", headers=_CLOSE)

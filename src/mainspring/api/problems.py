@@ -56,7 +56,7 @@ PROBLEMS: dict[str, Kind] = {
     "request-timeout": Kind(408, "Request timeout", "The body did not arrive in time."),
     "conflict": Kind(409, "Conflict", "The state of things does not allow it now: a name is taken, a job is archived."),
     "outdated": Kind(412, "Changed meanwhile", "`If-Match` names a version that is no longer the present one."),
-    "too-large": Kind(413, "Too large", "The body is larger than 1 MB."),
+    "too-large": Kind(413, "Too large", "The body is larger than its route takes, or has too many values."),
     "unsupported-media-type": Kind(415, "Unsupported media type", "The body is not JSON, or it is compressed."),
     "wrong-host": Kind(421, "Wrong host", "The name in the Host header is not one that this server answers to."),
     "invalid-input": Kind(422, "Invalid input", "A field or a parameter is not valid; `errors` says which and why."),

@@ -4,7 +4,6 @@ Applying the same documents twice changes nothing the second time. If anything i
 written at all.
 """
 
-import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
@@ -53,7 +52,7 @@ async def apply_files(
     dry_run: bool = False,
 ) -> Report:
     """Make the database what these files describe; with `dry_run`, only say what that would take."""
-    documents = await asyncio.to_thread(parse_documents, files, source)  # a second for a thousand endpoints
+    documents = await desk.sandbox.call(desk.tenant_id, parse_documents, files, source)
     for _ in range(TRIES_MAX):
         plan = await make_plan(desk, documents, options)
         if dry_run or not plan.steps:

@@ -5,14 +5,13 @@ themselves by aliases are faults with a place, not tracebacks and not surprises.
 """
 
 import math
-from collections.abc import Iterator
+import re
 
 from msgspec import Struct
-from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from mainspring.configuration.faults import Fault, InvalidDocument, Place
+from mainspring.workflow.composer import MappingNode, Node, ScalarNode, SequenceNode, TooMuch, compose_all
 
 BYTES_MAX = 5_000_000  # some 20,000 endpoints; reading takes about 4 s per MB
 VALUES_MAX = 300_000  # after aliases were followed
@@ -20,6 +19,7 @@ DEPTH_MAX = 50
 
 Path = tuple[str | int, ...]
 _TAG = "tag:yaml.org,2002:"
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _IN_OTHER_WORDS = {
     "mapping values are not allowed here": "a ': ' stands where none can be; put text that contains ': ' in quotes, "
     "or check the indentation",
@@ -58,12 +58,12 @@ def read_documents(file: str, data: bytes) -> list[Tree]:
     """Every YAML document of a file; raises InvalidDocument with all that keeps it from being read."""
     text = _decoded(file, data)
     lines = text.splitlines()
-    yaml = YAML(typ="safe", pure=True)
-    yaml.max_depth = DEPTH_MAX  # before the values are built: deep brackets cost the scanner seconds
     faults: list[Fault] = []
     trees: list[Tree] = []
     try:
-        for node in _nodes(yaml, text):
+        for node in compose_all(text, DEPTH_MAX, VALUES_MAX):
+            if node is None:
+                continue
             tree = Tree(file, lines, None, {}, {})
             builder = _Builder(tree, faults)
             tree.value = builder.build(node, ())
@@ -74,15 +74,15 @@ def read_documents(file: str, data: bytes) -> list[Tree]:
         faults.append(Fault(Place(file), f"not YAML: {str(fault).splitlines()[0]}"))
     except RecursionError:
         faults.append(Fault(Place(file), f"nested too deep; at most {DEPTH_MAX} levels are read"))
-    except _TooMuch as fault:
+    except TooMuch as fault:
+        deep, many = f"at most {DEPTH_MAX} levels are read", f"at most {VALUES_MAX:,} values are read: split the file"
+        what = f"{fault}; {deep if fault.is_deep else many}"
+        faults.append(Fault(_spot(file, lines, fault.mark.line, fault.mark.column), what))
+    except _Unbuildable as fault:
         faults.append(Fault(fault.place, str(fault)))
     if faults:
         raise InvalidDocument(faults)
     return trees
-
-
-def _nodes(yaml: YAML, text: str) -> Iterator[Node]:
-    yield from (node for node in yaml.compose_all(text) if node is not None)
 
 
 def _decoded(file: str, data: bytes) -> str:
@@ -93,14 +93,13 @@ def _decoded(file: str, data: bytes) -> str:
     except UnicodeDecodeError as fault:
         line = data.count(b"\n", 0, fault.start) + 1
         raise _refused(file, "not UTF-8 text; save the file as UTF-8", line) from None
-    for number, line_text in enumerate(text.split("\n"), 1):
-        for character in line_text:
-            if character < " " and character not in "\t\r":
-                raise _refused(file, f"a control character (U+{ord(character):04X}); this is no text file", number)
+    if found := _CONTROL.search(text):
+        line = text.count("\n", 0, found.start()) + 1
+        raise _refused(file, f"a control character (U+{ord(found[0]):04X}); this is no text file", line)
     return text
 
 
-class _TooMuch(Exception):
+class _Unbuildable(Exception):
     def __init__(self, message: str, place: Place) -> None:
         super().__init__(message)
         self.place = place
@@ -117,14 +116,11 @@ class _Builder:
 
     def build(self, node: Node, path: Path) -> object:
         self._tree.values[path] = node
-        self._count += 1
-        if self._count > VALUES_MAX:
-            message = f"more than {VALUES_MAX:,} values once aliases are followed; write less, or split the file"
-            raise _TooMuch(message, self._place(node))
+        self._step(node)
         if id(node) in self._open:
-            raise _TooMuch("an alias leads back into itself; write its content out", self._place(node))
+            raise _Unbuildable("an alias leads back into itself; write its content out", self._place(node))
         if len(path) > DEPTH_MAX:
-            raise _TooMuch(f"nested too deep; at most {DEPTH_MAX} levels are read", self._place(node))
+            raise _Unbuildable(f"nested too deep; at most {DEPTH_MAX} levels are read", self._place(node))
         self._open.add(id(node))
         try:
             if isinstance(node, MappingNode):
@@ -135,6 +131,13 @@ class _Builder:
             return self._scalar(node)
         finally:
             self._open.discard(id(node))
+
+    def _step(self, node: Node, steps: int = 1) -> None:
+        """Every value that is built and every pair that a merge looks at is a step."""
+        self._count += steps
+        if self._count > VALUES_MAX:
+            message = f"more than {VALUES_MAX:,} values once aliases are followed; write less, or split the file"
+            raise _Unbuildable(message, self._place(node))
 
     def _mapping(self, node: MappingNode, path: Path) -> dict[str, object]:
         found: dict[str, object] = {}
@@ -158,8 +161,14 @@ class _Builder:
     def _mapping_without(self, node: MappingNode, present: dict[str, object], path: Path) -> dict[str, object]:
         """What a merged mapping adds: the keys that are not there already."""
         if id(node) in self._open:
-            raise _TooMuch("a merge leads back into itself; write its content out", self._place(node))
-        kept = MappingNode(node.tag, [pair for pair in node.value if pair[0].value not in present], *_marks(node))
+            raise _Unbuildable("a merge leads back into itself; write its content out", self._place(node))
+        self._step(node, 1 + len(node.value))
+        kept = MappingNode(
+            node.tag,
+            [pair for pair in node.value if not isinstance(pair[0], ScalarNode) or pair[0].value not in present],
+            node.start_mark,
+            node.end_mark,
+        )
         self._open.add(id(node))
         try:
             return self._mapping(kept, path)
@@ -168,6 +177,7 @@ class _Builder:
 
     def _merged(self, value: Node) -> list[MappingNode]:
         items = value.value if isinstance(value, SequenceNode) else [value]
+        self._step(value, len(items))
         mappings = [item for item in items if isinstance(item, MappingNode)]
         if len(mappings) < len(items):
             self._fault(value, "`<<` merges a mapping, or a list of mappings; give it an alias such as *defaults")
@@ -196,10 +206,6 @@ class _Builder:
         return _place(self._tree.file, self._tree.lines, node)
 
 
-def _marks(node: Node) -> tuple[object, object]:
-    return node.start_mark, node.end_mark
-
-
 def _whole(text: str) -> object:
     plain = text.replace("_", "")
     try:
@@ -222,6 +228,10 @@ def _place(file: str, lines: list[str], node: Node) -> Place:
     is_short = isinstance(node, ScalarNode) and end.line == start.line
     length = end.column - start.column if is_short else 1
     return Place(file, start.line + 1, start.column + 1, max(1, length), line)
+
+
+def _spot(file: str, lines: list[str], line: int, column: int) -> Place:
+    return Place(file, line + 1, column + 1, 1, lines[line] if line < len(lines) else "")
 
 
 def _syntax(file: str, lines: list[str], fault: MarkedYAMLError) -> Fault:

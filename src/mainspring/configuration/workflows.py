@@ -14,11 +14,10 @@ from mainspring.configuration.writing import as_yaml
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import Event, EventType
 from mainspring.operations.endpoints import Desk
-from mainspring.operations.workflows import check_workflow
 from mainspring.ports.configuration import Publication
 from mainspring.ports.flows import Published
 from mainspring.workflow.difference import differences
-from mainspring.workflow.document import InvalidDocument
+from mainspring.workflow.document import InvalidDocument, parse_text
 from mainspring.workflow.markup import read_markup
 from mainspring.workflow.model import Workflow
 
@@ -34,11 +33,17 @@ class WorkflowSection:
             return
         newest = {each.workflow.name: each for each in await _newest(plan.desk)}
         sources = await plan.desk.stores.configuration.workflow_sources(plan.desk.tenant_id)
-        for each in wanted:
+        desk = plan.desk
+        entries = [{"name": each.name, **each.entry.model_dump(exclude_unset=True)} for each in wanted]
+        read = await desk.sandbox.call(desk.tenant_id, read_entries, entries, desk.allow_ports)
+        for each, (document, new) in zip(wanted, read, strict=True):
             source = sources.get(each.name, "")
             if plan.may_manage(each, "workflow", source):
                 old = newest.get(each.name)
-                _plan_one(plan, each, old.workflow if old is not None else None, source)
+                if isinstance(new, InvalidInput):
+                    _tell_faults(plan, each, new)
+                else:
+                    await _plan_one(plan, each, document, new, old.workflow if old is not None else None, source)
                 if old is not None and old.archived_at is not None and each.name not in _published(plan):
                     plan.notes.append(
                         f"workflow {each.name!r} stays archived, because its entry says nothing new; "
@@ -55,14 +60,10 @@ class WorkflowSection:
 
     async def export(self, desk: Desk) -> list[Exported]:
         sources = await desk.stores.configuration.workflow_sources(desk.tenant_id)
-        found = []
-        for published in await _newest(desk):
-            name = published.workflow.name
-            said, _ = read_markup(published.document)
-            assert isinstance(said, dict)
-            entry = {key: value for key, value in said.items() if key != "name"}
-            found.append(Exported(sources.get(name, ""), name, entry))
-        return found
+        newest = await _newest(desk)
+        said = await desk.sandbox.call(desk.tenant_id, written_entries, [each.document for each in newest])
+        names = [each.workflow.name for each in newest]
+        return [Exported(sources.get(name, ""), name, entry) for name, entry in zip(names, said, strict=True)]
 
 
 def _published(plan: Plan) -> set[str]:
@@ -73,12 +74,34 @@ async def _newest(desk: Desk) -> list[Published]:
     return await desk.stores.flows.workflows.versions(desk.tenant_id, None)
 
 
-def _plan_one(plan: Plan, wanted: Wanted, old: Workflow | None, source: str) -> None:
-    assert isinstance(wanted.entry, WorkflowEntry)
-    document = as_yaml([{"name": wanted.name, **wanted.entry.model_dump(exclude_unset=True)}])
-    new = _checked(plan, wanted, document)
-    if new is None:
-        return
+def read_entries(
+    entries: Sequence[dict[str, object]], allow_ports: frozenset[int]
+) -> list[tuple[str, Workflow | InvalidInput]]:
+    """Each entry as the document of a workflow, and the workflow; or what is wrong with it."""
+    return [_read_entry(entry, allow_ports) for entry in entries]
+
+
+def _read_entry(entry: dict[str, object], allow_ports: frozenset[int]) -> tuple[str, Workflow | InvalidInput]:
+    document = as_yaml([entry])
+    try:
+        return document, parse_text(document, allow_ports)
+    except InvalidInput as refused:
+        return document, refused
+
+
+def written_entries(documents: Sequence[str]) -> list[dict[str, object]]:
+    """Documents of workflows as entries, which have their names elsewhere."""
+    entries = []
+    for document in documents:
+        said, _ = read_markup(document)
+        assert isinstance(said, dict)
+        entries.append({key: value for key, value in said.items() if key != "name"})
+    return entries
+
+
+async def _plan_one(
+    plan: Plan, wanted: Wanted, document: str, new: Workflow, old: Workflow | None, source: str
+) -> None:
     fields: list[FieldChange] = []
     version = old.version if old is not None else 0
     if old is None or replace(old, version=0) != new:
@@ -87,7 +110,8 @@ def _plan_one(plan: Plan, wanted: Wanted, old: Workflow | None, source: str) -> 
         event = Event(EventType.WORKFLOW_PUBLISHED, plan.now, plan.desk.tenant_id, actor=plan.desk.actor, data=data)
         plan.events.append(event)
         fields.append(FieldChange("version", version or None, version + 1))
-        fields += [FieldChange("document", None, said) for said in (differences(old, new) if old is not None else ())]
+        said = await _differences(plan.desk, old, new)
+        fields += [FieldChange("document", None, each) for each in said]
     if wanted.source is not None and wanted.source != source:
         plan.workflow_sources[new.name] = wanted.source
         if old is not None:
@@ -98,17 +122,18 @@ def _plan_one(plan: Plan, wanted: Wanted, old: Workflow | None, source: str) -> 
         plan.unchanged += 1
 
 
-def _checked(plan: Plan, wanted: Wanted, document: str) -> Workflow | None:
-    try:
-        return check_workflow(plan.desk, document)
-    except InvalidDocument as refused:
-        for fault in refused.faults:
-            path = tuple(int(part[1:-1]) if part[0] == "[" else part for part in _PART.findall(fault.path))
-            place = wanted.tree.key if path and isinstance(path[-1], str) else wanted.tree.at
-            at = place((*wanted.path, *path))
-            if "headers" in path or "url" in path[-1:]:
-                at = at.masked()
-            plan.fault(at, f"{fault.path or wanted.name} {fault.message}")
-    except InvalidInput as fault:
-        plan.fault(wanted.place, str(fault))
-    return None
+async def _differences(desk: Desk, old: Workflow | None, new: Workflow) -> list[str]:
+    return [] if old is None else await desk.sandbox.call(desk.tenant_id, differences, old, new)
+
+
+def _tell_faults(plan: Plan, wanted: Wanted, refused: InvalidInput) -> None:
+    if not isinstance(refused, InvalidDocument):
+        plan.fault(wanted.place, str(refused))
+        return
+    for fault in refused.faults:
+        path = tuple(int(part[1:-1]) if part[0] == "[" else part for part in _PART.findall(fault.path))
+        place = wanted.tree.key if path and isinstance(path[-1], str) else wanted.tree.at
+        at = place((*wanted.path, *path))
+        if "headers" in path or "url" in path[-1:]:
+            at = at.masked()
+        plan.fault(at, f"{fault.path or wanted.name} {fault.message}")

@@ -1,6 +1,5 @@
 """Replay recorded runs through changed rules, limits or another baseline. Nothing is called, nothing is written."""
 
-import asyncio
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -39,7 +38,7 @@ async def run_backtest(desk: Desk, owner: Owner, wish: Wish) -> BackTest:
     known = [each.stored for each in await desk.stores.planner.rules(desk.tenant_id, owner.job.id)]
     present = Policy(owner.members, tuple(known))
     changed = Policy(await _changed_members(desk, owner, wish), _changed_rules(desk, owner, wish, known))
-    return await asyncio.to_thread(back_test, history, present, changed, desk.cron)
+    return await desk.sandbox.call(desk.tenant_id, back_test, history, present, changed, desk.cron)
 
 
 def _changed_rules(desk: Desk, owner: Owner, wish: Wish, known: list[StoredRule]) -> tuple[StoredRule, ...]:

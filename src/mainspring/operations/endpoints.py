@@ -5,6 +5,7 @@ The doors parse and format; the rules are here and in the domain. Every function
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import ParamSpec, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,8 +38,11 @@ from mainspring.domain.run import Header, Trigger
 from mainspring.domain.sealing import header_place
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.flows import Signer
-from mainspring.ports.outside import Ids, Vault
+from mainspring.ports.outside import Ids, Sandbox, Vault
 from mainspring.ports.stores import Stores
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 REASON_MAX = 1_000
 NAMES_FOR_SUGGESTIONS = 1_000
@@ -48,6 +52,13 @@ PAST_MAX = timedelta(minutes=1)  # what a slow hand or another clock explains; a
 
 class _EditedMeanwhile(Exception):
     """Somebody wrote the configuration between our reading it and our locking it."""
+
+
+class Inline:
+    """A Sandbox for a process that serves nobody else: it calls the function itself."""
+
+    async def call(self, tenant_id: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return function(*args, **kwargs)
 
 
 class Desk(Struct, frozen=True):
@@ -65,6 +76,7 @@ class Desk(Struct, frozen=True):
     partitions: int = 1  # that new executions are spread over
     may_administer: bool = True  # False: whoever acts has not the scope `admin`
     worker: str = ""  # the name of this process, under which it holds leases
+    sandbox: Sandbox = Inline()
 
 
 async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:

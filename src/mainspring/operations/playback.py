@@ -59,7 +59,7 @@ class Compared(Struct, frozen=True):
 
 async def replay_with(desk: Desk, execution_id: str, document: str) -> Replay:
     """Replay with a document that nobody published yet: what would it change?"""
-    workflow = check_workflow(desk, document)
+    workflow = await check_workflow(desk, document)
     return await _replayed(desk, await find_execution(desk, execution_id), workflow)
 
 
@@ -68,7 +68,7 @@ async def compare_executions(
 ) -> list[Compared]:
     """Old executions of a workflow, newest first, under another version or an unpublished document."""
     found = (await find_workflow(desk, name, version)).workflow
-    workflow = found if document is None else check_workflow(desk, document)
+    workflow = found if document is None else await check_workflow(desk, document)
     if workflow.name != name:
         raise InvalidInput(
             f"the document is of {workflow.name!r}, and the executions of {name!r}; give a document with that name",
@@ -89,7 +89,9 @@ async def compare_executions(
 async def _replayed(desk: Desk, execution: Execution, workflow: Workflow) -> Replay:
     clock = await clock_of(desk, execution)
     log = await read_log(desk, execution)
-    return replay(workflow, log, execution.state.salt, clock.epoch, clock.resolution_ms, clock.zeros)
+    return await desk.sandbox.call(
+        desk.tenant_id, replay, workflow, log, execution.state.salt, clock.epoch, clock.resolution_ms, clock.zeros
+    )
 
 
 def play(

@@ -24,9 +24,9 @@ KEY_LENGTH_MAX = 200
 STARTS_MAX = 1_000
 
 
-def check_workflow(desk: Desk, text: str) -> Workflow:
+async def check_workflow(desk: Desk, text: str) -> Workflow:
     """The workflow that a document describes; InvalidDocument with every fault where it is none."""
-    return parse_text(text, desk.allow_ports)
+    return await desk.sandbox.call(desk.tenant_id, parse_text, text, desk.allow_ports)
 
 
 class Publication(Struct, frozen=True):
@@ -42,14 +42,20 @@ class Publication(Struct, frozen=True):
 
 
 async def plan_publication(desk: Desk, text: str) -> Publication:
-    workflow = check_workflow(desk, text)
+    workflow = await check_workflow(desk, text)
     newest = await desk.stores.flows.workflows.version(desk.tenant_id, workflow.name, None)
-    return Publication(workflow, newest, differences(newest.workflow, workflow) if newest else [])
+    if newest is None:
+        return Publication(workflow, None, [])
+    said = await desk.sandbox.call(desk.tenant_id, differences, newest.workflow, workflow)
+    return Publication(workflow, newest, said)
 
 
-async def publish_workflow(desk: Desk, text: str) -> tuple[Published, bool]:
-    """A new version, and True; the newest version, and False, where it does the same already."""
-    plan = await plan_publication(desk, text)
+async def publish_workflow(desk: Desk, text: str, plan: Publication | None = None) -> tuple[Published, bool]:
+    """A new version, and True; the newest version, and False, where it does the same already.
+
+    `plan` is what `plan_publication` made of the same text.
+    """
+    plan = plan or await plan_publication(desk, text)
     if plan.newest is not None and not plan.is_new:
         return plan.newest, False
     now = await desk.stores.flows.workflows.now()
@@ -87,7 +93,8 @@ async def compare_versions(desk: Desk, name: str, old: int | None, new: int | No
     """What changed, in words; without numbers, between the newest version and the one before it."""
     after = (await find_workflow(desk, name, new)).workflow
     before = (await find_workflow(desk, name, old or max(after.version - 1, 1))).workflow
-    return before.version, after.version, differences(before, after)
+    said = await desk.sandbox.call(desk.tenant_id, differences, before, after)
+    return before.version, after.version, said
 
 
 class Wish(Struct, frozen=True):

@@ -1,9 +1,13 @@
 """What the workers and operations need from the world that is no database."""
 
+from collections.abc import Callable
 from datetime import datetime
-from typing import Protocol
+from typing import ParamSpec, Protocol, TypeVar
 
 from mainspring.domain.run import Outcome, Request
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Clock(Protocol):
@@ -52,3 +56,15 @@ class Locksmith(Protocol):
 
     def new_secret(self) -> bytes:
         """32 random bytes."""
+
+
+class Sandbox(Protocol):
+    """Where functions are called whose work grows with what a stranger sent."""
+
+    async def call(self, tenant_id: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What the function returns, or its refusal (a MainspringError).
+
+        The function is a pure one of a module, and all it takes and returns can be pickled. Raises InvalidInput where
+        it takes too long or too much memory, and TooManyRequests where the tenant asks for too much; "" is the
+        installation itself, which may ask for anything.
+        """

@@ -112,7 +112,7 @@ class Simulator(Protocol):
     def scenario(self, name: str) -> dict[str, object]:
         """One of them in full. Raises NotFound."""
 
-    async def play(self, wanted: dict[str, object]) -> dict[str, object]:
+    async def play(self, tenant_id: str, wanted: dict[str, object]) -> dict[str, object]:
         """Play `scenario` (a name) or `document` (YAML) with `seed`, and tell what happened.
 
         Raises InvalidInput for what is no scenario, and for one that takes too long or too much.

@@ -25,6 +25,7 @@ class Booth:
         self._seconds_max = seconds_max
         self._turn = asyncio.Lock()
         self._waiting = 0
+        self._playing: set[str] = set()  # tenants: one that plays long scenarios leaves places to the others
 
     def scenarios(self) -> list[Json]:
         return [scenario_data(name, load_scenario(name)) for name in shipped()]
@@ -34,17 +35,23 @@ class Booth:
         told: Json = msgspec.json.decode(msgspec.json.encode(found))
         return {**scenario_data(name, found), "document": told}
 
-    async def play(self, wanted: Json) -> Json:
+    async def play(self, tenant_id: str, wanted: Json) -> Json:
         if isinstance(name := wanted.get("scenario"), str):
             self._shipped(name)  # a name is a name: files of the server are nobody's to read
+        if tenant_id in self._playing:
+            raise TooManyRequests(
+                "a simulation of this tenant is being played; wait until it has ended", retry_after_s=5
+            )
         if self._waiting >= WAITING_MAX:
             raise TooManyRequests("five simulations wait already; try again in a moment", retry_after_s=10)
         self._waiting += 1
+        self._playing.add(tenant_id)
         try:
             async with self._turn:
                 answer = await self._played(wanted)
         finally:
             self._waiting -= 1
+            self._playing.discard(tenant_id)
         if "fault" in answer:
             raise InvalidInput(str(answer["fault"]), field=_sent_as(answer["field"], wanted))
         played = answer["played"]

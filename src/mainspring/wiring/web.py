@@ -44,16 +44,19 @@ def open_web(
     from mainspring.api.server import WebServer
     from mainspring.configuration.watcher import watch
     from mainspring.mcp.transports import WebDoor
+    from mainspring.outbound.sandbox import ProcessSandbox
     from mainspring.wiring.planner import model_fault, open_drafter, open_look, open_simulator
     from mainspring.wiring.readiness import Readiness
 
+    sandbox = ProcessSandbox()
+
     def desk(tenant_id: str, actor: str) -> Desk:
-        return replace(running.desk, tenant_id=tenant_id, actor=actor)
+        return replace(running.desk, tenant_id=tenant_id, actor=actor, sandbox=sandbox)
 
     model = next(iter(running.models), None)
     readiness = Readiness(running.stores.upkeep)
     checks = {"database": readiness.check}
-    by_folder = replace(running.desk, actor="config_dir")
+    by_folder = replace(running.desk, actor="config_dir", sandbox=sandbox.unmetered())
     watchers = watch(by_folder, settings.config_dir, notices.messengers, prune=settings.config_prune)
     context = Context(
         running.stores,
@@ -78,7 +81,7 @@ def open_web(
     app.router.routes.insert(0, Route("/mcp", assistants))
     web = WebServer(app, settings.host, settings.port, on_ready, notices.feed.stop, settings.trusted_proxies)
     try:
-        yield [web, assistants, *watchers]
+        yield [web, assistants, sandbox, *watchers]
     finally:
         web.close()
 

@@ -8,11 +8,12 @@ from msgspec import Struct
 from mainspring.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from ruamel.yaml.nodes import Node
+    from mainspring.workflow.composer import Node
 
 TEXT_CHARS_MAX: Final = 500_000
 NODES_MAX: Final = 50_000
 DEPTH_MAX: Final = 50
+COMPOSED_DEPTH_MAX: Final = DEPTH_MAX + 10  # so that what is a little too deep is refused with its own words
 _TAG: Final = "tag:yaml.org,2002:"
 _WORDS: Final = {"true": True, "false": False}
 
@@ -38,21 +39,29 @@ def path_text(path: Path) -> str:
 
 def read_markup(text: str) -> tuple[object, dict[Path, int]]:
     """The document as plain data, and the line of every path; raises InvalidInput with line and column."""
-    from ruamel.yaml import YAML  # 40 ms that only a reader of documents pays
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError  # 40 ms that only a reader of documents pays
+
+    from mainspring.workflow.composer import TooMuch, compose_all
 
     if len(text) > TEXT_CHARS_MAX:
         raise _refused(f"is {len(text)} characters long; at most {TEXT_CHARS_MAX} are allowed; split the workflow")
     try:
-        node = YAML(typ="safe", pure=True).compose(text)
+        roots = compose_all(text, COMPOSED_DEPTH_MAX, NODES_MAX)
+    except TooMuch as fault:
+        raise (_too_deep(fault.mark.line) if fault.is_deep else _too_many()) from None
     except MarkedYAMLError as fault:
         mark = fault.problem_mark or fault.context_mark
+        if str(fault.problem).startswith("maximum depth"):
+            raise _too_deep(mark.line if mark else 0) from None
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise _refused(f"cannot be read at {place}{fault.problem or fault.context}; correct it") from None
     except RecursionError:
         raise _refused(f"is nested more than {DEPTH_MAX} deep; flatten it") from None
     except (YAMLError, ValueError) as fault:
         raise _refused(f"cannot be read: {str(fault).splitlines()[0][:200]}; it must be YAML or JSON") from None
+    if len(roots) > 1:
+        raise _refused("is more than one: a second one begins after ---; keep one")
+    node = roots[0] if roots else None
     if node is None:
         raise _refused("is empty; it is a mapping with name and steps: write one")
     lines: dict[Path, int] = {}
@@ -61,9 +70,9 @@ def read_markup(text: str) -> tuple[object, dict[Path, int]]:
 
 def _plain(node: "Node", path: Path, lines: dict[Path, int]) -> object:
     if len(lines) > NODES_MAX:
-        raise _refused(f"has more than {NODES_MAX} values, aliases counted as often as they are used; shorten it")
+        raise _too_many()
     if len(path) > DEPTH_MAX:
-        raise _refused(f"is nested more than {DEPTH_MAX} deep at line {node.start_mark.line + 1}; flatten it")
+        raise _too_deep(node.start_mark.line)
     lines[path] = node.start_mark.line + 1
     kind = type(node).__name__
     if kind == "MappingNode":
@@ -105,6 +114,14 @@ def line_of(lines: Mapping[Path, int], path: Path) -> int | None:
     while path and path not in lines:
         path = path[:-1]
     return lines.get(path)
+
+
+def _too_many() -> InvalidInput:
+    return _refused(f"has more than {NODES_MAX} values, aliases counted as often as they are used; shorten it")
+
+
+def _too_deep(line: int) -> InvalidInput:
+    return _refused(f"is nested more than {DEPTH_MAX} deep at line {line + 1}; flatten it")
 
 
 def _refused(what: str) -> InvalidInput:

@@ -113,7 +113,9 @@ async def export_config(
     source: Annotated[str | None, Query(max_length=100, description="Only what this source manages.")] = None,
 ) -> PlainTextResponse:
     """Everything as YAML, one document for each source; `${stored}` stands where a secret is."""
-    return PlainTextResponse(as_yaml(await export_documents(desk, source)), media_type="text/plain; charset=utf-8")
+    documents = await export_documents(desk, source)
+    text = await desk.sandbox.call(desk.tenant_id, as_yaml, documents)
+    return PlainTextResponse(text, media_type="text/plain; charset=utf-8")
 
 
 @router.get("/schema")

@@ -37,7 +37,7 @@ async def run_simulation(desk: Running, wish: SimulationWish, request: Request) 
     """
     if (wish.scenario is None) == (wish.document is None):
         raise InvalidInput("give the name of a scenario, or a document, and not both", field="scenario")
-    return await _simulator(request).play(wish.model_dump())
+    return await _simulator(request).play(desk.tenant_id, wish.model_dump())
 
 
 @router.post("/backtests", response_model=Backtest)

@@ -1,6 +1,5 @@
 """Workflows: check, publish, compare, draw and simulate documents; start executions of them."""
 
-import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
@@ -95,7 +94,7 @@ async def publish_workflow(
             "after": model_shape(plan.workflow),
             "differences": plan.differences,
         }
-    published, is_new = await workflows.publish_workflow(desk, wish.document)
+    published, is_new = await workflows.publish_workflow(desk, wish.document, plan)
     response.headers["ETag"] = _etag(published)
     if is_new:
         response.headers["Location"] = _place(published)
@@ -107,7 +106,7 @@ async def publish_workflow(
 @router.post("/check", response_model=WorkflowChecked)
 async def check_workflow(desk: Reading, wish: Document) -> Shape:
     """What a document means, without publishing it; every fault is told with its path and line."""
-    workflow = workflows.check_workflow(desk, wish.document)
+    workflow = await workflows.check_workflow(desk, wish.document)
     return model_shape(workflow) | {"graph": graph_shape(workflow)}
 
 
@@ -116,7 +115,7 @@ async def simulate_workflow(desk: Reading, wish: SimulationWish) -> Shape:
     """Run a document or a workflow that perhaps never ran, with given events, in no time. Nothing is sent."""
     one_of_two(wish.document, wish.workflow, ("document", "workflow"), required=True)
     if wish.document is not None:
-        workflow = workflows.check_workflow(desk, wish.document)
+        workflow = await workflows.check_workflow(desk, wish.document)
     else:
         workflow = (await workflows.find_workflow(desk, wish.workflow or "", wish.version)).workflow
     events = [Happening(each.after_ms, each.type, dict(each.data)) for each in wish.events]
@@ -124,8 +123,7 @@ async def simulate_workflow(desk: Reading, wish: SimulationWish) -> Shape:
         step: [Answer(each.outcome, each.result, each.code, each.error, each.after_ms) for each in given]
         for step, given in wish.answers.items()
     }
-    # In a thread: a long one must not keep the other requests waiting.
-    played = await asyncio.to_thread(playback.play, workflow, wish.input, events, answers)
+    played = await desk.sandbox.call(desk.tenant_id, playback.play, workflow, wish.input, events, answers)
     return simulation_shape(played, LogicalClock(0, playback.EPOCH))
 
 

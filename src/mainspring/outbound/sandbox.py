@@ -1,0 +1,224 @@
+"""Call functions whose work grows with what strangers sent in processes of their own, which can be ended.
+
+Reading YAML, checking expressions and replaying a workflow hold an interpreter for as long as they take. In the
+process that serves and schedules they would stop everything else, and a signal to end would wait for them. Here each
+call has a time limit and a memory limit; a process that exceeds one is killed, and the caller is told so.
+
+A tenant runs one call at a time and has a budget of seconds, which fills up again: no tenant keeps the others waiting.
+The functions are module-level functions of ours: both sides speak pickle.
+"""
+
+import asyncio
+import math
+import os
+import pickle
+import sys
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from typing import ParamSpec, TypeVar
+
+import structlog
+
+from mainspring.domain.errors import InvalidInput, MainspringError, TooManyRequests
+from mainspring.outbound.sandboxed import HEADER, Answer
+from mainspring.ports.outside import Sandbox
+
+SECONDS_MAX = 10.0
+PROCESSES = 2
+IDLE_S = 60.0
+WAITING_MAX = 4  # of one tenant, besides the call that runs
+BUDGET_S = 30.0  # a tenant's seconds of work at once
+REFILL = 0.5  # seconds of work that each second brings back
+TENANTS_MAX = 10_000
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+log = structlog.get_logger()
+
+
+class ProcessSandbox:
+    """A Sandbox."""
+
+    def __init__(self, seconds_max: float = SECONDS_MAX, monotonic_s: Callable[[], float] = time.monotonic) -> None:
+        self._seconds_max = seconds_max
+        self._monotonic_s = monotonic_s
+        self._places = asyncio.Semaphore(PROCESSES)
+        self._stopping = asyncio.Event()
+        self._idle: list[_Child] = []
+        self._tenants: OrderedDict[str, _Tenant] = OrderedDict()
+
+    async def call(self, tenant_id: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        tenant = self._enter(tenant_id)
+        try:
+            async with tenant.turn, self._places:
+                self._refuse_spent(tenant_id, tenant)
+                started = self._monotonic_s()
+                try:
+                    return await self._call(function, args, kwargs)
+                finally:
+                    tenant.spend(self._monotonic_s() - started, self._monotonic_s())
+        finally:
+            tenant.waiting -= 1
+
+    def unmetered(self) -> "Sandbox":
+        """The same processes for the installation itself, which has no budget."""
+        return _Unmetered(self)
+
+    async def run(self) -> None:
+        """As a worker: nothing to do until the end, and then to end the processes."""
+        await self._stopping.wait()
+        await self.aclose()
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def aclose(self) -> None:
+        """End the processes that wait. A call that is under way ends its own when it is cancelled."""
+        while self._idle:
+            await self._idle.pop().end()
+
+    def _enter(self, tenant_id: str) -> "_Tenant":
+        tenant = self._tenants.setdefault(tenant_id, _Tenant(self._monotonic_s()))
+        self._tenants.move_to_end(tenant_id)
+        while len(self._tenants) > TENANTS_MAX and not next(iter(self._tenants.values())).waiting:
+            self._tenants.popitem(last=False)
+        if tenant_id and tenant.waiting > WAITING_MAX:
+            raise TooManyRequests(
+                f"{tenant.waiting} documents or replays of this tenant are being read; wait until one is done",
+                retry_after_s=1,
+            )
+        self._refuse_spent(tenant_id, tenant)
+        tenant.waiting += 1
+        return tenant
+
+    def _refuse_spent(self, tenant_id: str, tenant: "_Tenant") -> None:
+        left = tenant.left(self._monotonic_s())
+        if tenant_id and left <= 0:
+            wait_s = max(1, math.ceil((1 - left) / REFILL))
+            raise TooManyRequests(
+                f"this tenant has used its {BUDGET_S:g} s for reading documents and replaying; wait {wait_s} s, or "
+                "send smaller ones",
+                retry_after_s=wait_s,
+            )
+
+    async def _call(self, function: Callable[..., T], args: tuple[object, ...], kwargs: dict[str, object]) -> T:
+        wanted = pickle.dumps((function, args, kwargs))
+        child = self._idle.pop() if self._idle else await _start(self._forget)
+        child.wake()
+        try:
+            async with asyncio.timeout(self._seconds_max):
+                answer = await child.ask(wanted)
+        except TimeoutError:
+            await child.end()
+            log.warning("sandbox timeout", function=function.__name__, seconds=self._seconds_max)
+            raise InvalidInput(
+                f"this took longer than {self._seconds_max:g} s to read; make it smaller or simpler", field="document"
+            ) from None
+        except (asyncio.IncompleteReadError, ConnectionError):
+            await child.end()
+            log.warning("sandbox ended", function=function.__name__)
+            raise InvalidInput(
+                "this needed more memory than allowed, or ended its process; make it smaller or simpler",
+                field="document",
+            ) from None
+        except BaseException:
+            await child.end()
+            raise
+        if self._stopping.is_set():
+            await child.end()
+        else:
+            child.rest()
+            self._idle.append(child)
+        return _taken(answer)
+
+    def _forget(self, child: "_Child") -> None:
+        if child in self._idle:
+            self._idle.remove(child)
+
+
+class _Unmetered:
+    def __init__(self, sandbox: ProcessSandbox) -> None:
+        self._sandbox = sandbox
+
+    async def call(self, tenant_id: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._sandbox.call("", function, *args, **kwargs)
+
+
+class _Tenant:
+    def __init__(self, at: float) -> None:
+        self.turn = asyncio.Semaphore(1)
+        self.waiting = 0
+        self._left, self._at = BUDGET_S, at
+
+    def left(self, now: float) -> float:
+        return min(BUDGET_S, self._left + (now - self._at) * REFILL)
+
+    def spend(self, seconds: float, now: float) -> None:
+        self._left, self._at = self.left(now) - seconds, now
+
+
+class _Child:
+    """One process; it serves one call at a time, and ends when nobody needs it for a while."""
+
+    def __init__(self, process: asyncio.subprocess.Process, forget: "Callable[[_Child], None]") -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process = process
+        self._input, self._output = process.stdin, process.stdout
+        self._forget = forget
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def ask(self, wanted: bytes) -> Answer:
+        self._input.write(HEADER.pack(len(wanted)) + wanted)
+        await self._input.drain()
+        (length,) = HEADER.unpack(await self._output.readexactly(HEADER.size))
+        answer: Answer = pickle.loads(await self._output.readexactly(length))  # of our own process
+        return answer
+
+    def rest(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(IDLE_S, self._leave)
+
+    def wake(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _leave(self) -> None:
+        self._forget(self)
+        self._input.close()  # it ends when its input does
+
+    async def end(self) -> None:
+        self.wake()
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        self._input.close()
+        await self._process.wait()
+
+
+async def _start(forget: Callable[[_Child], None]) -> _Child:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAINSPRING_")}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "mainspring.outbound.sandboxed",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env=environment,
+        start_new_session=True,  # Ctrl-C is for us
+    )
+    return _Child(process, forget)
+
+
+def _taken(answer: Answer) -> T:  # type: ignore[type-var]  # what the function returned
+    kind, value, *rest = answer
+    if kind == "done":
+        return value  # type: ignore[return-value]  # of our own function
+    if kind == "refused":
+        refused: type[MainspringError] = value  # type: ignore[assignment]  # the class of the refusal
+        fault = refused.__new__(refused)
+        fault.args, state = rest  # type: ignore[assignment]  # as it was raised there
+        fault.__dict__.update(state)  # type: ignore[call-overload]  # its fields
+        raise fault
+    raise RuntimeError(f"a function failed in its sandbox: {value}")
