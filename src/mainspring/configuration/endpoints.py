@@ -26,8 +26,9 @@ from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus
 from mainspring.domain.errors import InvalidInput, QuotaExceeded
 from mainspring.domain.run import Header
+from mainspring.domain.target import origin_of
 from mainspring.operations.configuring import archive_act, edit_act, live_endpoints, plan_endpoint
-from mainspring.operations.endpoints import Desk, checked_definition
+from mainspring.operations.endpoints import Desk, checked_definition, is_moved
 
 TURN_EVERY = 50  # so many take some 20 ms; a process that serves and schedules has other things to do too
 FAULTS_MAX = 20  # of one endpoint; more than it has fields
@@ -128,7 +129,8 @@ def _plan_one(plan: Plan, wanted: Wanted, old: Endpoint | None) -> None:
         plan.fault(wanted.at("job"), message)
         return
     stored = old.action.headers if old is not None else ()
-    headers = keep_or_seal(plan, wanted, endpoint_id, wishes, definition.headers, stored)
+    moved_from = origin_of(old.action.url) if old is not None and is_moved(old, definition.url) else None
+    headers = keep_or_seal(plan, wanted, endpoint_id, wishes, definition.headers, stored, moved_from)
     plan.job_of[endpoint_id], plan.name_of[endpoint_id] = job.id, definition.name
     if headers is None:
         return

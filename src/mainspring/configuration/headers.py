@@ -48,8 +48,12 @@ def keep_or_seal(
     wishes: list[HeaderWish],
     checked: tuple[Header, ...],
     stored: tuple[Header, ...],
+    moved_from: str | None = None,
 ) -> tuple[Header, ...] | None:
-    """The headers to store. `checked` are those wishes that have a value, in their order. None: a fault was noted."""
+    """The headers to store. `checked` are those wishes that have a value, in their order. None: a fault was noted.
+
+    `moved_from` is the origin that the stored secrets were given for, where the URL is at another one now.
+    """
     before = by_name_and_place(stored)
     plain = iter(checked)
     headers: list[Header] = []
@@ -58,6 +62,13 @@ def keep_or_seal(
         known = before.get((wish.name, next(numbers.setdefault(wish.name, count()))))
         if wish.value is not None:
             headers.append(_sealed_unless_known(plan, endpoint_id, next(plain), known))
+        elif known is not None and known.secret and moved_from is not None:
+            plan.fault(
+                wanted.at(*wish.path, "value"),
+                f"header {wish.name[:60]!r} is {STORED}, but that secret was given for {moved_from}, and the url is at "
+                "another origin now; give it again as ${env:NAME} or ${file:/path}",
+            )
+            return None
         elif known is not None and known.secret:
             headers.append(known)
         else:

@@ -7,7 +7,7 @@ passed means to libcurl exactly what it shows, and a header that passed cannot e
 
 import re
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
@@ -86,6 +86,12 @@ def check_url(url: str, allow_ports: frozenset[int] = frozenset()) -> Target:
         name=None if is_address else host,
         port=port,
     )
+
+
+def origin_of(url: str) -> str:
+    """`scheme://host:port` of a URL that was checked before, whatever ports are allowed now."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname}:{parts.port or _default_port(parts.scheme)}"
 
 
 def check_header(name: str, value: str) -> None:

@@ -3,7 +3,7 @@
 The doors parse and format; the rules are here and in the domain. Every function works within one tenant.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import ParamSpec, TypeVar
 
@@ -36,6 +36,7 @@ from mainspring.domain.name import as_stored
 from mainspring.domain.planning import plan_first
 from mainspring.domain.run import Header, Trigger
 from mainspring.domain.sealing import header_place
+from mainspring.domain.target import origin_of
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.flows import Signer
 from mainspring.ports.outside import Ids, Sandbox, Vault
@@ -162,6 +163,7 @@ async def _edit_once(desk: Desk, found: Endpoint, edit: Callable[[Definition], D
     check_header_count(len(wanted.headers))
     plain = replace(wanted, headers=tuple(header for header in wanted.headers if header not in before.headers))
     checked, host = checked_definition(desk, plain, tenant, found.id)
+    _refuse_kept_secrets(found, checked.url, [header for header in wanted.headers if header in before.headers])
     now = await desk.stores.schedule.now()
     job = await _job(desk, checked.job, now)
     new = iter(sealed(desk, found.id, checked.headers))
@@ -278,6 +280,22 @@ def checked_definition(desk: Desk, definition: Definition, tenant: Tenant, endpo
             f"url {checked.url[:100]!r} is never called: {why}; choose another target", field="url", value=checked.url
         )
     return checked, host
+
+
+def is_moved(found: Endpoint, url: str) -> bool:
+    """Whether a URL is at another origin (scheme, host, port) than the endpoint's."""
+    return origin_of(url) != origin_of(found.action.url)
+
+
+def _refuse_kept_secrets(found: Endpoint, url: str, kept: Sequence[Header]) -> None:
+    """A stored secret was given for one origin: it is never sent to another that somebody chose later."""
+    names = ", ".join(sorted({repr(header.name[:60]) for header in kept if header.secret}))
+    if names and is_moved(found, url):
+        raise InvalidInput(
+            f"the url is at another origin than before, and the secret headers {names} were given for "
+            f"{origin_of(found.action.url)}; give their values again, or remove them",
+            field="headers",
+        )
 
 
 async def _change(desk: Desk, endpoint: Endpoint, act: changes.Act) -> Change:

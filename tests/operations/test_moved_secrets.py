@@ -1,0 +1,61 @@
+"""A stored secret is never sent to an origin that it was not given for."""
+
+import pytest
+from msgspec.structs import replace
+
+from mainspring.configuration.applying import apply_files
+from mainspring.configuration.faults import InvalidDocument
+from mainspring.configuration.planning import Options
+from mainspring.configuration.references import sent
+from mainspring.domain.definition import Definition
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.run import Header
+from mainspring.operations.endpoints import Desk, add_endpoint, edit_endpoint, find_endpoint
+
+SECRET = Header("Authorization", "Bearer s3cret", secret=True)
+PLAIN = Header("X-Team", "blue")
+BASE = "https://api.example.com/jobs"
+ELSEWHERE = ["https://evil.example.com/jobs", "http://api.example.com/jobs", "https://api.example.com:8443/jobs"]
+DOCUMENT = "endpoints: {billing: {url: '%s', every: 1m, headers: {Authorization: '${stored}'}}}"
+
+
+@pytest.fixture
+async def billing(desk: Desk) -> Definition:
+    definition = Definition(name="billing", url=BASE, interval_ms=60_000, headers=(SECRET, PLAIN))
+    await add_endpoint(replace(desk, allow_ports=frozenset({8443})), definition)
+    return definition
+
+
+@pytest.mark.parametrize("url", ELSEWHERE, ids=["host", "scheme", "port"])
+async def test_url_at_another_origin_needs_the_secrets_again(desk: Desk, billing: Definition, url: str) -> None:
+    desk = replace(desk, allow_ports=frozenset({8443}))
+    with pytest.raises(InvalidInput, match=r"'Authorization' were given for https://api\.example\.com:443") as refused:
+        await edit_endpoint(desk, "billing", lambda old: replace(old, url=url))
+
+    assert refused.value.field == "headers"
+    assert (await find_endpoint(desk, "billing")).action.url == BASE
+
+
+@pytest.mark.parametrize("url", ELSEWHERE, ids=["host", "scheme", "port"])
+async def test_document_with_a_stored_secret_cannot_move_it(desk: Desk, billing: Definition, url: str) -> None:
+    desk = replace(desk, allow_ports=frozenset({8443}))
+    with pytest.raises(InvalidDocument, match=r"was given for https://api\.example\.com:443"):
+        await apply_files(desk, [("f.yaml", (DOCUMENT % url).encode())], Options(sent({}), {}))
+
+    assert (await find_endpoint(desk, "billing")).action.url == BASE
+
+
+async def test_url_moves_with_new_secrets_or_without_any(desk: Desk, billing: Definition) -> None:
+    fresh = replace(SECRET, value="Bearer another")
+    await edit_endpoint(desk, "billing", lambda old: replace(old, url=ELSEWHERE[0], headers=(fresh, PLAIN)))
+    await edit_endpoint(desk, "billing", lambda old: replace(old, url=BASE, headers=(PLAIN,)))
+
+    assert (await find_endpoint(desk, "billing")).action.headers == (PLAIN,)
+
+
+async def test_path_changes_with_the_stored_secret(desk: Desk, billing: Definition) -> None:
+    await edit_endpoint(desk, "billing", lambda old: replace(old, url="https://API.example.com:443/other?x=1"))
+    text = DOCUMENT % "https://api.example.com/third"
+    await apply_files(desk, [("f.yaml", text.encode())], Options(sent({}), {}))
+
+    assert (await find_endpoint(desk, "billing")).action.headers[0].secret
