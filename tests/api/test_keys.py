@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from fastapi import FastAPI
 
-from mainspring.domain.access import Role, Scope
+from mainspring.domain.access import SCOPES_OF, Role, Scope
 from mainspring.domain.account import api_key_text
 from mainspring.domain.endpoint import Tenant
 from mainspring.ports.stores import Stores
@@ -182,3 +182,65 @@ async def test_viewer_cannot_see_keys(app: FastAPI, stores: Stores) -> None:
 
         assert (await browser.get(KEYS)).status_code == 403
         assert (await browser.get("/api/v1/members")).status_code == 200
+
+
+OPERATORS_READ = ("users", "tenants", "users/ann@example.com", "tenants/default")
+OPERATORS_WRITE = (
+    ("POST", "users", {"email": "cy@example.com"}),
+    ("PATCH", "users/ann@example.com", {"name": "Ann B."}),
+    ("POST", "users/ann@example.com/link", None),
+    ("POST", "tenants", {"id": "acme"}),
+    ("PATCH", "tenants/default", {"endpoints_max": 5}),
+    ("PUT", "planner/mode/everywhere", {"mode": "off"}),
+)
+
+
+@pytest.mark.parametrize("scopes", [[Scope.READ], [Scope.READ, Scope.RUN, Scope.WRITE]], ids=["read", "all but admin"])
+async def test_operators_key_reads_with_read_and_changes_nothing_without_admin(
+    app: FastAPI, stores: Stores, scopes: list[Scope]
+) -> None:
+    await a_user(stores)
+    async with program(app, await a_key(stores, *scopes, is_operator=True)) as client:
+        read = [(await client.get(f"/api/v1/{path}")).status_code for path in OPERATORS_READ]
+        written = [
+            (await client.request(method, f"/api/v1/{path}", json=body)).status_code
+            for method, path, body in OPERATORS_WRITE
+        ]
+
+    assert set(read) == {200}
+    assert set(written) <= {403, 404, 405}
+    assert written[:5] == [403] * 5
+
+
+async def test_operators_key_without_read_reads_nothing(app: FastAPI, stores: Stores) -> None:
+    await a_user(stores)
+    async with program(app, await a_key(stores, Scope.ADMIN, is_operator=True)) as client:
+        assert {(await client.get(f"/api/v1/{path}")).status_code for path in OPERATORS_READ} == {403}
+
+
+@pytest.mark.parametrize("scopes", [[Scope.ADMIN], [Scope.ADMIN, Scope.READ]], ids=["admin", "admin and read"])
+async def test_key_gives_nobody_a_scope_that_it_lacks(app: FastAPI, stores: Stores, scopes: list[Scope]) -> None:
+    await a_user(stores)
+    await a_user(stores, "bo@example.com", Role.VIEWER)
+    roles = {"viewer": SCOPES_OF[Role.VIEWER], "operator": SCOPES_OF[Role.OPERATOR], "owner": SCOPES_OF[Role.OWNER]}
+    async with program(app, await a_key(stores, *scopes)) as client:
+        for role, wanted in roles.items():
+            allowed = wanted <= set(scopes)
+            invited = await client.post("/api/v1/members", json={"email": f"{role}@example.com", "role": role})
+            changed = await client.patch("/api/v1/members/bo@example.com", json={"role": role})
+            assert (invited.status_code, changed.status_code) == ((201, 200) if allowed else (403, 403)), role
+        key = await client.post("/api/v1/keys", json={"name": "more", "scopes": ["read", "run", "write", "admin"]})
+        assert key.status_code == 403
+
+
+async def test_operators_key_makes_operators_and_links_only_with_every_scope(app: FastAPI, stores: Stores) -> None:
+    await a_user(stores)
+    wishes = [
+        ("users", {"email": "cy@example.com", "operator": True}),
+        ("users", {"email": "di@example.com", "tenant": "default", "role": "owner"}),
+        ("users/ann@example.com/link", None),
+    ]
+    for scopes, expected in (((Scope.READ, Scope.ADMIN), 403), (tuple(Scope), 201)):
+        async with program(app, await a_key(stores, *scopes, is_operator=True)) as client:
+            said = [(await client.post(f"/api/v1/{path}", json=body)).status_code for path, body in wishes]
+        assert set(said) == {expected}

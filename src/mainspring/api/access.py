@@ -56,6 +56,8 @@ async def operating(request: Request, principal: Annotated[Principal, Depends(re
     request.state.actor = principal.actor
     request.state.headers = request.app.state.limits.spend(principal)
     _refuse_others(principal)
+    if not principal.user_id:  # a key does what its scopes say, also an operator's; a person is one everywhere
+        principal.require(Scope.READ if request.method in ("GET", "HEAD") else Scope.ADMIN)
     refuse_unknown(request)
     context: Context = request.app.state.context
     there = context.desk(INSTALLATION, principal.actor)
