@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator
+from itertools import count
 from typing import NamedTuple
 
 import asyncpg
@@ -14,12 +15,14 @@ from httpx2 import AsyncClient
 from mainspring.api import stream
 from mainspring.api.access import recognise
 from mainspring.api.context import Context
+from mainspring.api.routes.stream import STREAMS_OF_KEY_MAX, _is_welcome
 from mainspring.api.server import WebServer
 from mainspring.domain.access import Principal, Scope
-from mainspring.domain.errors import NotAuthenticated
+from mainspring.domain.errors import NotAuthenticated, NotFound
 from mainspring.domain.event import Event, EventType, place_of
 from mainspring.ports.stores import Stores
 from mainspring.stores.postgres.database import EVENT_ERA
+from tests.api.door import client_of
 from tests.harness.pace import Pace
 from tests.harness.postgres import as_superuser
 from tests.harness.waiting import until
@@ -72,9 +75,10 @@ class Server:
         self.web, self.app = web, app
         self.context: Context = app.state.context
         self._open: list[Stream] = []
+        self._turns = count()
 
     async def open(self, query: str = "", last_id: str = "", room: int = 0) -> Stream:
-        """`room` is how many bytes the client's system takes before the client reads them."""
+        """`room` is how many bytes the client's system takes before the client reads them. Ten keys take turns."""
         host, port = self.web.url.removeprefix("http://").split(":")
         line = socket.socket()
         if room:
@@ -82,9 +86,10 @@ class Server:
         line.setblocking(False)
         await asyncio.get_running_loop().sock_connect(line, (host, int(port)))
         reader, writer = await asyncio.open_connection(sock=line)
+        actor = f"X-Actor: key:{next(self._turns) % 10}\r\n"
         extra = f"Last-Event-ID: {last_id}\r\n" if last_id else ""
-        request = f"GET /api/v1/events/stream{query} HTTP/1.1\r\nHost: {host}\r\nX-Test: default read\r\n{extra}\r\n"
-        writer.write(request.encode())
+        request = f"GET /api/v1/events/stream{query} HTTP/1.1\r\nHost: {host}\r\nX-Test: default read\r\n"
+        writer.write((request + actor + extra + "\r\n").encode())
         head = await reader.readuntil(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200"), head
         opened = Stream(_Dechunked(reader), writer)  # type: ignore[arg-type]  # reads lines alike
@@ -358,3 +363,32 @@ async def test_stream_goes_on_from_where_a_list_ended(server: Server, stores: St
     opened = await server.open(f"?cursor={page['next_cursor']}")
 
     assert numbers_of(await opened.take(1)) == [2]
+
+
+async def test_one_key_and_one_tenant_leave_streams_to_the_others(app: FastAPI) -> None:
+    streams = app.state.streams
+    asked: list[tuple[str, str, int]] = []
+    for owners, tenant, actor in (
+        ({("default", "key:one"): STREAMS_OF_KEY_MAX}, "default", "key:one"),
+        ({("default", f"key:{n}"): STREAMS_OF_KEY_MAX for n in range(6)}, "default", "key:new"),
+    ):
+        streams.clear()
+        streams.update(owners)
+        async with client_of(app, tenant, actor=actor) as client:
+            answer = await client.get("/api/v1/events/stream")
+        asked.append((tenant, answer.headers["retry-after"], answer.status_code))
+    streams.clear()
+
+    assert asked == [("default", "60", 429)] * 2
+
+
+async def test_stream_of_a_member_who_was_removed_ends_without_a_failure(app: FastAPI, stores: Stores) -> None:
+    """Who is asked again whether the stream may go on: the tenant that it names is not theirs any more."""
+    request = Request({"type": "http", "app": app, "headers": [], "query_string": b""})
+
+    async def gone(_: Request) -> Principal:
+        raise NotFound("tenant", "default")
+
+    app.dependency_overrides[recognise] = gone
+
+    assert not await _is_welcome(request, Principal("default", "user:bo", frozenset({Scope.READ})))

@@ -9,6 +9,7 @@ import pytest
 
 from mainspring.domain.access import Principal, Scope
 from mainspring.mcp.tools import TOOLS
+from mainspring.mcp.transports import SESSIONS_OF_KEY_MAX
 from mainspring.operations.endpoints import add_endpoint
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.records import RunFilter
@@ -97,18 +98,18 @@ async def test_revoked_key_is_refused_at_once(house: House) -> None:
         house.keys["key-a"] = Principal("default", "key:a", frozenset(Scope))  # so that it can say goodbye
 
 
+HELLO: dict[str, Any] = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "hand", "version": "1"}},
+}  # fmt: skip
+
+
 @asynccontextmanager
 async def opened_session(house: House) -> AsyncIterator[tuple[httpx2.AsyncClient, dict[str, str]]]:
     """A session of key A, by hand: what a client sends, header by header."""
     async with httpx2.AsyncClient(timeout=60) as http:
-        hello = {
-            "jsonrpc": "2.0", "id": 1, "method": "initialize",
-            "params": {
-                "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "hand", "version": "1"},
-            },
-        }  # fmt: skip
         headers = {"Authorization": "Bearer key-a", "Accept": "application/json, text/event-stream"}
-        answer = await http.post(house.url, json=hello, headers=headers)
+        answer = await http.post(house.url, json=HELLO, headers=headers)
         assert answer.status_code == 200
         yield http, headers | {"Mcp-Session-Id": answer.headers["mcp-session-id"]}
 
@@ -162,3 +163,20 @@ async def _everything(house: House) -> tuple[object, ...]:
     endpoints = await house.stores.endpoints.endpoints("default", EndpointFilter())
     runs = await house.stores.runs.runs("default", RunFilter())
     return endpoints, runs, await told(house.stores)
+
+
+async def test_one_key_leaves_sessions_to_the_others(house: House) -> None:
+    async def opened(http: httpx2.AsyncClient, key: str) -> httpx2.Response:
+        headers = {"Authorization": f"Bearer {key}", "Accept": "application/json, text/event-stream"}
+        return await http.post(house.url, json=HELLO, headers=headers)
+
+    async with httpx2.AsyncClient(timeout=60) as http:
+        answers = [await opened(http, "key-a") for _ in range(SESSIONS_OF_KEY_MAX + 5)]
+        other = await opened(http, "key-b")
+        ended = {"Authorization": "Bearer key-a", "Mcp-Session-Id": answers[0].headers["mcp-session-id"]}
+        await http.delete(house.url, headers=ended)
+        again = await opened(http, "key-a")
+
+    assert [answer.status_code for answer in answers] == [200] * SESSIONS_OF_KEY_MAX + [429] * 5
+    assert answers[-1].headers["retry-after"] == "60"
+    assert (other.status_code, again.status_code) == (200, 200)

@@ -1,5 +1,7 @@
 """The web server's application: the routes of the API in their frame, and health for whoever watches the process."""
 
+from collections import Counter
+
 from fastapi import APIRouter, FastAPI
 
 from mainspring import __version__
@@ -75,6 +77,7 @@ def furnish(app: FastAPI, context: Context) -> None:
     app.state.context = context
     app.state.limits = Limits(settings.api_requests_per_minute, settings.api_requests_per_minute_of_tenant)
     app.state.blocks = Blocks()
+    app.state.streams = Counter()
     app.state.closed_hours = dashboard.ClosedHours()
 
 

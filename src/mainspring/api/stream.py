@@ -8,7 +8,7 @@ comes back with the last id it has seen misses nothing and sees nothing twice.
 import asyncio
 import json
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, suppress
 
@@ -71,7 +71,17 @@ class Blocks:
 class EventStream(Response):
     media_type = "text/event-stream"
 
-    def __init__(self, desk: Desk, feed: Feed, blocks: Blocks, cursor: str, choose: Choose, check: Check) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        feed: Feed,
+        blocks: Blocks,
+        cursor: str,
+        choose: Choose,
+        check: Check,
+        counted: tuple[Counter[tuple[str, str]], tuple[str, str]],
+    ) -> None:
+        """`counted` is where the stream is counted while it is open, and under which owner."""
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
         del self.headers["content-length"]
         self._desk = desk
@@ -80,8 +90,19 @@ class EventStream(Response):
         self._cursor = cursor
         self._choose = choose
         self._check = check
+        self._counted = counted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        streams, owner = self._counted
+        streams[owner] += 1
+        try:
+            await self._serve(receive, send)
+        finally:
+            streams[owner] -= 1
+            if not streams[owner]:
+                del streams[owner]
+
+    async def _serve(self, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         pump = asyncio.create_task(self._pump(send), name="event-stream")
         gone = asyncio.create_task(_until_gone(receive))

@@ -6,6 +6,7 @@ a start should not pay a second for what it may never need.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 BODY_MAX = 2_000_000  # a request body of an endpoint may have a million characters
 SESSIONS_MAX = 1_000
+SESSIONS_OF_KEY_MAX = 20
+SESSIONS_OF_TENANT_MAX = 200
+IDLE_S = 600.0  # a session without a request in flight for this long is over
 PRINCIPAL = "mainspring.principal"
 
 Recognise = Callable[[Request], Awaitable[Principal]]
@@ -50,6 +54,7 @@ class WebDoor:
         self._caller = caller
         self._asked = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._opening: Counter[tuple[str, str]] = Counter()  # requests under way that may open a session, by its owner
         self._ready: asyncio.Future[StreamableHTTPSessionManager] = asyncio.get_running_loop().create_future()
 
     async def run(self) -> None:
@@ -76,7 +81,33 @@ class WebDoor:
         manager = await self._ready
         scope[PRINCIPAL] = principal
         scope["user"] = _session_owner(principal)
-        await manager.handle_request(scope, receive, send)
+        if not _may_open(request):
+            await manager.handle_request(scope, receive, send)
+            return
+        owner = principal.tenant_id, principal.actor
+        try:
+            self._refuse_many(manager, owner)
+        except TooManyRequests as fault:
+            await _refusal(fault)(scope, receive, send)
+            return
+        self._opening[owner] += 1
+        try:
+            await manager.handle_request(scope, receive, send)
+        finally:
+            self._opening[owner] -= 1
+
+    def _refuse_many(self, manager: "StreamableHTTPSessionManager", owner: tuple[str, str]) -> None:
+        """One key, or one tenant, must not take the places of all the others."""
+        open_now = [(each["subject"], each["client_id"]) for each in manager._session_owners.values()]
+        of_key = open_now.count(owner) + self._opening[owner]
+        of_tenant = sum(tenant == owner[0] for tenant, _ in open_now)
+        of_tenant += sum(number for (tenant, _), number in self._opening.items() if tenant == owner[0])
+        if of_key >= SESSIONS_OF_KEY_MAX or of_tenant >= SESSIONS_OF_TENANT_MAX:
+            raise TooManyRequests(
+                f"a key has at most {SESSIONS_OF_KEY_MAX} sessions and a tenant {SESSIONS_OF_TENANT_MAX}; end one with "
+                f"DELETE, or wait: one that is idle for {IDLE_S / 60:g} minutes ends",
+                retry_after_s=60,
+            )
 
     async def _principal(self, request: Request) -> Principal:
         """By a key alone: a browser sends its session's cookie along to whoever asks for it."""
@@ -90,7 +121,18 @@ class WebDoor:
         from mainspring.mcp.server import Host, make_server
 
         server = make_server(Host(_principal_of, self._desk, self._caller))
-        return StreamableHTTPSessionManager(server, max_request_body_size=BODY_MAX, max_sessions=SESSIONS_MAX)
+        return StreamableHTTPSessionManager(
+            server, max_request_body_size=BODY_MAX, max_sessions=SESSIONS_MAX, session_idle_timeout=IDLE_S
+        )
+
+
+def _may_open(request: Request) -> bool:
+    """Whether a request may open a session: it names none, and speaks a version of the protocol that has sessions."""
+    from mcp.server import streamable_http_manager as manager
+
+    version = request.headers.get("mcp-protocol-version")
+    with_sessions = manager.HANDSHAKE_PROTOCOL_VERSIONS  # type: ignore[attr-defined]  # the one that decides there
+    return "mcp-session-id" not in request.headers and (version is None or version in with_sessions)
 
 
 def _principal_of(context: Any) -> Principal:

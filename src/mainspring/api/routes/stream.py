@@ -1,5 +1,6 @@
 """The live stream of events."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from mainspring.api.context import Context
 from mainspring.api.cursors import open_cursor
 from mainspring.api.stream import Blocks, EventStream
 from mainspring.domain.access import Principal, Scope
-from mainspring.domain.errors import NotAuthenticated, StoreUnavailable, TooManyRequests
+from mainspring.domain.errors import MainspringError, StoreUnavailable, TooManyRequests
 from mainspring.domain.event import EventType, StoredEvent, bad_cursor, place_of
 from mainspring.domain.selection import check_types, is_wanted, may_see
 from mainspring.operations.endpoints import Desk, find_endpoint
@@ -20,6 +21,8 @@ from mainspring.ports.endpoints import EndpointFilter
 
 router = APIRouter(prefix="/events", tags=["events"])
 STREAMS_MAX = 1_000  # of one process; each is a socket
+STREAMS_OF_TENANT_MAX = 300
+STREAMS_OF_KEY_MAX = 50
 PAGE = 1_000
 STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 
@@ -60,7 +63,23 @@ async def stream_events(
     if place is None or _is_beyond(place, await desk.stores.runs.last_place()):
         place = now
     blocks: Blocks = request.app.state.blocks
-    return EventStream(desk, context.feed, blocks, place, choice.of, lambda: _is_welcome(request, principal))
+    open_streams: Counter[tuple[str, str]] = request.app.state.streams
+    owner = desk.tenant_id, desk.actor
+    _refuse_many(open_streams, owner)
+    return EventStream(
+        desk, context.feed, blocks, place, choice.of, lambda: _is_welcome(request, principal), (open_streams, owner)
+    )
+
+
+def _refuse_many(open_streams: Counter[tuple[str, str]], owner: tuple[str, str]) -> None:
+    """One key, or one tenant, must not take the places of all the others."""
+    of_tenant = sum(number for (tenant, _), number in open_streams.items() if tenant == owner[0])
+    if open_streams[owner] >= STREAMS_OF_KEY_MAX or of_tenant >= STREAMS_OF_TENANT_MAX:
+        raise TooManyRequests(
+            f"a key or user has at most {STREAMS_OF_KEY_MAX} open streams and a tenant {STREAMS_OF_TENANT_MAX}; "
+            "close one, then try again",
+            retry_after_s=60,
+        )
 
 
 class Choice:
@@ -136,8 +155,8 @@ async def _is_welcome(request: Request, opener: Principal) -> bool:
     asked = request.app.dependency_overrides.get(recognise, recognise)
     try:
         principal = await asked(request)
-    except NotAuthenticated:
-        return False
     except StoreUnavailable:
         return True
+    except MainspringError:  # the key or session ended, or the member was removed
+        return False
     return bool(principal.tenant_id == opener.tenant_id and principal.scopes >= opener.scopes)
