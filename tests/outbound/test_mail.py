@@ -6,7 +6,7 @@ import pytest
 
 from mainspring.domain.errors import InvalidInput, Misconfigured
 from mainspring.domain.run import Outcome, RunStatus
-from mainspring.outbound.mail import LOST, NOT_SENT, Mailer, MailServer, read_server
+from mainspring.outbound.mail import LOST, NOT_SENT, Mailer, MailServer, check_address, read_server
 from mainspring.outbound.services import Services
 from tests.peers.hostile import HostilePeer
 from tests.peers.post_office import PostOffice
@@ -182,3 +182,35 @@ async def test_service_that_does_not_take_a_message_is_a_failure(peer: HostilePe
     outcome = await Services(allowed=True).send(f"json://127.0.0.1:{peer.port}/unavailable", "title", "text", "msg_1")
 
     assert outcome.error == "the service did not take the message"
+
+
+WORDS = ["=?utf-8?q?x=0D=0ABcc:_evil=40x.y?=", "=?utf-8?b?eA0KQmNjOiBldmlsQHgueQ==?=", "a =?utf-8?q?=0A?= b", "=?x"]
+
+
+@pytest.mark.parametrize("word", WORDS)
+async def test_subject_that_looks_encoded_is_text(word: str) -> None:
+    async with PostOffice() as office:
+        outcome = await send(office, title=word)
+        (letter,) = office.letters
+
+    assert outcome.status is RunStatus.SUCCESS
+    assert letter["Bcc"] is None
+    assert str(letter["Subject"]) == f"[Mainspring] {word}"
+    assert [name for name in letter if name.lower() in ("bcc", "cc")] == []
+
+
+@pytest.mark.parametrize("word", WORDS[:3])
+async def test_sender_with_a_control_character_once_decoded_is_refused(word: str) -> None:
+    async with PostOffice() as office:
+        mailer = Mailer(f"smtp://127.0.0.1:{office.port}", "mainspring@example.com")
+        outcome = await mailer.send("ops@example.com", "title", "text", "id-1", sender=f"{word} <a@example.com>")
+
+    assert outcome.status is RunStatus.FAILURE
+    assert "control character" in str(outcome.error)
+    assert office.letters == []
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_address_that_looks_encoded_is_refused(word: str) -> None:
+    with pytest.raises(InvalidInput):
+        check_address(f"{word}@example.com")

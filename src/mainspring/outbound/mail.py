@@ -13,8 +13,10 @@ import ssl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from email.message import EmailMessage
-from email.policy import SMTP
+from email.charset import QP, Charset
+from email.header import Header, decode_header, make_header
+from email.message import Message
+from email.policy import compat32
 from email.utils import parseaddr
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -30,6 +32,10 @@ SUBJECT_MAX = 200
 LOCAL = ("localhost", "127.0.0.1", "::1")
 SETTING = "MAINSPRING_SMTP_URL"
 ADDRESS_MAX = 254  # RFC 5321
+AS_IT_IS = compat32.clone(linesep="\r\n")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_UTF8 = Charset("utf-8")
+_UTF8.body_encoding = QP
 _ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", re.ASCII)
 
 
@@ -65,7 +71,7 @@ def read_server(url: str) -> MailServer:
 
 def check_address(address: str, *, field: str = "to") -> None:
     """A mail address as one person writes it; no list, no name, no line break."""
-    if not _ADDRESS.fullmatch(address) or len(address) > ADDRESS_MAX:
+    if not _ADDRESS.fullmatch(address) or len(address) > ADDRESS_MAX or "=?" in address:
         raise InvalidInput(
             f"{field} '{spelled_out(address)[:80]}' is no mail address and no URL; write name@example.com, or https://...",
             field=field,
@@ -105,7 +111,7 @@ class _Lost(Exception):
     """Whether the server has taken the letter, it did not say."""
 
 
-def _deliver(server: MailServer, letter: EmailMessage, to: str, deadline: float) -> None:
+def _deliver(server: MailServer, letter: Message, to: str, deadline: float) -> None:
     context = ssl.create_default_context()
     timeout_s = _left_s(deadline)
     if server.implicit_tls:
@@ -140,9 +146,9 @@ def _leaving(session: smtplib.SMTP) -> Iterator[None]:
         session.close()
 
 
-def _hand_over(session: smtplib.SMTP, letter: EmailMessage, to: str, deadline: float) -> None:
+def _hand_over(session: smtplib.SMTP, letter: Message, to: str, deadline: float) -> None:
     """As `smtplib` does it, but what breaks once the text is on its way is told apart."""
-    text = letter.as_bytes(policy=SMTP)
+    text = letter.as_bytes()
     sender = parseaddr(str(letter["From"]))[1]
     code, words = session.mail(sender)
     if code != 250:
@@ -166,16 +172,30 @@ def _left_s(deadline: float) -> float:
     return max(0.1, deadline - time.monotonic())
 
 
-def _letter(sender: str, to: str, title: str, text: str, message_id: str) -> EmailMessage:
-    message = EmailMessage()
-    message["Subject"] = clean_text(spelled_out(title), SUBJECT_MAX)
-    message["From"] = sender
-    message["To"] = to
+def _letter(sender: str, to: str, title: str, text: str, message_id: str) -> Message:
+    """As bytes that no library reads again: one that did would decode what looks encoded, line breaks and all."""
+    message = Message(policy=AS_IT_IS)
+    message["Subject"] = _as_text(clean_text(spelled_out(title), SUBJECT_MAX))
+    message["From"] = _without_controls("from", sender)
+    message["To"] = _without_controls("to", to)
     # The same for every attempt: a mailbox that has seen it shows it once.
     message["Message-ID"] = f"<{message_id}@{parseaddr(sender)[1].rpartition('@')[2] or 'mainspring'}>"
     message["Auto-Submitted"] = "auto-generated"  # so that nobody's holiday answers
-    message.set_content(clean_text(text, 100_000) + "\n", cte="quoted-printable")  # not every server takes 8 bits
+    # Quoted-printable: not every server takes 8 bits.
+    message.set_payload((clean_text(text, 100_000) + "\n").encode(), _UTF8)
     return message
+
+
+def _as_text(value: str) -> str | Header:
+    """A header that readers show as it is written here, also where it looks like an encoded word (RFC 2047)."""
+    return value if value.isascii() and "=?" not in value else Header(value, "utf-8")
+
+
+def _without_controls(field: str, value: str) -> str:
+    """Refuse what holds a control character, in itself or once a reader has decoded it."""
+    if _CONTROL.search(value) or _CONTROL.search(str(make_header(decode_header(value)))):
+        raise ValueError(f"the {field} address holds a control character; remove it")
+    return value
 
 
 def _in_words(fault: Exception) -> str:
