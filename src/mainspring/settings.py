@@ -215,8 +215,9 @@ class Settings(BaseModel):  # not pydantic-settings' own: `load_settings` reads 
         description="Role in the tenant of who comes from the issuer and is no user yet; none: refused.",
     )
     trusted_proxies: Names = Field(
-        default=("127.0.0.1", "::1"),
-        description="Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+        default=(),
+        description="Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; "
+        "none: every address is that of the connection.",
     )
     allowed_hosts: Names = Field(
         default=(),

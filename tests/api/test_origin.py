@@ -1,10 +1,17 @@
 """Pages of other sites cannot make a browser change anything."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 from fastapi import FastAPI
+from httpx2 import AsyncClient
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
+from mainspring.api.origin import OwnPagesOnly
+from mainspring.api.server import WebServer
+from mainspring.ports.accounts import ORIGIN
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from tests.api.people import SITE, Browser, a_key, a_user, open_door, program
@@ -108,3 +115,36 @@ async def test_public_url_is_an_origin_of_ours(stores: Stores, clock: FixedClock
         answer = await browser.post(KEYS, json={"name": "x"}, headers={"Origin": "https://spring.example.com"})
 
     assert answer.status_code == 201
+
+
+FORGED = ["203.0.113.9", "x" * 6_000, "127.0.0.1, 198.51.100.7", '"><script>', "203.0.113.9:80", ""]
+
+
+@pytest.mark.parametrize("trusted", [(), ("127.0.0.1",)], ids=["no proxy is listed", "this one is"])
+@pytest.mark.parametrize("forged", FORGED, ids=["an address", "very long", "a list", "markup", "a port", "nothing"])
+async def test_address_of_a_request_is_an_address_and_from_listed_proxies_alone(
+    trusted: tuple[str, ...], forged: str
+) -> None:
+    """Through the real server: what the audit trail and the throttles see."""
+    seen: list[str] = []
+
+    async def note(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(ORIGIN.get())
+        await Response(status_code=204)(scope, receive, send)
+
+    ready = asyncio.Event()
+    app = OwnPagesOnly(note)
+    server = WebServer(app, "127.0.0.1", 0, lambda _: ready.set(), trusted_proxies=trusted)  # type: ignore[arg-type]  # any
+    serving = asyncio.create_task(server.run())
+    await ready.wait()
+    async with AsyncClient(base_url=server.url) as client:
+        await client.get("/", headers={"X-Forwarded-For": forged})
+    server.stop()
+    await serving
+    server.close()
+
+    if not trusted or not forged:
+        assert seen == ["127.0.0.1"]
+    else:
+        assert len(seen[0]) <= 45
+        assert seen[0] in ("203.0.113.9", "198.51.100.7", "")

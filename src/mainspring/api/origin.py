@@ -5,6 +5,7 @@ something with a browser's cookies must come from our own pages, and must not be
 Programs with an API key send no cookie, and are not asked.
 """
 
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -28,7 +29,7 @@ class OwnPagesOnly:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        ORIGIN.set(scope["client"][0] if scope.get("client") else "")
+        ORIGIN.set(_address(scope))
         headers = Headers(scope=scope)
         if scope["method"] in SAFE_METHODS or self._is_ours(headers):
             await self._app(scope, receive, send)
@@ -54,3 +55,11 @@ class OwnPagesOnly:
         if origin is not None:
             return urlsplit(origin).netloc.lower() in (headers.get("host", "").lower(), self._public_host or None)
         return not has_session
+
+
+def _address(scope: Scope) -> str:
+    """Where a request comes from, in its one written form. A proxy may pass anything on: what is no address is none."""
+    try:
+        return str(ip_address(str(scope["client"][0]).strip())) if scope.get("client") else ""
+    except ValueError:
+        return ""

@@ -56,6 +56,7 @@ class WebServer:
             lifespan="off",
             server_header=False,
             timeout_graceful_shutdown=GRACE_S,
+            proxy_headers=bool(trusted_proxies),
             forwarded_allow_ips=list(trusted_proxies),
         )
         self._server = _Server(config, self._ready)
