@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from base64 import urlsafe_b64encode
+from contextlib import suppress
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from secrets import token_urlsafe
@@ -27,6 +28,7 @@ class LittleIssuer:
     def __init__(self) -> None:
         self.claims: dict[str, Any] = {"sub": "42", "email": "ann@example.com", "email_verified": True, "name": "Ann"}
         self.overrides: dict[str, Any] = {}  # what its tokens say otherwise
+        self.raw: dict[str, str] = {}  # what is answered at a path instead of what belongs there
         self.algorithm = "RS256"
         self.signing_key: Any = KEY
         self.codes: dict[str, dict[str, str]] = {}
@@ -34,16 +36,18 @@ class LittleIssuer:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                self._answer(outer.get(urlsplit(self.path).path))
+                path = urlsplit(self.path).path
+                self._answer(outer.get(path), outer.raw.get(path))
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"])).decode()
                 self._answer(outer.token({name: values[0] for name, values in parse_qs(body).items()}))
 
-            def _answer(self, said: dict[str, Any] | None) -> None:
+            def _answer(self, said: dict[str, Any] | None, raw: str | None = None) -> None:
                 self.send_response(400 if said is None else 200)
                 self.end_headers()
-                self.wfile.write(json.dumps(said or {"error": "invalid_grant"}).encode())
+                with suppress(ConnectionError):  # who has read enough hangs up
+                    self.wfile.write((raw or json.dumps(said or {"error": "invalid_grant"})).encode())
 
             def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
                 """Quiet."""

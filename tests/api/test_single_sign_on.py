@@ -101,6 +101,14 @@ LIES: dict[str, Callable[[LittleIssuer], None]] = {
     "without a nonce": _says(nonce=None),
     "for an address that is not verified": _says(email_verified=False),
     "that calls it verified in words": _says(email_verified="true"),
+    "made for another client of several": _says(aud=[CLIENT_ID, "other"], azp="other"),
+    "for several clients, and not said which": _says(aud=[CLIENT_ID, "other"]),
+    "made for another client": _says(azp="other"),
+    "with a list of addresses": _says(email=["ann@example.com"]),
+    "with a subject that is no text": _says(sub=42),
+    "with an endless subject": _says(sub="x" * 256),
+    "with an endless address": _says(email="a" * 300 + "@example.com"),
+    "with a name that is a mapping": _says(name={"a": 1}),
     "signed by another key": _signs(OTHER_KEY, "RS256"),
     "not signed at all": _signs(None, "none"),
     "signed with the client's secret": _signs(CLIENT_SECRET.ljust(64), "HS256"),
@@ -206,6 +214,40 @@ async def test_code_is_redeemed_once(app: FastAPI, issuer: LittleIssuer, stores:
         again = await browser.get(back)
 
     assert (first.status_code, again.status_code) == (303, 401)
+
+
+async def test_state_is_good_for_one_return_and_ten_minutes(
+    app: FastAPI, issuer: LittleIssuer, stores: Stores, clock: FixedClock
+) -> None:
+    await a_user(stores)
+    async with Browser(app) as browser:
+        begun = await browser.get(LOGIN)
+        kept = browser.cookies["mainspring-oidc"]
+        first = await browser.get(issuer.log_in(begun.headers["location"]))
+        browser.cookies.set("mainspring-oidc", kept)
+        again = await browser.get(issuer.log_in(begun.headers["location"]))  # with a new code
+        late = await browser.get(LOGIN)
+        clock.tick(minutes=10, seconds=1)
+        too_late = await browser.get(issuer.log_in(late.headers["location"]))
+
+    assert (first.status_code, again.status_code, too_late.status_code) == (303, 401, 401)
+
+
+@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/keys"])
+@pytest.mark.parametrize("body", ["[" * 100_000, '{"a":' * 50_000, "x" * 300_000], ids=["lists", "objects", "long"])
+async def test_answer_of_the_issuer_that_nests_or_never_ends_is_refused(
+    stores: Stores, clock: FixedClock, path: str, body: str
+) -> None:
+    with LittleIssuer() as issuer:
+        issuer.raw[path] = body
+        adapter = OidcIssuer(issuer.url, CLIENT_ID, CLIENT_SECRET)
+        async with open_door(stores, clock, issuer=adapter) as app, Browser(app) as browser:
+            begun = await browser.get(LOGIN)
+            if path == "/keys":
+                begun = await browser.get(issuer.log_in(begun.headers["location"]))
+
+    assert begun.status_code == 401
+    assert "the issuer did not let you in" in begun.json()["detail"]
 
 
 async def test_issuer_that_is_away_or_refuses_is_said_in_words(app: FastAPI, issuer: LittleIssuer) -> None:

@@ -5,6 +5,7 @@ callback that another browser is lured into has none, and is refused.
 """
 
 from base64 import urlsafe_b64encode
+from datetime import datetime, timedelta
 from hashlib import sha256
 from hmac import compare_digest
 from typing import Protocol
@@ -14,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.access import Role
-from mainspring.domain.account import Claims, Proof, User, check_email
+from mainspring.domain.account import Bucket, Claims, Proof, User, check_email, digest
 from mainspring.domain.audit import INSTALLATION
 from mainspring.domain.errors import Misconfigured, NotAuthenticated
 from mainspring.domain.event import Event, EventType
@@ -24,6 +25,7 @@ from mainspring.operations.login import Entry, start_session
 from mainspring.ports.outside import Locksmith
 
 _CONTEXT = "oidc"
+ATTEMPT_LIFE = timedelta(minutes=10)
 
 
 class Issuer(Protocol):
@@ -38,11 +40,13 @@ class Attempt(Struct, frozen=True):
     state: str
     nonce: str
     verifier: str
+    begun_at: datetime
 
 
 async def begin_login(desk: Desk, locksmith: Locksmith, issuer: Issuer, redirect_uri: str) -> tuple[str, str]:
     """The issuer's address, and what the browser keeps until it comes back."""
-    attempt = Attempt(new_token(locksmith), new_token(locksmith), new_token(locksmith))
+    now = await desk.stores.schedule.now()
+    attempt = Attempt(new_token(locksmith), new_token(locksmith), new_token(locksmith), now)
     challenge = urlsafe_b64encode(sha256(attempt.verifier.encode()).digest()).decode().rstrip("=")
     url = await issuer.authorization_url(attempt.state, attempt.nonce, challenge, redirect_uri)
     return url, desk.vault.seal(msgspec.json.encode(attempt).decode(), _CONTEXT)
@@ -64,6 +68,8 @@ async def finish_login(
     attempt = _attempt(desk, kept)
     if attempt is None or not compare_digest(attempt.state.encode(), state.encode()):
         raise NotAuthenticated("this login was not begun in this browser, or too long ago; begin again")
+    if not await _is_first_use(desk, attempt):
+        raise NotAuthenticated("this login was finished before, or begun too long ago; begin again")
     claims = await issuer.redeem(code, attempt.verifier, attempt.nonce, redirect_uri)
     user = await _user_of(desk, locksmith, claims, role)
     if user.disabled_at is not None:
@@ -100,8 +106,15 @@ async def _user_of(desk: Desk, locksmith: Locksmith, claims: Claims, role: Role 
     return tied
 
 
+async def _is_first_use(desk: Desk, attempt: Attempt) -> bool:
+    """Over all processes: a state is good for one return, within its time."""
+    if await desk.stores.schedule.now() > attempt.begun_at + ATTEMPT_LIFE:
+        return False
+    return not await desk.stores.credentials.take_turn([Bucket(f"oidc:{digest(attempt.state)}", 1, ATTEMPT_LIFE)])
+
+
 def _attempt(desk: Desk, kept: str) -> Attempt | None:
     try:
         return msgspec.json.decode(desk.vault.open(kept, _CONTEXT), type=Attempt) if kept else None
-    except Misconfigured:  # made up, or from before the key was changed
+    except (Misconfigured, msgspec.DecodeError):  # made up, or from before the key or the program was changed
         return None

@@ -3,17 +3,22 @@
 Only signatures with a public key are accepted: a token signed with our own client secret, or not at all, is none.
 """
 
+import asyncio
+import json
 from typing import Any
 
 import httpx2
 import jwt
 
-from mainspring.domain.account import Claims
+from mainspring.domain.account import EMAIL_LENGTH_MAX, Claims
 from mainspring.domain.errors import Misconfigured, NotAuthenticated
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA")
 LEEWAY_S = 60  # between the issuer's clock and ours
 TIMEOUT_S = 10
+ANSWER_MAX = 200_000  # bytes; discovery documents and key sets have some thousands
+SUBJECT_MAX = 255  # OpenID Connect Core, section 2
+NAME_MAX, NAME_READ_MAX = 100, 1_000
 LOOPBACK = ("http://127.0.0.1", "http://localhost", "http://[::1]")
 
 Document = dict[str, Any]  # JSON of a stranger
@@ -67,10 +72,10 @@ class OidcIssuer:
             raise _refused("its token belongs to another login")
         return Claims(
             self._issuer,
-            str(claims["sub"]),
-            str(claims.get("email", "")),
+            _text(claims, "sub", SUBJECT_MAX, required=True),
+            _text(claims, "email", EMAIL_LENGTH_MAX),
             claims.get("email_verified") is True,
-            str(claims.get("name", "")),
+            _text(claims, "name", NAME_READ_MAX)[:NAME_MAX],
         )
 
     def _verified(self, token: str, keys: Document) -> Document:
@@ -80,7 +85,7 @@ class OidcIssuer:
             key = next((each for each in known if each.key_id == key_id), known[0] if len(known) == 1 else None)
             if key is None:
                 raise _refused("its token is signed with a key that it does not publish")
-            return jwt.decode(
+            claims: Document = jwt.decode(
                 token,
                 key.key,
                 algorithms=ALGORITHMS,
@@ -89,8 +94,16 @@ class OidcIssuer:
                 leeway=LEEWAY_S,
                 options={"require": ["exp", "iat", "iss", "aud", "sub"]},
             )
-        except (jwt.PyJWTError, ValueError, TypeError, KeyError) as fault:
+        except (jwt.PyJWTError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as fault:
             raise _refused(f"its token does not verify ({type(fault).__name__})") from None
+        self._check_party(claims)
+        return claims
+
+    def _check_party(self, claims: Document) -> None:
+        """A token for several audiences names the one that it was made for (`azp`), and that must be us."""
+        audiences = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
+        if claims.get("azp", None if len(audiences) > 1 else self._client_id) != self._client_id:
+            raise _refused("its token was made for another client")
 
     async def _discovery(self) -> Document:
         if not self._discovered:
@@ -104,14 +117,29 @@ class OidcIssuer:
 
     async def _ask(self, method: str, url: str, form: dict[str, str] | None = None) -> Document:
         try:
-            async with httpx2.AsyncClient(timeout=TIMEOUT_S, trust_env=False) as client:
-                answer = await client.request(method, url, data=form)
-            said = answer.json()
-        except (httpx2.HTTPError, ValueError) as fault:
+            async with (
+                asyncio.timeout(TIMEOUT_S),
+                httpx2.AsyncClient(timeout=TIMEOUT_S, trust_env=False) as client,
+                client.stream(method, url, data=form) as answer,
+            ):
+                body = b""
+                async for piece in answer.aiter_bytes():
+                    body += piece
+                    if len(body) > ANSWER_MAX:
+                        raise _refused(f"it answered with more than {ANSWER_MAX:,} bytes")
+            said = json.loads(body)
+        except (httpx2.HTTPError, ValueError, TimeoutError, RecursionError) as fault:
             raise _refused(f"it does not answer as it should ({type(fault).__name__})") from None
         if answer.status_code != 200 or not isinstance(said, dict):
             raise _refused(f"it answered with {answer.status_code}")
         return said
+
+
+def _text(claims: Document, name: str, most: int, *, required: bool = False) -> str:
+    value = claims.get(name, "")
+    if not isinstance(value, str) or len(value) > most or (required and not value):
+        raise _refused(f"its token has a {name} that is no text of at most {most} characters")
+    return value
 
 
 def _refused(why: str) -> NotAuthenticated:
