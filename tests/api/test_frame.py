@@ -272,3 +272,32 @@ async def test_every_kind_of_problem_has_a_page(client: AsyncClient, kind: str) 
 
     assert answer.status_code == 200
     assert PROBLEMS[kind].title in answer.text
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_request_that_only_reads_has_no_body(framed: FastAPI, method: str) -> None:
+    async with client_of(framed) as client:
+        answer = await client.request(
+            method, "/api/v1/jobs", content=b"{}", headers={"Content-Type": "application/json"}
+        )
+
+    assert answer.status_code == 400
+
+
+async def test_length_and_transfer_encoding_together_are_refused(framed: FastAPI) -> None:
+    """Where the body ends would be a guess, and a proxy in front may guess otherwise."""
+    headers = {"Content-Length": "2", "Transfer-Encoding": "chunked", "Content-Type": "application/json"}
+    async with client_of(framed) as client:
+        answer = await client.request("POST", "/api/v1/jobs", content=b"{}", headers=headers)
+
+    assert is_problem(answer, 400, "malformed-request")
+    assert "Transfer-Encoding" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("path", "most"), [("/api/v1/auth/login", 16_000), ("/api/v1/jobs", 256_000)])
+async def test_body_is_bounded_by_what_its_route_needs(framed: FastAPI, path: str, most: int) -> None:
+    async with client_of(framed) as client:
+        answer = await client.post(path, json={"email": "x" * most})
+
+    assert is_problem(answer, 413, "too-large")
+    assert f"{most:,} bytes" in answer.json()["detail"]

@@ -8,7 +8,7 @@ from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import InvalidInput, NotFound
 from mainspring.domain.run import Header
 from mainspring.operations.endpoints import Desk, add_endpoint, edit_endpoint
-from mainspring.operations.tenants import find_tenant, set_quotas
+from mainspring.operations.tenants import DEFAULT_QUOTAS, add_tenant, find_tenant, set_quotas
 from mainspring.ports.endpoints import EndpointFilter
 
 HEALTH = Definition(name="health", url="https://example.com/", interval_ms=60_000)
@@ -59,3 +59,13 @@ async def test_every_new_secret_of_an_edit_is_sealed_also_two_of_one_name(desk: 
     place = f"default|{change.endpoint.id}|header:x-token"
     assert kept[0] == Header("X-Plain", "seen")
     assert [desk.vault.open(header.value, place) for header in kept[1:]] == ["hunter-one", "hunter-two"]
+
+
+async def test_new_tenant_has_quotas_that_an_operator_can_change(desk: Desk) -> None:
+    made = await add_tenant(desk, "acme")
+    there = replace(desk, tenant_id="acme")
+    raised = await set_quotas(there, lambda present: replace(present, endpoints_max=None))
+
+    assert made == replace(DEFAULT_QUOTAS, id="acme", name="acme")
+    assert None not in (made.runs_per_month, made.tokens_per_month, made.endpoints_max, made.interval_ms_min)
+    assert raised.endpoints_max is None

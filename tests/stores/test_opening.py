@@ -1,6 +1,7 @@
 """Opening a database: by many at once, again, after a migration that failed, and what cannot be opened at all."""
 
 import asyncio
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -185,3 +186,16 @@ async def test_file_that_cannot_be_written_is_told_with_what_helps(tmp_path: Pat
 
         with pytest.raises(StoreUnavailable, match=way_out):
             await stores.endpoints.put_tenant(Tenant("large", "x" * 1_000_000))
+
+
+async def test_sqlite_file_that_is_made_is_its_owners_alone(tmp_path: Path) -> None:
+    """Whatever the umask says, and wherever the file is; its journal too."""
+    umask = os.umask(0o022)
+    try:
+        async with open_stores(f"sqlite://{tmp_path}/sub/any.db", clock=FixedClock()) as stores:
+            await stores.endpoints.put_tenant(Tenant("acme", "Acme"))
+            modes = {file.name: file.stat().st_mode & 0o777 for file in (tmp_path / "sub").iterdir()}
+    finally:
+        os.umask(umask)
+
+    assert modes == {"any.db": 0o600, "any.db-wal": 0o600, "any.db-shm": 0o600}

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from mainspring.domain.access import Role
 from mainspring.domain.endpoint import INTERVAL_MS_MAX, Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
@@ -12,6 +14,11 @@ from mainspring.operations.endpoints import Desk
 
 TENANT_ID = re.compile(r"[a-z][a-z0-9-]{0,62}")
 QUOTA_MAX = 10**15  # beyond any real use, within every database's integers
+# What a new tenant may use until an operator sets something else. The installation's first tenant has no limits: it is
+# the operator's own. A thousand endpoints that run every minute are 43 million runs a month.
+DEFAULT_QUOTAS = Tenant(
+    "", "", runs_per_month=50_000_000, tokens_per_month=10_000_000, endpoints_max=1_000, interval_ms_min=1_000
+)
 
 
 async def find_tenant(desk: Desk) -> Tenant:
@@ -32,9 +39,9 @@ async def set_quotas(desk: Desk, change: Callable[[Tenant], Tenant]) -> Tenant:
 
 
 async def add_tenant(desk: Desk, tenant_id: str, name: str = "", owner_id: str = "") -> Tenant:
-    """For an operator of the installation. Whoever makes it may become its first owner."""
+    """For an operator of the installation, with the default quotas. Whoever makes it may become its first owner."""
     check_tenant_id(tenant_id)
-    tenant = Tenant(tenant_id, check_name(name or tenant_id, field="name", kind="tenant"))
+    tenant = replace(DEFAULT_QUOTAS, id=tenant_id, name=check_name(name or tenant_id, field="name", kind="tenant"))
     if await desk.stores.endpoints.tenant(tenant_id) is not None:
         raise Conflict(f"tenant {tenant_id!r} exists already; choose another id", kind="tenant", name=tenant_id)
     now = await desk.stores.schedule.now()

@@ -230,6 +230,9 @@ class Database:
         in_memory = path == ":memory:"
         if not in_memory:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
+            # Before SQLite does: it would ask the umask. Its journal gets the same mode.
+            with suppress(OSError):
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         self.path = path
         self.clock = clock
         self._inline = inline
