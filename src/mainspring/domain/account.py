@@ -6,6 +6,7 @@ what a slow hash left of it. A random text of 256 bits needs no slow hash: there
 
 import hashlib
 import hmac
+import re
 import unicodedata
 import zlib
 from datetime import datetime, timedelta
@@ -15,6 +16,7 @@ from typing import Final
 from msgspec import Struct
 
 from mainspring.domain.access import SCOPES_OF, Role, Scope
+from mainspring.domain.common_passwords import is_common
 from mainspring.domain.errors import Conflict, InvalidInput
 from mainspring.domain.name import shown
 
@@ -262,7 +264,7 @@ def check_email(text: object) -> str:
 
 
 def check_password(text: object, email: str = "") -> str:
-    """Long enough to be worth a slow hash. No other rules: they make passwords worse. Never part of a message."""
+    """Long enough to be worth a slow hash, and none that is guessed first. Never part of a message."""
     if not isinstance(text, str):
         raise _refused_password("the password is not text; put it in quotes")
     try:
@@ -278,9 +280,18 @@ def check_password(text: object, email: str = "") -> str:
         raise _refused_password(
             f"the password has {len(text)} characters; at most {PASSWORD_LENGTH_MAX} are allowed: shorten it"
         )
-    if len(set(text)) < 4 or (email and text.lower() in (email, email.partition("@")[0])):
-        raise _refused_password("the password is the first thing anybody would try; choose another")
+    if len(set(text)) < 4 or _is_of_address(text, email) or is_common(text):
+        raise _refused_password(
+            "the password is among the first that anybody would try; choose another: a few words that do not belong "
+            "together"
+        )
     return text
+
+
+def _is_of_address(text: str, email: str) -> bool:
+    """The address or a part of it, with digits or signs around it."""
+    bare = re.sub(r"^[\W\d_]+|[\W\d_]+$", "", text.lower())
+    return bool(email) and bool(bare) and bare in (email, email.partition("@")[0], email.partition("@")[2])
 
 
 def check_scopes(wanted: object) -> frozenset[Scope]:
