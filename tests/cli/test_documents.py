@@ -141,8 +141,8 @@ def test_crontab_is_shown_first_and_nothing_is_written(shell: Shell) -> None:
 
     assert shown.exit_code == 0
     assert shown.stdout == (
-        "source: crontab\nendpoints:\n  example.com/ping:\n    url: https://example.com/ping\n    cron: '*/5 * * * *'\n"
-        "    headers:\n      X-Token: ${env:EXAMPLE_COM_PING_X_TOKEN}\n"
+        "source: crontab\nendpoints:\n  example.com-ping:\n    url: https://example.com/ping\n    cron: '*/5 * * * *'\n"
+        "    timezone: UTC\n    headers:\n      X-Token: ${env:EXAMPLE_COM_PING_X_TOKEN}\n"
     )
     assert "line 3: not taken over: @reboot is no time" in shown.stderr
     assert shell.json("endpoint", "list") == []
@@ -153,7 +153,7 @@ def test_crontab_is_taken_over_with_its_secrets_when_asked_to(any_shell: Shell) 
 
     (endpoint,) = any_shell.json("endpoint", "list")
     assert (endpoint["name"], endpoint["managed_by"], endpoint["cron"]) == (
-        "example.com/ping",
+        "example.com-ping",
         "crontab",
         "*/5 * * * *",
     )

@@ -1,5 +1,7 @@
 """A crontab becomes a document: calls are taken over whole, and everything else is told with its line and reason."""
 
+from urllib.parse import quote
+
 import pytest
 
 from mainspring.configuration.crontab import read_crontab
@@ -36,10 +38,27 @@ def one(line: str, **how: object) -> dict[str, object]:
             {"url": "https://example.org/a", "cron": "0 3 * * *", "timezone": "Europe/Berlin"}, id="settings"),
         pytest.param("0 3 * * * curl -G -d q=1 --url=https://example.com/",
             {"url": "https://example.com/?q=1", "cron": "0 3 * * *"}, id="data in the query"),
+        pytest.param("API=https://a.example.com\n0 3 * * * curl $API/x",
+            {"url": "https://a.example.com/x", "cron": "0 3 * * *"}, id="a variable that holds the scheme"),
+        pytest.param("API=a.example.com\n0 3 * * * curl \"${API}/x\"",
+            {"url": "http://a.example.com/x", "cron": "0 3 * * *"}, id="a variable in braces and quotes"),
+        pytest.param("OPTIONS='-s -m 5'\n0 3 * * * curl $OPTIONS https://a.example.com/",
+            {"url": "https://a.example.com/", "cron": "0 3 * * *", "timeout": "5s"}, id="a variable of several words"),
+        pytest.param("0 3 * * * curl -d '{\"price\": \"$5\"}' https://a.example.com/",
+            {"url": "https://a.example.com/", "cron": "0 3 * * *", "method": "POST", "body": '{"price": "$5"}',
+             "headers": {"Content-Type": "application/x-www-form-urlencoded"}}, id="single quotes keep a dollar sign"),
+        pytest.param("0 3 * * * wget -q --post-data 'a=1&b=2' https://a.example.com/",
+            {"url": "https://a.example.com/", "cron": "0 3 * * *", "method": "POST", "body": "a=1&b=2",
+             "redirects_max": 5, "headers": {"Content-Type": "application/x-www-form-urlencoded"}}, id="post data"),
+        pytest.param("0 3 * * * wget --post-data='{}' --header 'Content-Type: application/json' https://a.example.com/",
+            {"url": "https://a.example.com/", "cron": "0 3 * * *", "method": "POST", "body": "{}",
+             "redirects_max": 5, "headers": {"Content-Type": "application/json"}}, id="post data with its own type"),
+        pytest.param("0 3 * * * curl https://a.example.com/x#part # the shop's ping",
+            {"url": "https://a.example.com/x#part", "cron": "0 3 * * *"}, id="a trailing comment"),
     ],
 )  # fmt: skip
 def test_line_is_taken_over(line: str, entry: dict[str, object]) -> None:
-    assert one(line) == entry
+    assert one(line) == {"timezone": "UTC"} | entry
 
 
 def test_user_column_is_left_out() -> None:
@@ -64,6 +83,8 @@ def test_user_column_is_left_out() -> None:
         ("0 3 * * * curl 'https://a.example", "its quotes do not match"),
         ("0 3 * *", "it has no five fields and a command"),
         ("0 3 * * * curl", "it names no URL"),
+        ("0 3 * * * wget --post-file=/etc/body https://a.example", "its body comes from the file '/etc/body'"),
+        ("0 3 * * * /bin/backup $(date) $HOME", "'backup' is a command of this machine"),
     ],
 )
 def test_line_that_is_not_taken_over_is_told_with_its_reason(line: str, reason: str) -> None:
@@ -86,7 +107,7 @@ def test_secrets_become_references_and_are_kept_apart() -> None:
 
     assert "hunter2" not in str(taken.endpoints)
     assert "k3y" not in f"{taken.endpoints} {taken.remarks}"
-    assert taken.endpoints["example.com/a"]["headers"] == {
+    assert taken.endpoints["example.com-a"]["headers"] == {
         "X-Api-Key": "${env:EXAMPLE_COM_A_X_API_KEY}",
         "Authorization": "${env:EXAMPLE_COM_A_AUTHORIZATION}",
     }
@@ -96,4 +117,52 @@ def test_secrets_become_references_and_are_kept_apart() -> None:
 def test_two_lines_with_one_url_get_two_names() -> None:
     taken = read_crontab("0 3 * * * curl https://example.com/\n0 4 * * * curl https://example.com/\n")
 
-    assert list(taken.endpoints) == ["example.com", "example.com 2"]
+    assert list(taken.endpoints) == ["example.com", "example.com-2"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://example.com/a/b", "http://example.com:8080/a?x=/1", r"https://example.com/\%20/ä", "https://[::1]/x"],
+)
+def test_name_fits_into_a_path_of_the_api(url: str) -> None:
+    (name,) = read_crontab(f"0 3 * * * curl '{url}'").endpoints
+
+    assert quote(name, safe="") == name
+
+
+def test_time_zone_that_is_assumed_is_stated() -> None:
+    assumed = read_crontab("0 3 * * * curl https://example.com/")
+    named = read_crontab("0 3 * * * curl https://example.com/", timezone="Europe/Berlin")
+
+    assert assumed.endpoints["example.com"]["timezone"] == "UTC"
+    assert assumed.remarks == [
+        "times are read as UTC: the crontab names no time zone, and cron used the one of its machine; "
+        "give that one, for example --tz Europe/Berlin"
+    ]
+    assert named.endpoints["example.com"]["timezone"] == "Europe/Berlin"
+    assert named.remarks == []
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [("curl --retry 3 --retry-delay 5", "--retry 3"), ("wget -t 5", "-t 5"), ("wget --tries=5", "--tries 5")],
+)
+def test_retries_are_left_out_with_the_reason(command: str, option: str) -> None:
+    taken = read_crontab(f"0 3 * * * {command} https://example.com/", timezone="UTC")
+
+    assert taken.remarks == [
+        f"line 1: {option} is left out: a failed run is not repeated at once, the endpoint runs again at its next "
+        "time; for an earlier run, add a rule with the condition `failures > 0`"
+    ]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "10.1.2.3", "localhost", "[fd00::1]", "192.168.0.7"])
+def test_private_address_gets_a_note_with_the_setting_that_allows_it(host: str) -> None:
+    (remark,) = read_crontab(f"0 3 * * * curl 'http://{host}/x'", timezone="UTC").remarks
+
+    assert "is a private address, which is called only if the server allows its network" in remark
+    assert "MAINSPRING_ALLOW_CIDRS" in remark
+
+
+def test_public_address_gets_no_note() -> None:
+    assert read_crontab("0 3 * * * curl http://93.184.216.34/", timezone="UTC").remarks == []

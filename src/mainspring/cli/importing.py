@@ -29,14 +29,17 @@ def importing() -> None:
 def crontab(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A crontab; - is standard input: crontab -l | ... -")],
     system: Annotated[bool, typer.Option("--system", help="It has a column of users, as /etc/crontab has.")] = False,
-    tz: Annotated[str, typer.Option("--tz", metavar="ZONE", help="The zone cron ran in: Europe/Berlin.")] = "UTC",
+    tz: Annotated[
+        str | None,
+        typer.Option("--tz", metavar="ZONE", help="The time zone cron ran in, UTC by default: Europe/Berlin."),
+    ] = None,
     source: Annotated[str, typer.Option("--source", metavar="NAME", help="Who manages the endpoints.")] = "crontab",
     apply: Annotated[bool, typer.Option("--apply", help="Also make the endpoints, instead of only showing.")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Turn a crontab's calls of curl and wget into a document.
 
-    Nothing is written unless --apply is given. What could not be taken over is told line by line on standard error.
+    Nothing is written unless --apply is given. Remarks on standard error name each line that is left out, and why.
     """
     from mainspring.configuration.crontab import read_crontab
     from mainspring.configuration.writing import as_yaml

@@ -1,26 +1,26 @@
-"""Take a crontab over: lines that call a URL with curl or wget become endpoints, all else is told with its reason.
+"""Turn a crontab into a document: a line that calls a URL with curl or wget becomes an endpoint.
 
-A line is taken over whole or not at all. Secrets in it become references, whose values are kept apart, so that the
-document can be shown.
+A line is taken over whole or not at all; a remark gives the reason for each line that is left out. Secrets become
+references, and their values are returned separately, so that the document can be shown.
 """
 
 import re
-import shlex
-from collections.abc import Callable
+from ipaddress import ip_address
 
 from msgspec import Struct, field
 
 from mainspring.configuration.references import escaped
-from mainspring.configuration.web_commands import NotTaken, WebCall, read_call
+from mainspring.configuration.shell_words import CannotExpand, shell_words
+from mainspring.configuration.web_commands import NotTaken, WebCall, calls_the_web, read_call
 from mainspring.domain.definition import speaks_of_a_secret
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.schedule import check_cron, check_timezone
-from mainspring.domain.target import check_url
+from mainspring.domain.target import Target, check_url
 
 NAME_CHARS_MAX = 80
 _SETTING = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
-_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 _NOT_WORD = re.compile(r"[^A-Za-z0-9]+")
+_NOT_NAME = re.compile(r"[^A-Za-z0-9._~-]+")  # a name is a segment of REST paths: /endpoints/{name}
 
 
 class Takeover(Struct):
@@ -34,11 +34,12 @@ class Takeover(Struct):
         return {"source": source, "endpoints": self.endpoints}
 
 
-def read_crontab(text: str, *, has_users: bool = False, timezone: str = "UTC") -> Takeover:
-    """`has_users` is for /etc/crontab and /etc/cron.d, whose sixth column is a user."""
+def read_crontab(text: str, *, has_users: bool = False, timezone: str | None = None) -> Takeover:
+    """`has_users` is for /etc/crontab and /etc/cron.d, whose sixth column is a user. No time zone means UTC."""
     taken = Takeover()
     variables: dict[str, str] = {}
     zone = timezone
+    assumed = False
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.strip()
         if not line or line.startswith("#"):
@@ -50,14 +51,18 @@ def read_crontab(text: str, *, has_users: bool = False, timezone: str = "UTC") -
             if name in ("TZ", "CRON_TZ"):
                 zone = value
             elif name == "MAILTO" and value:
-                taken.remarks.append(f"line {number}: MAILTO is left out; alerts tell of failures")
+                taken.remarks.append(f"line {number}: MAILTO is left out; create an alert to be notified of failures")
             continue
         try:
-            _take(taken, number, line, variables, zone, has_users)
-        except NotTaken as fault:
+            _take(taken, number, line, variables, zone or "UTC", has_users)
+            assumed = assumed or zone is None
+        except (NotTaken, CannotExpand, InvalidInput) as fault:
             taken.remarks.append(f"line {number}: not taken over: {fault}")
-        except InvalidInput as fault:
-            taken.remarks.append(f"line {number}: not taken over: {fault}")
+    if assumed:
+        taken.remarks.append(
+            "times are read as UTC: the crontab names no time zone, and cron used the one of its machine; "
+            "give that one, for example --tz Europe/Berlin"
+        )
     return taken
 
 
@@ -70,19 +75,38 @@ def _take(taken: Takeover, number: int, line: str, variables: dict[str, str], zo
     command, stdin = _split_percent(rest.strip())
     if not command:
         raise NotTaken("there is no command")
-    try:
-        words = shlex.split(command)
-    except ValueError as fault:
-        raise NotTaken(f"its quotes do not match ({fault})") from None
-    call = read_call(command, words, stdin)
-    expand = _expander(variables)
-    url = expand(call.url if "://" in call.url else f"http://{call.url}")
+    call = read_call(command, _words(command, variables), stdin)
+    target = check_url(call.url)
     check_timezone(zone)
     check_cron(cron, zone)
-    check_url(url)
-    name = _name(taken, url)
-    taken.endpoints[name] = _entry(taken, name, call, url, cron, zone, expand)
+    name = _name(taken, call.url)
+    taken.endpoints[name] = _entry(taken, name, call, cron, zone)
     taken.remarks.extend(f"line {number}: {remark}" for remark in call.remarks)
+    if _is_private(target):
+        taken.remarks.append(
+            f"line {number}: {target.host_key} is a private address, which is called only if the server allows its "
+            "network; list the network in MAINSPRING_ALLOW_CIDRS, for example 127.0.0.0/8,10.1.0.0/16"
+        )
+
+
+def _words(command: str, variables: dict[str, str]) -> list[str]:
+    """The words of a command. What only a shell could expand is the reason to leave a call out, not another command."""
+    try:
+        return shell_words(command, variables)
+    except CannotExpand:
+        plain = command.split()
+        if calls_the_web(plain):
+            raise
+        return plain
+    except ValueError as fault:
+        raise NotTaken(f"its quotes do not match ({fault})") from None
+
+
+def _is_private(target: Target) -> bool:
+    """Whether a URL names a private address itself; a host name is resolved only when it is called."""
+    if target.name is not None:
+        return target.name == "localhost" or target.name.endswith(".localhost")
+    return not ip_address(target.host_key.rpartition(":")[0].strip("[]")).is_global
 
 
 def _schedule(line: str) -> tuple[str, str]:
@@ -104,28 +128,8 @@ def _split_percent(command: str) -> tuple[str, str | None]:
     return first, "\n".join(others) if others else None
 
 
-def _expander(variables: dict[str, str]) -> Callable[[str], str]:
-    def expand(text: str) -> str:
-        if "`" in text or "$(" in text:
-            raise NotTaken("it uses the output of another command, and no shell runs here")
-
-        def value(found: re.Match[str]) -> str:
-            name = found[1] or found[2]
-            if name not in variables:
-                raise NotTaken(f"it uses ${name}, which the crontab does not set")
-            return variables[name]
-
-        return _VARIABLE.sub(value, text)
-
-    return expand
-
-
-def _entry(
-    taken: Takeover, name: str, call: WebCall, url: str, cron: str, zone: str, expand: Callable[[str], str]
-) -> dict[str, object]:
-    entry: dict[str, object] = {"url": url, "cron": cron}
-    if zone != "UTC":
-        entry["timezone"] = zone
+def _entry(taken: Takeover, name: str, call: WebCall, cron: str, zone: str) -> dict[str, object]:
+    entry: dict[str, object] = {"url": call.url, "cron": cron, "timezone": zone}
     if call.method != "GET":
         entry["method"] = call.method
     if call.timeout_s:
@@ -133,8 +137,7 @@ def _entry(
     if call.follows:
         entry["redirects_max"] = 5
     headers: dict[str, object] = {}
-    for header, plain in call.headers:
-        value = expand(plain)
+    for header, value in call.headers:
         if speaks_of_a_secret(header):
             reference = _variable(f"{name}_{header}")
             taken.secrets[reference] = value
@@ -145,7 +148,7 @@ def _entry(
     if headers:
         entry["headers"] = headers
     if call.body is not None:
-        entry["body"] = expand(call.body)
+        entry["body"] = call.body
     return entry
 
 
@@ -156,9 +159,10 @@ def _variable(text: str) -> str:
 
 
 def _name(taken: Takeover, url: str) -> str:
-    stem = url.partition("://")[2].partition("?")[0].partition("#")[0].rstrip("/")[:NAME_CHARS_MAX]
+    path = url.partition("://")[2].partition("?")[0].partition("#")[0]
+    stem = _NOT_NAME.sub("-", path)[:NAME_CHARS_MAX].strip("-")
     name, number = stem, 1
     while name in taken.endpoints:
         number += 1
-        name = f"{stem} {number}"
+        name = f"{stem}-{number}"
     return name

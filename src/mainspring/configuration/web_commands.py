@@ -14,14 +14,18 @@ _CURL_SHORT = re.compile(r"-[A-Za-z#]{2,}")
 CURL_SKIPPED = {
     "-s", "--silent", "-S", "--show-error", "-f", "--fail", "--fail-with-body", "-v", "--verbose", "-#", "-N",
     "--no-buffer", "--progress-bar", "--compressed", "-4", "-6", "--ipv4", "--ipv6", "-i", "--include", "-g",
-    "--globoff", "--http1.1", "--http2", "-sS", "--tcp-nodelay", "--no-progress-meter",
+    "--globoff", "--http1.1", "--http2", "-sS", "--tcp-nodelay", "--no-progress-meter", "--retry-connrefused",
+    "--retry-all-errors",
 }  # fmt: skip
 CURL_SKIPPED_WITH_VALUE = {
-    "-o", "--output", "-w", "--write-out", "--connect-timeout", "--retry", "--retry-delay", "--retry-max-time",
-    "--stderr", "-D", "--dump-header",
+    "-o", "--output", "-w", "--write-out", "--connect-timeout", "--retry-delay", "--retry-max-time", "--stderr", "-D",
+    "--dump-header",
 }  # fmt: skip
-WGET_SKIPPED = {"-q", "--quiet", "-nv", "--no-verbose", "-nc", "--no-cache", "-4", "-6", "--inet4-only", "--inet6-only"}
-WGET_SKIPPED_WITH_VALUE = {"-O", "--output-document", "-t", "--tries", "-o", "--output-file", "-a", "--waitretry", "-P"}
+WGET_SKIPPED = {
+    "-q", "--quiet", "-nv", "--no-verbose", "-nc", "--no-cache", "-4", "-6", "--inet4-only", "--inet6-only",
+    "--retry-connrefused",
+}  # fmt: skip
+WGET_SKIPPED_WITH_VALUE = {"-O", "--output-document", "-o", "--output-file", "-a", "--waitretry", "-P"}
 
 
 class NotTaken(Exception):
@@ -55,7 +59,13 @@ def read_call(command: str, words: list[str], stdin: str | None) -> WebCall:
     (_read_curl if program == "curl" else _read_wget)(call, arguments, stdin)
     if not call.url:
         raise NotTaken("it names no URL")
+    if "://" not in call.url:
+        call.url = f"http://{call.url}"
     return call
+
+
+def calls_the_web(words: list[str]) -> bool:
+    return any(PurePath(word).name in ("curl", "wget") for word in words)
 
 
 def _without_redirections(words: list[str]) -> list[str]:
@@ -125,6 +135,8 @@ def _read_curl(call: WebCall, arguments: Iterator[str], stdin: str | None) -> No
             continue
         if word in CURL_SKIPPED_WITH_VALUE:
             _value(word, values)
+        elif word == "--retry":
+            _note_retries(call, word, _value(word, values), none="0")
         elif word in ("-X", "--request"):
             method = _value(word, values)
         elif word in ("-H", "--header"):
@@ -153,18 +165,19 @@ def _read_curl(call: WebCall, arguments: Iterator[str], stdin: str | None) -> No
         call.url += ("&" if "?" in call.url else "?") + "&".join(data)
     elif data:
         call.body = "&".join(data)
-        if not any(name.lower() == "content-type" for name, _ in call.headers):
-            call.headers.append(("Content-Type", "application/x-www-form-urlencoded"))
+        _add_form_type(call)
     call.method = method.upper() or ("POST" if call.body is not None else "GET")
 
 
-def _read_wget(call: WebCall, arguments: Iterator[str], stdin: str | None) -> None:
+def _read_wget(call: WebCall, arguments: Iterator[str], stdin: str | None) -> None:  # noqa: PLR0912  # a table
     call.follows = True  # as wget does
     for word, values in _options(arguments, "OTtoaPU"):
         if word in WGET_SKIPPED or word in ("-q", "-n", "-v"):
             continue
         if word in WGET_SKIPPED_WITH_VALUE:
             _value(word, values)
+        elif word in ("-t", "--tries"):
+            _note_retries(call, word, _value(word, values), none="1")
         elif word == "--header":
             _add_header(call, _value(word, values))
         elif word in ("--post-data", "--body-data"):
@@ -178,8 +191,12 @@ def _read_wget(call: WebCall, arguments: Iterator[str], stdin: str | None) -> No
             call.headers.append(("User-Agent", _value(word, values)))
         elif word == "--spider":
             call.method = "HEAD"
+        elif word in ("--post-file", "--body-file"):
+            _body(f"@{_value(word, values)}", None, is_raw=False)
         else:
             _other(call, word)
+    if call.body is not None:
+        _add_form_type(call)
 
 
 def _other(call: WebCall, word: str) -> None:
@@ -201,6 +218,20 @@ def _add_header(call: WebCall, text: str) -> None:
     if not colon:
         raise NotTaken("one of its headers has no colon")
     call.headers.append((name.strip(), value.strip()))
+
+
+def _add_form_type(call: WebCall) -> None:
+    """What curl and wget send with a body where no header says otherwise."""
+    if not any(name.lower() == "content-type" for name, _ in call.headers):
+        call.headers.append(("Content-Type", "application/x-www-form-urlencoded"))
+
+
+def _note_retries(call: WebCall, option: str, count: str, *, none: str) -> None:
+    if count != none:
+        call.remarks.append(
+            f"{option} {count[:20]} is left out: a failed run is not repeated at once, the endpoint runs again at its "
+            "next time; for an earlier run, add a rule with the condition `failures > 0`"
+        )
 
 
 def _add_login(call: WebCall, login: str) -> None:

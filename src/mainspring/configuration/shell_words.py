@@ -1,0 +1,53 @@
+"""Split a command into words as a shell does, with the variables that the crontab sets.
+
+Quotes, backslashes, variables and trailing comments mean what they mean to `sh`. Nothing is run: a command that needs
+the output of another command, or a variable that is not set, is refused.
+"""
+
+import re
+import shlex
+
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+_SPECIAL = re.compile(r"([\\'\"])")
+
+
+class CannotExpand(Exception):
+    """What only a shell could expand."""
+
+
+def shell_words(command: str, variables: dict[str, str]) -> list[str]:
+    """The words of a command; raises ValueError where its quotes do not match, and CannotExpand."""
+    return shlex.split(_expanded(command, variables))
+
+
+def _expanded(command: str, variables: dict[str, str]) -> str:
+    """The command with its variables replaced, outside of single quotes, and without its trailing comment."""
+    parts: list[str] = []
+    quote = ""
+    place = 0
+    while place < len(command):
+        letter = command[place]
+        if letter == "\\" and quote != "'":
+            parts.append(command[place : place + 2])
+            place += 2
+            continue
+        if letter == "#" and not quote and (place == 0 or command[place - 1] in " \t;"):
+            break
+        if letter in "'\"" and quote in ("", letter):
+            quote = "" if quote else letter
+        elif quote != "'" and (letter == "`" or command.startswith("$(", place)):
+            raise CannotExpand("it uses the output of another command, and no shell runs here")
+        elif quote != "'" and (found := _VARIABLE.match(command, place)):
+            parts.append(_value(found[1] or found[2], variables, quote))
+            place = found.end()
+            continue
+        parts.append(letter)
+        place += 1
+    return "".join(parts)
+
+
+def _value(name: str, variables: dict[str, str], quote: str) -> str:
+    """A variable's value, so that its own quotes are text. Without quotes around it, it may be several words."""
+    if name not in variables:
+        raise CannotExpand(f"it uses ${name}, which the crontab does not set")
+    return re.sub(r'([\\"])', r"\\\1", variables[name]) if quote else _SPECIAL.sub(r"\\\1", variables[name])
