@@ -74,6 +74,22 @@ def why_sentences(sight: Sight, running: "Run | None") -> list[str]:
     return [*state_sentences(sight), *_waiting(sight), *_running(sight, running), *_decided(steps), *_more(sight)]
 
 
+def run_sentences(run: "Run") -> list[str]:
+    """Why a run started. The plan that a run found is the reason only where the schedule started it."""
+    from mainspring.domain.governor import decode_trail
+    from mainspring.domain.run import Trigger
+
+    if run.trigger is Trigger.MANUAL:
+        return [
+            f"This run was requested manually at {clock(run.slot_at)}; the schedule did not start it.",
+            "The schedule keeps its own times: see `mainspring why` for the next run.",
+        ]
+    if run.trigger is Trigger.TEST:
+        return ["This run was a test call; it is recorded, and changes neither the schedule nor the failure count."]
+    steps = decode_trail(run.trail)
+    return [step_sentence(step, steps) for step in steps]
+
+
 def step_sentence(step: "Step", steps: tuple["Step", ...]) -> str:
     """One candidate or rule of a decision, as a complete sentence."""
     who = RULES.get(step.rule, step.rule)

@@ -135,14 +135,14 @@ async def _find(desk: "Desk", run_id: str) -> "Run":
 def _show(run: "Run", kept: "Body | None", name: str, now: "datetime") -> None:
     import msgspec
 
-    from mainspring.domain.governor import decode_trail
-    from mainspring.domain.run import Phases
-    from mainspring.words import rule_in_words, step_sentence
+    from mainspring.domain.run import Phases, Trigger
+    from mainspring.words import rule_in_words, run_sentences
 
     detail = msgspec.json.decode(run.detail, type=dict[str, object])
     phases = detail.get("phases")
     attempt = f", attempt {run.attempt}" if run.attempt > 1 else ""
-    source = f", {rule_in_words(run.source)}" if run.source else ""
+    is_asked_for = run.trigger in (Trigger.MANUAL, Trigger.TEST)
+    source = f", {rule_in_words(run.source)}" if run.source and not is_asked_for else ""
     fields = [
         ("run", run.id),
         ("endpoint", name),
@@ -162,8 +162,7 @@ def _show(run: "Run", kept: "Body | None", name: str, now: "datetime") -> None:
         fields.extend(phases_in_words(Phases(*phases)))
     if kept is not None:
         fields.append(("body", f"{body_in_words(kept)}; see it with --body"))
-    steps = decode_trail(run.trail)
-    fields.extend(("why" if number == 0 else "", step_sentence(step, steps)) for number, step in enumerate(steps))
+    fields.extend(("why" if number == 0 else "", sentence) for number, sentence in enumerate(run_sentences(run)))
     show_fields(fields)
 
 
