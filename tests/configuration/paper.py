@@ -14,9 +14,13 @@ from mainspring.operations.alerts import Messengers
 from mainspring.operations.endpoints import Desk
 from mainspring.outbound.mail import Mailer
 from mainspring.outbound.services import Services
+from mainspring.wiring.clock import SystemClock
 
 SECRETS = {"TOKEN": "s3cret", "OTHER": "0ther"}
-MESSENGERS: Messengers = {ChannelKind.MAIL: Mailer("", ""), ChannelKind.APPRISE: Services(allowed=False)}
+MESSENGERS: Messengers = {
+    ChannelKind.MAIL: Mailer("", "", clock=SystemClock().now),
+    ChannelKind.APPRISE: Services(allowed=False),
+}
 
 
 async def apply(

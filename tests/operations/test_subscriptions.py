@@ -10,8 +10,9 @@ from mainspring.operations.alerts import AlertDraft, Messengers, add_alert, edit
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.subscriptions import SUBSCRIPTIONS_MAX, delete_subscription
 from mainspring.outbound.mail import Mailer
+from mainspring.wiring.clock import SystemClock
 
-MESSENGERS: Messengers = {ChannelKind.MAIL: Mailer("", "")}
+MESSENGERS: Messengers = {ChannelKind.MAIL: Mailer("", "", clock=SystemClock().now)}
 OPS = AlertDraft("ops", ("ops@example.com",))
 
 

@@ -1,6 +1,7 @@
 """Mail through a real server on loopback: what arrives, and what is said when it does not."""
 
 import socket
+from datetime import UTC, datetime
 
 import pytest
 
@@ -11,11 +12,13 @@ from mainspring.outbound.services import Services
 from tests.peers.hostile import HostilePeer
 from tests.peers.post_office import PostOffice
 
+SENT_AT = datetime(2025, 1, 31, 8, 30, tzinfo=UTC)
+
 
 async def send(
     office: PostOffice, user: str = "", host: str = "127.0.0.1", title: str = "billing is failing"
 ) -> Outcome:
-    mailer = Mailer(f"smtp://{user}{host}:{office.port}", "mainspring@example.com")
+    mailer = Mailer(f"smtp://{user}{host}:{office.port}", "mainspring@example.com", clock=lambda: SENT_AT)
     return await mailer.send("ops@example.com", title, "It failed.\n.\nTwice – truly.", "msg_1")
 
 
@@ -27,6 +30,7 @@ async def test_mail_arrives_as_it_was_written() -> None:
     assert outcome.status is RunStatus.SUCCESS
     assert office.recipients == ["ops@example.com"]
     assert (letter["subject"], letter["from"]) == ("[Mainspring] billing is failing", "mainspring@example.com")
+    assert letter["date"].datetime == SENT_AT
     assert (letter["message-id"], letter["auto-submitted"]) == ("<msg_1@example.com>", "auto-generated")
     assert letter.get_content().strip() == "It failed.\n.\nTwice – truly."
 
@@ -70,7 +74,7 @@ async def test_letter_that_may_have_arrived_is_told_apart_from_one_that_cannot_h
 async def test_letter_that_was_taken_is_sent_however_the_server_takes_leave(answer: str) -> None:
     async with PostOffice() as office:
         office.answers["QUIT"] = answer
-        outcome = await Mailer(f"smtp://127.0.0.1:{office.port}", "m@example.com").send(
+        outcome = await Mailer(f"smtp://127.0.0.1:{office.port}", "m@example.com", clock=lambda: SENT_AT).send(
             "ann@example.com", "a", "b", "1"
         )
 
@@ -80,7 +84,7 @@ async def test_letter_that_was_taken_is_sent_however_the_server_takes_leave(answ
 async def test_refusal_is_told_however_the_server_takes_leave() -> None:
     async with PostOffice() as office:
         office.answers |= {"RCPT": "550 no such person", "QUIT": "500 what?"}
-        outcome = await Mailer(f"smtp://127.0.0.1:{office.port}", "m@example.com").send(
+        outcome = await Mailer(f"smtp://127.0.0.1:{office.port}", "m@example.com", clock=lambda: SENT_AT).send(
             "ann@example.com", "a", "b", "1"
         )
 
@@ -89,7 +93,7 @@ async def test_refusal_is_told_however_the_server_takes_leave() -> None:
 
 async def test_sender_of_one_letter_may_be_another() -> None:
     async with PostOffice() as office:
-        mailer = Mailer(f"smtp://127.0.0.1:{office.port}", "mainspring@example.com")
+        mailer = Mailer(f"smtp://127.0.0.1:{office.port}", "mainspring@example.com", clock=lambda: SENT_AT)
         await mailer.send("ann@example.com", "x", "y", "msg_1", sender="Shop <shop@example.org>")
 
     assert office.letters[0]["from"] == "Shop <shop@example.org>"
@@ -99,7 +103,7 @@ async def test_sender_of_one_letter_may_be_another() -> None:
 
 async def test_server_that_never_answers_is_given_up_in_time() -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
-        mailer = Mailer(f"smtp://127.0.0.1:{mute.getsockname()[1]}", "a@example.com")
+        mailer = Mailer(f"smtp://127.0.0.1:{mute.getsockname()[1]}", "a@example.com", clock=lambda: SENT_AT)
         outcome = await mailer.send("ann@example.com", "x", "y", "msg_1", timeout_s=0.2)
 
     assert (outcome.status, outcome.error_code) == (RunStatus.FAILURE, NOT_SENT)
@@ -123,7 +127,7 @@ async def test_server_that_is_away_is_a_failure() -> None:
 
 
 async def test_without_a_server_the_setting_is_named() -> None:
-    outcome = await Mailer("", "a@example.com").send("ops@example.com", "x", "y", "msg_1")
+    outcome = await Mailer("", "a@example.com", clock=lambda: SENT_AT).send("ops@example.com", "x", "y", "msg_1")
 
     assert "set MAINSPRING_SMTP_URL to smtp://host:port" in (outcome.error or "")
 
@@ -156,7 +160,7 @@ def test_what_is_no_mail_server_is_refused_without_showing_it(url: str) -> None:
 )
 def test_what_is_no_mail_address_is_refused(address: str) -> None:
     with pytest.raises(InvalidInput, match="is no mail address and no URL"):
-        Mailer("", "a@example.com").check(address)
+        Mailer("", "a@example.com", clock=lambda: SENT_AT).check(address)
 
 
 def test_apprise_must_be_allowed_by_an_operator() -> None:

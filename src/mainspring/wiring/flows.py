@@ -18,6 +18,7 @@ from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.mail import Mailer
 from mainspring.outbound.partition_lock import RedisLock
 from mainspring.settings import Settings
+from mainspring.wiring.clock import SystemClock
 from mainspring.workers.channel import ChannelErrand
 from mainspring.workers.dispatcher import Dispatcher, DispatcherOptions
 from mainspring.workers.errand import Errand, errands_of
@@ -76,7 +77,7 @@ async def open_flows(
 ) -> tuple[Ticker, Dispatcher, Starter]:
     """The ticker, the dispatcher and the starter of one process."""
     stores = desk.stores
-    mailer = Mailer(settings.smtp_url, settings.mail_from, prefix="")
+    mailer = Mailer(settings.smtp_url, settings.mail_from, prefix="", clock=SystemClock().now)
     errands = errands_of(stores, caller, mailer, desk.ids, worker, settings.allow_ports)
     errands |= open_channels(tuple(errands))
     sending = DispatcherOptions(

@@ -70,7 +70,7 @@ def open_messengers(settings: Settings) -> "dict[ChannelKind, Messenger]":
     from mainspring.outbound.services import Services
 
     return {
-        ChannelKind.MAIL: Mailer(settings.smtp_url, settings.mail_from),
+        ChannelKind.MAIL: Mailer(settings.smtp_url, settings.mail_from, clock=SystemClock().now),
         ChannelKind.APPRISE: Services(settings.allow_apprise),
     }
 
