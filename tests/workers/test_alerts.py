@@ -3,10 +3,12 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
 
+from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import Event, EventType
@@ -23,6 +25,7 @@ from tests.workers.notices import Newsroom, open_newsroom
 
 FAILED = an_outcome(RunStatus.FAILURE, error="HTTP 500 Internal Server Error; expected 2xx", error_code="http_status")
 OK = an_outcome()
+MILLISECOND = timedelta(milliseconds=1)
 
 
 @pytest.fixture
@@ -92,6 +95,27 @@ async def test_words_say_what_since_when_last_error_next_run_and_where(room: New
     assert lines[3] == "Last error: HTTP 500 Internal Server Error; expected 2xx"
     assert lines[4].startswith("Next run:   2025-01-01 ")
     assert lines[-1] == f"https://mainspring.example/endpoints/{made.id}"
+
+
+async def test_recovery_states_since_when_and_for_how_long_the_endpoint_failed(room: Newsroom) -> None:
+    await endpoint(room)
+    await alert(room, "failing", "recovered", "late", failures=2)
+    await run_and_tell(room, OK)
+    await run_and_tell(room, FAILED)
+    since = room.clock.now()
+    await run_and_tell(room, FAILED)
+    await run_and_tell(room, OK)
+    until = room.clock.now()
+
+    _, title, text = room.mailbox.received[-1]
+    lines = text.splitlines()
+    assert title == "billing has recovered"
+    assert lines[0] == "billing has recovered: its last run succeeded."
+    assert lines[2] == f"Failed:     {since:%Y-%m-%d %H:%M:%S} UTC"
+    assert (
+        lines[3] == f"Until:      {until:%Y-%m-%d %H:%M:%S} UTC (for {format_duration((until - since) // MILLISECOND)})"
+    )
+    assert lines[4] == "Last error: HTTP 500 Internal Server Error; expected 2xx"
 
 
 async def test_execution_that_stops_is_told_with_its_step_and_error(room: Newsroom) -> None:
@@ -197,6 +221,7 @@ async def test_late_endpoint_is_told_and_told_again_when_it_is_on_time(room: New
     await room.round()
 
     assert room.mailbox.titles == ["billing is late", "billing is on time again"]
+    assert "Late:       2025-01-01 00:00:00 UTC\nUntil:      2025-01-01 00:00:0" in room.mailbox.received[-1][2]
 
 
 async def test_parked_endpoint_is_told_with_its_reason(room: Newsroom) -> None:

@@ -5,7 +5,7 @@ run, where to look.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +19,7 @@ from mainspring.domain.text import clean_text, spelled_out
 
 LISTED_MAX = 20
 ERROR_MAX = 300
+PAST = {AlertKind.FAILING: "Failed:", AlertKind.LATE: "Late:", AlertKind.QUOTA: "Waited:"}  # what a recovery ended
 
 
 class Facts(Struct, frozen=True):
@@ -73,8 +74,16 @@ def compose(turn: Turn, facts: Facts, now: datetime) -> Message:
     name = spelled_out(facts.subject)
     title, sentence = _said(turn, facts, name)
     since = facts.since or turn.state.since
-    lines = [sentence, "", f"Since:      {_clock(since)}{_ago(since, now)}"]
-    if facts.last_error and turn.tells is not AlertKind.RECOVERED:
+    is_over = turn.tells is AlertKind.RECOVERED
+    lines = [sentence, ""]
+    if is_over:
+        lines += [
+            f"{PAST[turn.state.trouble]:<12}{_clock(since)}",
+            f"Until:      {_clock(turn.at)}{_for(since, turn.at)}",
+        ]
+    else:
+        lines.append(f"Since:      {_clock(since)}{_ago(since, now)}")
+    if facts.last_error:
         lines.append(f"Last error: {clean_text(spelled_out(facts.last_error), ERROR_MAX)}")
     if facts.next_run_at is not None:
         lines.append(f"Next run:   {_clock(facts.next_run_at)}")
@@ -89,6 +98,8 @@ def compose(turn: Turn, facts: Facts, now: datetime) -> Message:
         "subject": facts.subject,
         "subject_id": turn.state.subject_id,
         "since": rfc3339(since),
+        "until": rfc3339(turn.at) if is_over else None,
+        "duration_ms": max(0, (turn.at - since) // timedelta(milliseconds=1)) if is_over else None,
         "last_error": facts.last_error or None,
         "next_run_at": None if facts.next_run_at is None else rfc3339(facts.next_run_at),
         "run_id": turn.run_id or None,
@@ -144,6 +155,11 @@ def _well(turn: Turn, name: str) -> tuple[str, str]:
 
 def _clock(at: datetime) -> str:
     return "never" if at >= FOREVER else f"{at.replace(microsecond=0, tzinfo=None).isoformat(sep=' ')} UTC"
+
+
+def _for(since: datetime, until: datetime) -> str:
+    seconds = int((until - since).total_seconds())
+    return f" (for {format_duration(seconds * 1_000)})" if seconds > 0 else ""
 
 
 def _ago(at: datetime, now: datetime) -> str:

@@ -122,16 +122,28 @@ class Alerter:
 
     async def _endpoint_facts(self, turn: Turn, endpoint: Endpoint) -> Facts:
         since, error, failures = None, endpoint.parked_reason, 0
-        if turn.state.trouble is AlertKind.FAILING and turn.tells is AlertKind.FAILING:
-            wanted = RunFilter(endpoint_id=endpoint.id, limit=STREAK_MAX)
-            for run in await self._stores.runs.runs(endpoint.tenant_id, wanted):
-                if run.status is RunStatus.SUCCESS:
-                    break
-                if run.status in (RunStatus.FAILURE, RunStatus.TIMEOUT, RunStatus.BLOCKED):
-                    since, error, failures = run.started_at, error or run.error or "", failures + 1
-            failures = max(failures, endpoint.failure_count)
+        if turn.state.trouble is AlertKind.FAILING:
+            since, last_error, failures = await self._streak(turn, endpoint)
+            error = error or last_error
+            if turn.tells is AlertKind.FAILING:
+                failures = max(failures, endpoint.failure_count)
+            elif since is not None:
+                since = min(since, turn.state.since)  # a longer failure than was looked through
         link = f"{self._public_url}/endpoints/{endpoint.id}" if self._public_url else ""
         return Facts(endpoint.name, since, failures, error, endpoint.next_run_at, link)
+
+    async def _streak(self, turn: Turn, endpoint: Endpoint) -> tuple[datetime | None, str, int]:
+        """When the failure began, its last error and its runs; for a recovery, those before the run that ended it."""
+        since, error, failures = None, "", 0
+        is_over = turn.tells is AlertKind.RECOVERED
+        for run in await self._stores.runs.runs(endpoint.tenant_id, RunFilter(endpoint.id, limit=STREAK_MAX)):
+            if is_over:
+                is_over = run.id != turn.run_id
+            elif run.status is RunStatus.SUCCESS:
+                break
+            elif run.status in (RunStatus.FAILURE, RunStatus.TIMEOUT, RunStatus.BLOCKED):
+                since, error, failures = run.started_at, error or run.error or "", failures + 1
+        return since, error, failures
 
 
 def pending(
