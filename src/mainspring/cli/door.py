@@ -133,6 +133,13 @@ class DoorCommand(TyperCommand):
         except UnicodeError:
             show_error(InvalidInput("a text that was given is not UTF-8; write it as UTF-8", field=""), output)
             raise typer.Exit(EXIT_CODE_OF[InvalidInput]) from None
+        except (LookupError, TypeError, AttributeError) as fault:
+            if not (server := server_in_use()):
+                raise  # our own mistake
+            from mainspring.cli.remote import misunderstood
+
+            show_error(misunderstood(server, fault), output)
+            raise typer.Exit(EXIT_CODE_OF[InvalidInput]) from None
         except OverflowError:
             show_error(
                 InvalidInput("a number that was given is larger than any here; give a smaller one", field=""), output

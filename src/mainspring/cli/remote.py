@@ -40,11 +40,13 @@ NO_KEY = (
 
 def ask_server(server: str, work: Callable[["Client"], T]) -> T:
     """Let `work` use a client of that server; the key is MAINSPRING_API_KEY."""
+    from msgspec import ValidationError
+
     from mainspring.client import ApiError, Client
 
-    if not server.startswith(("http://", "https://")):
+    if not _is_address(server):
         raise InvalidInput(
-            f"server {server!r} is not an address; write it with its scheme: --server http://127.0.0.1:8080",
+            f"server {server!r} is not an address; write scheme, host and port: --server http://127.0.0.1:8080",
             field="server",
         )
     try:
@@ -55,6 +57,28 @@ def ask_server(server: str, work: Callable[["Client"], T]) -> T:
         if isinstance(error, NotAuthenticated) and not os.environ.get("MAINSPRING_API_KEY"):
             error.args = (NO_KEY,)
         raise error from None
+    except ValidationError as fault:
+        raise misunderstood(server, fault) from fault
+
+
+def _is_address(server: str) -> bool:
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(server)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that do not match, a port beyond 65535
+        return False
+
+
+def misunderstood(server: str, fault: Exception) -> InvalidInput:
+    """For an answer of the server that a command could not read: commands take fields without looking first."""
+    return InvalidInput(
+        f"the server {server!r} gave an answer that this version of Mainspring does not understand "
+        f"({type(fault).__name__}: {fault}); --server must be the address of a Mainspring server of the same version; "
+        "correct the address, or update the older side",
+        field="server",
+    )
 
 
 # How this door names what the API names otherwise.

@@ -93,7 +93,7 @@ class Client(Groups):
     def _send(self, wanted: Request) -> Reply | Silence:
         try:
             return _reply(self._http.request(**_sent(wanted)))
-        except httpx2.TransportError as fault:
+        except (httpx2.TransportError, httpx2.DecodingError) as fault:
             return _silence(fault)
 
 
@@ -157,7 +157,7 @@ class AsyncClient(AsyncGroups):
     async def _send(self, wanted: Request) -> Reply | Silence:
         try:
             return _reply(await self._http.request(**_sent(wanted)))
-        except httpx2.TransportError as fault:
+        except (httpx2.TransportError, httpx2.DecodingError) as fault:
             return _silence(fault)
 
 
@@ -184,7 +184,7 @@ def _reply(response: httpx2.Response) -> Reply:
     return Reply(response.status_code, {k.lower(): v for k, v in response.headers.items()}, response.content)
 
 
-def _silence(fault: httpx2.TransportError) -> Silence:
+def _silence(fault: httpx2.RequestError) -> Silence:
     was_sent = not isinstance(fault, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.PoolTimeout)
     url = fault.request.url
     return Silence(f"{str(fault) or type(fault).__name__} ({url.scheme}://{url.netloc.decode()})", was_sent)

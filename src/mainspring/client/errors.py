@@ -9,12 +9,15 @@ ApiError             anything but success          (type, kind, title, status, d
 ├── QuotaExceeded    ask for less, or for a higher quota
 ├── TooManyRequests  wait; it was tried again and was still too many  (retry_after_s)
 ├── ServerFailed     a mistake of the server, or it is busy: its log has the request_id
+├── NotMainspring    the answer is not one of this API: correct the address
 └── Unreachable      no answer came at all
 """
 
 import json
 from dataclasses import dataclass, field
 from typing import Any
+
+SHOWN_BYTES = 120  # of an answer that is not ours
 
 
 @dataclass
@@ -74,6 +77,10 @@ class ServerFailed(ApiError):
     pass
 
 
+class NotMainspring(ApiError):
+    pass
+
+
 class Unreachable(ApiError):
     pass
 
@@ -89,15 +96,15 @@ BY_STATUS: dict[int, type[ApiError]] = {
 
 
 def error_of(status: int, content: bytes, request_id: str, retry_after_s: float | None) -> ApiError:
-    """The exception for a refusal; whatever stands between us and the server may have answered without a problem."""
+    """The exception for a refusal. A proxy, or another program at this address, answers without a problem document."""
     try:
         problem = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         problem = None
-    if not isinstance(problem, dict):
-        text = content[:200].decode("utf-8", "replace").strip()
-        problem = {"detail": f"the answer was HTTP {status}, and no problem came with it: {text or 'nothing else'}"}
     kind = ServerFailed if status >= 500 else BY_STATUS.get(status, InvalidRequest)
+    if not isinstance(problem, dict) or not isinstance(problem.get("type"), str):
+        problem = {"detail": str(stranger(status, content))}
+        kind = ServerFailed if status >= 500 else NotMainspring
     if str(problem.get("type", "")).endswith("/quota-exceeded"):
         kind = QuotaExceeded
     return kind(
@@ -108,4 +115,14 @@ def error_of(status: int, content: bytes, request_id: str, retry_after_s: float 
         request_id=str(problem.get("request_id", request_id)),
         errors=[error for error in problem.get("errors", []) if isinstance(error, dict)],
         retry_after_s=retry_after_s,
+    )
+
+
+def stranger(status: int, content: bytes) -> NotMainspring:
+    """The exception for an answer that no Mainspring server gives."""
+    text = " ".join(content[:SHOWN_BYTES].decode("utf-8", "replace").split())
+    return NotMainspring(
+        f"the answer, HTTP {status}, is not one of Mainspring's API: {text or 'it is empty'}; the address must be that "
+        "of a Mainspring server; correct the address, or look at the proxy in front of it",
+        status,
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from mainspring.client.errors import Unreachable, error_of
+from mainspring.client.errors import Unreachable, error_of, stranger
 from mainspring.client.operation import Operation, Request
 
 TRIES = 4
@@ -65,7 +65,10 @@ def exchange(operation: Operation, request: Request, tries: int = TRIES) -> Exch
         again = attempt < tries
         if isinstance(reply, Silence):
             if not again or (reply.was_sent and not may_repeat):
-                raise Unreachable(f"no answer from the server: {reply.reason}; is it running, and its address right?")
+                raise Unreachable(
+                    f"no answer from the server: {reply.reason}; a Mainspring server must be running at this address; "
+                    "start it, or correct the address"
+                )
             yield Rest(_rest_s(attempt))
         elif reply.status in BUSY and again:
             yield Rest(min(_retry_after_s(reply) or _rest_s(attempt), REST_MAX_S))
@@ -90,9 +93,19 @@ def run_and_wait(run: Operation, list_runs: Operation, request: Request, tries: 
 
 
 def _read(operation: Operation, reply: Reply) -> object:
+    if not 200 <= reply.status < 300:
+        raise stranger(reply.status, reply.content)
     if operation.answer == "bytes":
         return reply.content
-    return json.loads(reply.content) if reply.content else None
+    if not reply.content and operation.answer == "nothing":
+        return None
+    try:
+        found = json.loads(reply.content)
+    except (ValueError, RecursionError):
+        raise stranger(reply.status, reply.content) from None
+    if operation.is_paged and not (isinstance(found, dict) and {"items", "next_cursor"} <= found.keys()):
+        raise stranger(reply.status, reply.content)
+    return found
 
 
 def _rest_s(attempt: int) -> float:

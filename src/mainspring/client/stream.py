@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx2
 
-from mainspring.client.errors import Unreachable, error_of
+from mainspring.client.errors import Unreachable, error_of, stranger
 from mainspring.client.operation import Request
 
 REST_S = 1.0
@@ -26,6 +26,9 @@ def listen(http: httpx2.Client, request: Request, tries: int) -> Iterator[Any]:
                 if source.response.status_code >= 400:
                     source.response.read()
                     raise _refusal(source.response)
+                if not _is_stream(source.response):
+                    source.response.read()
+                    raise stranger(source.response.status_code, source.response.content)
                 failures = 0
                 for event in source:
                     last = event.id or last
@@ -46,6 +49,9 @@ async def listen_async(http: httpx2.AsyncClient, request: Request, tries: int) -
                 if source.response.status_code >= 400:
                     await source.response.aread()
                     raise _refusal(source.response)
+                if not _is_stream(source.response):
+                    await source.response.aread()
+                    raise stranger(source.response.status_code, source.response.content)
                 failures = 0
                 async for event in source:
                     last = event.id or last
@@ -66,6 +72,10 @@ def _asked(request: Request, last: str) -> dict[str, Any]:
         "headers": {**request.headers, **resumed},
         "timeout": httpx2.Timeout(30, read=SILENCE_S),
     }
+
+
+def _is_stream(response: httpx2.Response) -> bool:
+    return response.status_code == 200 and response.headers.get("content-type", "").startswith("text/event-stream")
 
 
 def _refusal(response: httpx2.Response) -> Exception:
