@@ -196,7 +196,7 @@ def test_newcomer_is_told_what_is_missing(shell: Shell) -> None:
 
     assert "127.0.0.1 is loopback (127.0.0.0/8), so every call is blocked unless `mainspring serve` was started" in said
     assert "MAINSPRING_ALLOW_CIDRS" in said
-    assert "no scheduler is alive, so nothing runs; start one with `mainspring serve`" in said
+    assert "no scheduler is running, so nothing runs; start one with `mainspring serve`" in said
 
 
 def test_body_that_the_method_does_not_send_is_noted(shell: Shell) -> None:

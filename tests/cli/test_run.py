@@ -1,4 +1,7 @@
-"""`mainspring runs` and `run show`, beside the database and through its server."""
+"""`mainspring runs`, `run show` and `endpoint run`, beside the database and through its server."""
+
+import asyncio
+import time
 
 from tests.cli.pair import Pair
 from tests.stores.world import an_outcome, claim, finished
@@ -17,3 +20,29 @@ async def test_manual_run_is_explained_as_manual(pair: Pair) -> None:
     assert "This run was requested manually at" in near
     assert "triggered by manual\n" in near
     assert "interval" not in near
+
+
+async def test_waiting_without_a_scheduler_is_refused_at_once_and_requests_nothing(pair: Pair) -> None:
+    await pair.json("endpoint", "add", "health", "--url", "https://example.com/", "--every", "1h")
+    for shell in (pair.near, pair.far):
+        message = await asyncio.to_thread(shell.refused, "endpoint", "run", "health", "--wait", code=4)
+
+        assert message == (
+            "no scheduler is running, so a run of 'health' would not start; --wait needs a scheduler: start one with "
+            "`mainspring serve`, or leave --wait out to request the run for later"
+        )
+    assert (await pair.json("endpoint", "show", "health"))["run_requested_at"] is None
+
+
+async def test_waiting_ends_with_its_timeout(pair: Pair) -> None:
+    await pair.json("endpoint", "add", "health", "--url", "https://example.com/", "--every", "1h")
+    await pair.stores.presence.appear("worker-1")
+    await pair.stores.presence.beat("worker-1", {"scheduler": 1})
+    for shell in (pair.near, pair.far):
+        before = time.monotonic()
+        command = ("endpoint", "run", "health", "--wait", "--timeout", "300ms")
+        message = await asyncio.to_thread(shell.refused, *command, code=1)
+
+        assert message.startswith("the run of 'health' has not ended within 300ms; it was requested and goes on")
+        assert time.monotonic() - before < 20
+    assert (await pair.json("endpoint", "show", "health"))["run_requested_at"] is not None

@@ -19,6 +19,7 @@ from mainspring.cli.sights import (
     show_outcome,
 )
 from mainspring.cli.table import Column, show_table
+from mainspring.domain.errors import Conflict, MainspringError
 from mainspring.shapes import endpoint_shape, run_in_full, run_shape, state_of
 from mainspring.words import Sight, relative, when
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from mainspring.domain.endpoint import Endpoint
     from mainspring.domain.run import Outcome, Run
     from mainspring.operations.endpoints import Desk
+
+NO_SCHEDULER = "no scheduler is running, so nothing runs; start one with `mainspring serve`"
 
 app = Door("Endpoints: one thing to call, and when.")
 
@@ -255,32 +258,56 @@ def resume(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
 def run(
     name: EndpointName,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the run has ended; 1 unless it succeeded.")] = False,
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="DURATION", help="With --wait: how long; 5m by default.")
+    ] = "5m",
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Ask the scheduler to run an endpoint now.
 
     The schedule keeps its own cadence. While the endpoint runs, one more run is queued; further requests join it.
+    With --wait, ends with 4 at once if no scheduler is running, and with 1 if the run has not ended in time.
     """
+    import asyncio
+
     from mainspring.cli.waiting import has_scheduler
-    from mainspring.operations.endpoints import run_endpoint
+    from mainspring.operations.endpoints import find_endpoint, run_endpoint
     from mainspring.operations.waiting import wait_for_requested_run
 
+    limit_s = read_span(timeout, "timeout").total_seconds()
+
     async def work(desk: "Desk") -> tuple[Sight, "Run | None"]:
+        if wait and not await has_scheduler(desk.stores):
+            raise _never_starts((await find_endpoint(desk, name)).name)
         change = await run_endpoint(desk, name)
         sight = await see(desk, change.endpoint)
-        if not await has_scheduler(desk.stores):
-            note("no scheduler is alive, so nothing runs; start one with `mainspring serve`")
-        return sight, await wait_for_requested_run(desk, change.endpoint) if wait else None
+        if not wait:
+            return sight, None
+        try:
+            async with asyncio.timeout(limit_s):
+                return sight, await wait_for_requested_run(desk, change.endpoint)
+        except TimeoutError:
+            return sight, None
 
     def over(client: "Client") -> tuple[Sight, "Run | None"]:
-        endpoint_id = client.endpoints.read(name)["id"]
-        if not remote.is_served(client):
-            note("no scheduler is alive, so nothing runs; start one with `mainspring serve`")
-        asked = client.endpoints.run(endpoint_id, wait=wait)
-        return remote.sight_of(asked["endpoint"]), remote.run_of(asked["run"]) if asked["run"] else None
+        found = client.endpoints.read(name)
+        is_served = remote.is_served(client)
+        if not wait:
+            return remote.sight_of(client.endpoints.run(found["id"])["endpoint"], is_served), None
+        if not is_served:
+            raise _never_starts(found["name"])
+        asked, ended = remote.wait_for_run(client, found["id"], limit_s)
+        return remote.sight_of(asked), None if ended is None else remote.run_of(ended)
 
     sight, ended = ask(work, over)
+    if ended is None and wait:
+        raise MainspringError(
+            f"the run of {sight.endpoint.name!r} has not ended within {timeout}; it was requested and goes on without "
+            f"--wait: `mainspring runs {sight.endpoint.name!r}` shows how it ends, --timeout waits longer"
+        )
     if ended is None:
+        if not sight.has_scheduler:
+            note(NO_SCHEDULER)
         waits = "it starts when the present run has ended" if sight.endpoint.is_running else "it starts at once"
         _show(sight, output, f"requested a run of {sight.endpoint.name!r}; {waits}")
         return
@@ -387,6 +414,15 @@ def reset(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     )
 
 
+def _never_starts(name: str) -> Conflict:
+    return Conflict(
+        f"no scheduler is running, so a run of {name!r} would not start; --wait needs a scheduler: start one with "
+        "`mainspring serve`, or leave --wait out to request the run for later",
+        kind="endpoint",
+        name=name,
+    )
+
+
 def _act(name: str, act: Act, over: Over, said: Callable[[Sight, bool], str], output: Output) -> Sight:
     """Do it, and tell: the endpoint as it now is, or a sentence."""
 
@@ -441,4 +477,4 @@ def _note_what_is_missing(sight: Sight) -> None:
     if action.body and action.method in ("GET", "HEAD"):
         note(f"{action.method} sends no body, so what was given stays here; --method POST sends it")
     if not sight.has_scheduler:
-        note("no scheduler is alive, so nothing runs; start one with `mainspring serve`")
+        note(NO_SCHEDULER)

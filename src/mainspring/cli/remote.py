@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Shape = Mapping[str, Any]  # as a server sent it
 PAGE = 200
+WAIT_S_MAX = 20.0  # of one request; the client gives up on an answer after 30
+POLL_S = 0.5
 NO_KEY = (
     "the server wants an API key and MAINSPRING_API_KEY is not set; make a key where the server runs, with "
     "`mainspring apikey create NAME --scope read --scope run --scope write`, and set MAINSPRING_API_KEY to it"
@@ -131,6 +133,21 @@ def sight_of(shape: Shape, has_scheduler: bool = True) -> "Sight":
     from mainspring.words import Sight
 
     return Sight(endpoint_of(shape), shape["job"], SystemClock().now(), has_scheduler)
+
+
+def wait_for_run(client: "Client", endpoint_id: str, timeout_s: float) -> tuple[Shape, Shape | None]:
+    """Request a run and wait until it has ended; None instead of the run when the time is over."""
+    import time
+
+    deadline = time.monotonic() + timeout_s
+    asked = client.endpoints.run(endpoint_id, wait=f"{int(min(timeout_s, WAIT_S_MAX) * 1_000)}ms")
+    slot_at = asked["endpoint"]["run_requested_at"]
+    while asked["run"] is None and time.monotonic() < deadline:
+        time.sleep(min(POLL_S, max(0.0, deadline - time.monotonic())))
+        for run in client.runs.list(endpoint=endpoint_id)["items"]:
+            if run["slot_at"] == slot_at and run["status"] not in ("running", "abandoned"):
+                return asked["endpoint"], run
+    return asked["endpoint"], asked["run"]
 
 
 def is_served(client: "Client") -> bool:
