@@ -5,6 +5,7 @@ standard error and an exit code; nothing else ends a command. Heavy imports happ
 room: `mainspring --help` must stay below 0.3 s.
 """
 
+import os
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -185,7 +186,7 @@ def ask(
                 "leave --server and MAINSPRING_SERVER out and run it where the database is",
                 field="server",
             )
-        return ask_server(server, remotely)
+        return ask_server(server, remotely, "" if for_all else os.environ.get("MAINSPRING_TENANT", ""))
     from mainspring.wiring.desk import open_desk
 
     settings = current_settings()
@@ -202,7 +203,7 @@ def decide(here: Callable[[], T], remotely: Callable[["Client"], T]) -> T:
     if server := _server.get():
         from mainspring.cli.remote import ask_server
 
-        return ask_server(server, remotely)
+        return ask_server(server, remotely, os.environ.get("MAINSPRING_TENANT", ""))
     return here()
 
 

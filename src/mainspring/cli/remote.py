@@ -20,6 +20,7 @@ from mainspring.domain.errors import (
     StoreUnavailable,
     TooManyRequests,
 )
+from mainspring.domain.name import shown
 
 if TYPE_CHECKING:
     from mainspring.client import ApiError, Client
@@ -40,8 +41,8 @@ NO_KEY = (
 )
 
 
-def ask_server(server: str, work: Callable[["Client"], T]) -> T:
-    """Let `work` use a client of that server; the key is MAINSPRING_API_KEY."""
+def ask_server(server: str, work: Callable[["Client"], T], tenant: str = "") -> T:
+    """Let `work` use a client of that server; the key is MAINSPRING_API_KEY, and must be one of `tenant` if given."""
     from msgspec import ValidationError
 
     from mainspring.client import ApiError, Client
@@ -53,6 +54,8 @@ def ask_server(server: str, work: Callable[["Client"], T]) -> T:
         )
     try:
         with Client(server) as client:
+            if tenant:
+                _check_tenant(client, tenant)
             return work(client)
     except ApiError as refusal:
         error = error_of(refusal)
@@ -61,6 +64,17 @@ def ask_server(server: str, work: Callable[["Client"], T]) -> T:
         raise error from None
     except ValidationError as fault:
         raise misunderstood(server, fault) from fault
+
+
+def _check_tenant(client: "Client", tenant: str) -> None:
+    """An API key belongs to one tenant: it cannot act in another one, and must not do so unnoticed."""
+    acts_in = client.auth.read_session()["tenant"]
+    if acts_in != tenant:
+        raise InvalidInput(
+            f"MAINSPRING_TENANT is '{shown(tenant)}', but the API key acts in the tenant {acts_in!r}; with --server "
+            f"the key decides: use a key of '{shown(tenant)}', or unset MAINSPRING_TENANT",
+            field="tenant",
+        )
 
 
 def _is_address(server: str) -> bool:
