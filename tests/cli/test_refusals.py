@@ -31,6 +31,17 @@ REFUSED = {
     "cron with a bad field": ((*ADD, "--cron", "61 * * * *"), "has a bad minute field: 61 is out of range"),
     "cron with 4 fields": ((*ADD, "--cron", "* * * *"), "has 4 fields; write 5"),
     "unknown zone": ((*ADD, "--cron", "@daily", "--tz", "Europe/Berln"), "did you mean 'Europe/Berlin'?"),
+    "zone of an interval": (
+        (*EVERY, "--tz", "Europe/Berlin"),
+        "--tz 'Europe/Berlin' has no effect on an interval: a time zone belongs to a cron expression",
+    ),
+    "reference in a URL": (url("https://example.com/${env:TOKEN}"), "references are read in documents and in headers"),
+    "reference in a body": ((*EVERY, "--body", "${file:/etc/x}"), 'let the shell insert the value, as in "$NAME"'),
+    "reference to nothing": (
+        (*EVERY, "--header", "X-A: ${env:NOT_SET_ANYWHERE}"),
+        "--header: the environment variable NOT_SET_ANYWHERE is not set",
+    ),
+    "body of a missing file": ((*EVERY, "--body", "@/nowhere/x"), "--body '@/nowhere/x' names a file that cannot be"),
     "min above max": ((*EVERY, "--min", "20s", "--max", "10s"), "min_interval 20s is above max_interval 10s"),
     "interval below its min": ((*EVERY, "--min", "1m"), "interval 30s for 'x' is below its min_interval 1m"),
     "timeout of an hour": ((*EVERY, "--timeout", "1h"), "timeout '1h' is above the maximum 10m; give 10m or less"),

@@ -1,6 +1,7 @@
 """What people type, read into values: instants, spans, headers, codes. Every refusal says what to write instead."""
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,10 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")
 Reason = Annotated[str, typer.Option("--reason", help="Why, in a few words; shown to whoever asks later.")]
 
 NO_VALUE = ("none", "unlimited")
+FILE_BYTES_MAX = 1_000_000
+# Options whose references are read, and those whose text may speak of them.
+_MAY_REFER = ("header", "secret_header", "description", "reason")
+_REFERENCE = re.compile(r"(?<!\$)\$\{(?:env:|file:|stored\})")
 _RFC3339 = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ]([01]\d|2[0-3])(:[0-5]\d:[0-5]\d)(\.\d{1,9})?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)",
     re.ASCII,
@@ -48,6 +53,64 @@ def read_span(text: str, field: str, most: timedelta = timedelta(milliseconds=DU
     return timedelta(milliseconds=parse_duration_ms(text, field=field, max_ms=most_ms))
 
 
+def refuse_references(given: Mapping[str, object]) -> None:
+    """Refuse `${env:X}` and the like where it would be stored as it is written, which is never what was meant."""
+    for name, value in given.items():
+        for text in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(text, str) and name not in _MAY_REFER and (found := _REFERENCE.search(text)):
+                option = name.replace("_", "-")
+                raise InvalidInput(
+                    f"{option} contains '{shown(text[found.start() :])}': references are read in documents and in "
+                    f'headers, not in {option}; let the shell insert the value, as in "$NAME" or "$(cat FILE)"',
+                    field=name,
+                )
+
+
+def read_text(text: str, option: str) -> str:
+    """The text of an option: `@FILE` reads a file, `@-` standard input; `@@...` is a text that begins with an @."""
+    if not text.startswith("@"):
+        return text
+    if text.startswith("@@"):
+        return text[1:]
+    try:
+        data = _read_file(text[1:])
+    except OSError as fault:
+        raise InvalidInput(
+            f"{option} '{shown(text)}' names a file that cannot be read: {fault.strerror}; name a readable file, or @- "
+            "for standard input; a text that begins with @ is written with @@",
+            field=option.lstrip("-"),
+        ) from None
+    if len(data) > FILE_BYTES_MAX:
+        raise InvalidInput(
+            f"{option} '{shown(text)}' has more than {FILE_BYTES_MAX:,} bytes; name a smaller file",
+            field=option.lstrip("-"),
+        )
+    return data.decode()
+
+
+def _read_file(name: str) -> bytes:
+    import sys
+
+    if name == "-":
+        return sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
+    with open(name, "rb") as file:
+        return file.read(FILE_BYTES_MAX + 1)
+
+
+def _resolved(value: str, field: str) -> str:
+    """A header's value with `${env:NAME}` and `${file:/path}` read here, as `apply` reads them in a document."""
+    import os
+
+    from mainspring.configuration.references import has_reference, local, resolved
+
+    if not has_reference(value) and "$${" not in value:
+        return value
+    try:
+        return resolved(value, local(os.environ))
+    except ValueError as fault:
+        raise InvalidInput(f"--{field}: {fault}", field="headers") from None
+
+
 def read_header(text: str, *, secret: bool) -> "Header":
     """`Name: value`. A secret one may be given by its name alone on a terminal: its value is then asked for, unseen."""
     from mainspring.domain.run import Header
@@ -62,7 +125,8 @@ def read_header(text: str, *, secret: bool) -> "Header":
         raise InvalidInput(
             f"--{field}{what} has no colon; a header is a name and a value: --{field} '{example}'", field="headers"
         )
-    return Header(name.strip(), value.strip(" \t"), secret=secret)
+    value = _resolved(value.strip(" \t"), "secret-header" if secret else "header")
+    return Header(name.strip(), value, secret=secret)
 
 
 def read_codes(texts: list[str]) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from typer._click.exceptions import UsageError  # Typer gives it no public name
 from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandFunctionType
 
+from mainspring.cli.arguments import refuse_references
 from mainspring.cli.reach import HERE
 from mainspring.cli.screen import Output, show_error
 from mainspring.domain.errors import (
@@ -121,6 +122,7 @@ class DoorCommand(TyperCommand):
         output = ctx.params.get("output", Output.TABLE)
         try:
             _refuse_server(ctx.command_path.partition(" ")[2])
+            refuse_references(ctx.params)
             return super().invoke(ctx)
         except MainspringError as fault:
             show_error(_named(fault), output)

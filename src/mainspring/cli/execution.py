@@ -317,7 +317,7 @@ def order(
 def send(
     to: Annotated[str, typer.Argument(metavar="TO", help="An execution's id, or the correlation key of running ones.")],
     type_: Annotated[str, typer.Argument(metavar="TYPE", help="Type of the event, such as reply.")],
-    data: Annotated[str, typer.Option("--data", metavar="JSON", help="What it carries.")] = "{}",
+    data: Annotated[str, typer.Option("--data", metavar="JSON", help="What it carries, or @FILE.")] = "{}",
     event_id: Annotated[str, typer.Option("--id", help="Its id; a second event with the same id is ignored.")] = "",
     output: OutputOption = Output.TABLE,
 ) -> None:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mainspring.cli.arguments import read_text
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.name import shown
 
@@ -42,13 +43,16 @@ def read_document(file: Path) -> str:
 
 
 def read_data(text: str, field: str) -> dict[str, object]:
+    """A JSON object, or `@FILE` that holds one."""
     try:
-        value = json.loads(text)
+        value = json.loads(read_text(text, f"--{field}"))
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise InvalidInput(
-            f"--{field} '{shown(text)}' is not a JSON object; write it as --{field} '{{\"order\": 7}}'", field=field
+            f"--{field} '{shown(text)}' is not a JSON object; write it as --{field} '{{\"order\": 7}}', or name a file "
+            f"that holds one: --{field} @FILE",
+            field=field,
         )
     return value
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from mainspring.cli.arguments import NO_VALUE, read_codes, read_header
+from mainspring.cli.arguments import NO_VALUE, read_codes, read_header, read_text
 from mainspring.domain.duration import parse_duration_ms
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.name import shown
 
 if TYPE_CHECKING:
     from mainspring.domain.definition import Definition
@@ -30,12 +32,18 @@ Cron = Annotated[
     str | None,
     typer.Option("--cron", metavar="EXPR", help="Run by this cron expression: '*/15 * * * *', '@daily', 'H 3 * * *'."),
 ]
-Tz = Annotated[str | None, typer.Option("--tz", metavar="ZONE", help="Time zone of --cron: Europe/Berlin. Else UTC.")]
+Tz = Annotated[
+    str | None,
+    typer.Option("--tz", metavar="ZONE", help="Time zone of --cron: Europe/Berlin; UTC by default. Not with --every."),
+]
 Method = Annotated[
     str | None, typer.Option("--method", help="GET (the default), HEAD, POST, PUT, PATCH, DELETE, OPTIONS.")
 ]
 PlainHeaders = Annotated[
-    Texts, typer.Option("--header", metavar="'K: V'", help="A request header; may be given again for another one.")
+    Texts,
+    typer.Option(
+        "--header", metavar="'K: V'", help="A request header; ${env:NAME} and ${file:/path} are read here. Repeatable."
+    ),
 ]
 SecretHeaders = Annotated[
     Texts,
@@ -48,7 +56,10 @@ SecretHeaders = Annotated[
 DropHeaders = Annotated[
     Texts, typer.Option("--remove-header", metavar="K", help="Stop sending this header; may be given again.")
 ]
-BodyText = Annotated[str | None, typer.Option("--body", help="Request body, sent as it is (not with GET and HEAD).")]
+BodyText = Annotated[
+    str | None,
+    typer.Option("--body", help="Request body (not with GET and HEAD): text, @FILE, or @- for standard input."),
+]
 DropBody = Annotated[bool, typer.Option("--no-body", help="Send no body any more.")]
 Timeout = Annotated[
     str | None, typer.Option("--timeout", metavar="DURATION", help="Total deadline of one call; 30s by default.")
@@ -114,6 +125,9 @@ def wished(definition: "Definition", given: Mapping[str, object]) -> "Definition
     for option, (field, word) in _DURATIONS.items():
         if (text := _text(given, option)) is not None:
             wishes[field] = _milliseconds(text, word)
+    _refuse_idle_zone(definition, given)
+    if (body := _text(given, "body")) is not None:
+        wishes["body"] = read_text(body, "--body")
     if "interval_ms" in wishes and "cron" not in wishes:
         wishes["cron"] = None
     if "cron" in wishes and "interval_ms" not in wishes:
@@ -132,7 +146,6 @@ _AS_GIVEN = {
     "rename": "name",
     "url": "url",
     "method": "method",
-    "body": "body",
     "cron": "cron",
     "tz": "timezone",
     "backoff": "backoff",
@@ -154,6 +167,19 @@ _DURATIONS = {  # option -> field, and what refusals call it
     "jitter": ("jitter_ms", "jitter"),
     "max_lateness": ("max_lateness_ms", "max_lateness"),
 }
+
+
+def _refuse_idle_zone(definition: "Definition", given: Mapping[str, object]) -> None:
+    """A time zone changes nothing about an interval, so that whoever gives one means something else."""
+    zone = _text(given, "tz")
+    is_cron = given.get("cron") is not None or (definition.cron is not None and given.get("every") is None)
+    if zone is not None and not is_cron and (given.get("every") is not None or definition.interval_ms is not None):
+        raise InvalidInput(
+            f"--tz '{shown(zone)}' has no effect on an interval: a time zone belongs to a cron expression; leave --tz "
+            "out, or give --cron instead of --every",
+            field="timezone",
+            value=shown(zone),
+        )
 
 
 def _milliseconds(text: str, word: str) -> int | None:

@@ -29,7 +29,7 @@ Name = Annotated[str, typer.Argument(metavar="WORKFLOW", help="Name of the workf
 Version = Annotated[
     int | None, typer.Option("--version", min=1, help="This version of it; the newest without this option.")
 ]
-Input = Annotated[str, typer.Option("--input", metavar="JSON", help="What it starts with: '{\"order\": 7}'.")]
+Input = Annotated[str, typer.Option("--input", metavar="JSON", help="What it starts with: '{\"order\": 7}', or @FILE.")]
 
 
 @app.command("check")
