@@ -240,6 +240,7 @@ _SENTENCES = {
     "event": lambda given, data, came: f"event {given.get('type')!r} from {given.get('actor')}",
     "event.late": lambda given, data, came: f"event {given.get('type')!r} came too late: it was {came.get('status')}",
     "event.ignored": lambda given, data, came: f"event {given.get('type')!r} ignored: {came.get('reason')}",
+    "event.skipped": lambda given, data, came: f"event {came.get('event')!r} skipped: {came.get('reason')}",
     "result": _result,
     "result.late": lambda given, data, came: "an answer that nobody waits for any more",
     "command": _ordered,

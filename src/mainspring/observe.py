@@ -132,6 +132,7 @@ class Metrics:
         self.clock_skew_seconds = 0.0
         self.turns = 0
         self.step_downs = 0
+        self.events_ignored = 0
         self.effects: Counter[str] = Counter()
         self.tick_seconds = Spread(DURATION_BUCKETS_S)
         self.judged = 0
@@ -205,6 +206,12 @@ METRICS = {  # attribute: (kind, name, meaning, label)
     ),
     "turns": ("counter", "mainspring_turns", "Turns that executions of workflows had.", ""),
     "step_downs": ("counter", "mainspring_step_downs", "Times another process had taken a partition over.", ""),
+    "events_ignored": (
+        "counter",
+        "mainspring_events_ignored",
+        "Events that executions refused, such as for a full queue.",
+        "",
+    ),
     "effects": ("counter", "mainspring_effects", "Effects of workflows that were answered.", "outcome"),
     "tick_seconds": ("histogram", "mainspring_tick_seconds", "How long a tick took, commit included.", ""),
     "database_up": ("gauge", "mainspring_database_up", "1 while the database answers.", ""),

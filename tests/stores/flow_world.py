@@ -32,13 +32,13 @@ async def publish(stores: Stores, workflow: Workflow) -> Workflow:
 
 async def start(
     stores: Stores, workflow: Workflow, execution_id: str, given: dict[str, object] | None = None, *,
-    partitions: int = 1, key: str | None = None, correlation: str = "", at: datetime | None = None,
+    partitions: int = 1, key: str | None = None, correlation: str = "", at: datetime | None = None, format_: int = 1,
 ) -> Execution:  # fmt: skip
     partition = partition_of(execution_id, partitions)
     zero, resolution_ms = await stores.flows.workflows.clock(partition, 1_000)
     now = await stores.flows.workflows.now()
     tick = -((zero - (at or now)) // (resolution_ms * (now.resolution * 1000)))
-    state = State(execution_id, SALT, workflow.name, workflow.version, given or {}, wake_tick=tick)
+    state = State(execution_id, SALT, workflow.name, workflow.version, given or {}, wake_tick=tick, format=format_)
     execution = Execution(state, "default", partition, correlation, key, "ada", now, now)
     event = Event(EventType.EXECUTION_STARTED, now, "default")
     return (await stores.flows.workflows.start([Start(execution, event)]))[0]

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from mainspring.workflow.document import parse_document, parse_text
-from mainspring.workflow.model import Arrival, Kind, LogicalClock, State, Workflow
+from mainspring.workflow.model import OLDEST_FORMAT, Arrival, Kind, LogicalClock, State, Workflow
 from mainspring.workflow.replay import Answer, Frame, Happening, Simulation, simulate, turn
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -39,9 +39,17 @@ def a_workflow(*steps: dict[str, Any], **top: Any) -> Workflow:
 class Player:
     """One execution that a test drives by hand, turn by turn."""
 
-    def __init__(self, workflow: Workflow, given: dict[str, object] | None = None, execution_id: str = "x1") -> None:
+    def __init__(
+        self,
+        workflow: Workflow,
+        given: dict[str, object] | None = None,
+        execution_id: str = "x1",
+        format_: int = OLDEST_FORMAT,
+    ) -> None:
         self.workflow = workflow
-        self.state = State(execution_id, SALT, workflow.name, workflow.version, given or {}, wake_tick=0)
+        self.state = State(
+            execution_id, SALT, workflow.name, workflow.version, given or {}, wake_tick=0, format=format_
+        )
         self.frames: list[Frame] = []
         self._ids = 0
 
@@ -103,9 +111,11 @@ def generated(seed: int) -> tuple[Workflow, dict[str, object], list[Happening], 
     return workflow, given, happenings, answers
 
 
-def run_generated(seed: int) -> Simulation:
+def run_generated(seed: int, format_: int = OLDEST_FORMAT) -> Simulation:
     workflow, given, happenings, answers = generated(seed)
-    return simulate(workflow, given, happenings, answers, epoch=EPOCH, execution_id=f"x{seed}", turns_max=200)
+    return simulate(
+        workflow, given, happenings, answers, epoch=EPOCH, execution_id=f"x{seed}", turns_max=200, format_=format_
+    )
 
 
 def trace_hash(seeds: range) -> str:

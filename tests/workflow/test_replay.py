@@ -23,10 +23,11 @@ INPUT = {"email": "ann@example.com", "order": 7, "vip": False}
 DAY_MS = 86_400_000
 
 
-def test_replay_of_any_execution_is_identical() -> None:
+@pytest.mark.parametrize("format_", [1, 2])
+def test_replay_of_any_execution_is_identical(format_: int) -> None:
     for seed in range(150):
         workflow, *_ = generated(seed)
-        simulation = run_generated(seed)
+        simulation = run_generated(seed, format_)
         again = replay(workflow, simulation.entries, GENESIS[:32], EPOCH)
         assert again.identical, (seed, again.differences[:2])
         assert again.state == simulation.state

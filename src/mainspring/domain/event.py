@@ -61,6 +61,7 @@ class EventType(StrEnum):
     EXECUTION_ORDERED = "execution.ordered"
     EXECUTION_FAILED = "execution.failed"
     EXECUTION_ENDED = "execution.ended"
+    EXECUTION_EVENT_IGNORED = "execution.event_ignored"
     EXECUTION_ERASED = "execution.erased"
     TRIGGER_REFUSED = "trigger.refused"
     ALERT_FIRED = "alert.fired"
@@ -138,6 +139,7 @@ MEANING: dict[EventType, str] = {
     EventType.EXECUTION_ORDERED: "Somebody paused, resumed, cancelled, retried or skipped; carries the verb and why.",
     EventType.EXECUTION_FAILED: "An execution stopped and waits for a person; carries its step and the error.",
     EventType.EXECUTION_ENDED: "An execution was completed or cancelled; carries its outcome.",
+    EventType.EXECUTION_EVENT_IGNORED: "An execution refused an event, such as for a full queue; carries why.",
     EventType.EXECUTION_ERASED: "The values in the log of a finished execution were erased; its hashes stay.",
     EventType.TRIGGER_REFUSED: "What should have started a workflow, or been told to one, could not; carries why.",
     EventType.ALERT_FIRED: "An alert tells its people of a change of state; carries what its message says.",

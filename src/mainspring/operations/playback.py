@@ -16,7 +16,7 @@ from mainspring.operations.executions import clock_of, find_execution, read_log,
 from mainspring.operations.workflows import check_data, check_workflow, find_workflow
 from mainspring.ports.flows import Execution, ExecutionFilter
 from mainspring.workflow.document import check_input
-from mainspring.workflow.model import LogicalClock, State, Workflow
+from mainspring.workflow.model import NEWEST_FORMAT, LogicalClock, State, Workflow
 from mainspring.workflow.reader import is_event_type
 from mainspring.workflow.replay import Answer, Happening, Replay, Simulation, replay, simulate
 
@@ -113,4 +113,4 @@ def play(
             near = did_you_mean(step, tuple(workflow.steps)) or f"; there are {', '.join(workflow.steps)}"
             raise InvalidInput(f"no step '{shown(step)}' to answer{near}", field="answers")
     values = check_input(workflow, check_data(given, "input"))
-    return simulate(workflow, values, happenings, answers, epoch=EPOCH, turns_max=TURNS_MAX)
+    return simulate(workflow, values, happenings, answers, epoch=EPOCH, turns_max=TURNS_MAX, format_=NEWEST_FORMAT)

@@ -17,7 +17,7 @@ from mainspring.workflow.audit import canonical
 from mainspring.workflow.difference import differences
 from mainspring.workflow.document import check_input, parse_text
 from mainspring.workflow.engine import VALUE_BYTES_MAX
-from mainspring.workflow.model import RESOLUTION_MS, LogicalClock, State, Workflow
+from mainspring.workflow.model import NEWEST_FORMAT, RESOLUTION_MS, LogicalClock, State, Workflow
 from mainspring.workflow.ticking import partition_of
 
 KEY_LENGTH_MAX = 200
@@ -200,7 +200,9 @@ async def _starts(desk: Desk, workflow: Workflow, wishes: Sequence[Wish]) -> lis
         if partition not in clocks:
             clocks[partition] = LogicalClock(0, *await store.clock(partition, RESOLUTION_MS))
         tick = clocks[partition].at(max(wish.at or now, now))
-        state = State(execution_id, token_hex(16), workflow.name, workflow.version, values, wake_tick=tick)
+        state = State(
+            execution_id, token_hex(16), workflow.name, workflow.version, values, wake_tick=tick, format=NEWEST_FORMAT
+        )
         execution = Execution(state, desk.tenant_id, partition, wish.correlation, wish.key, desk.actor, now, now)
         data: dict[str, object] = {
             "execution": execution_id, "workflow": workflow.name, "version": workflow.version,

@@ -224,7 +224,7 @@ def intent_from(row: Row, was_sent: bool) -> Intent:
 
 def erased(state: State) -> State:
     """What is left of a finished execution's state: how it went, not what it knew."""
-    return msgspec.structs.replace(state, salt="", input={}, vars={}, steps={}, events={}, error="")
+    return msgspec.structs.replace(state, salt="", input={}, vars={}, steps={}, events={}, queue={}, error="")
 
 
 def later_us(now: datetime, ms: int) -> int:

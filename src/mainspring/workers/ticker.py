@@ -16,6 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
+from typing import cast
 
 import structlog
 from msgspec import Struct
@@ -28,7 +29,7 @@ from mainspring.ports.flows import Checkpoint, FlowStores, Lead, PartitionLock, 
 from mainspring.settings import Settings
 from mainspring.workers.ending import end_tasks
 from mainspring.workers.forgetting import forget_ticks
-from mainspring.workflow.audit import Anchor, TickHead, seal_tick
+from mainspring.workflow.audit import Anchor, TickHead, revive, seal_tick
 from mainspring.workflow.model import LogicalClock, Phase, Workflow
 from mainspring.workflow.ticking import Moved, Ticked, Turns
 
@@ -260,6 +261,7 @@ class Ticker:
         failpoint("after_tick_commit")
         if after is not None:
             self._metrics.turns += len(load.ready)
+            self._metrics.events_ignored += turns.ignored
             self._metrics.tick_seconds.count(time.monotonic() - began_s)
         self._lead_on(lead, after)
         return after
@@ -318,19 +320,35 @@ class Ticker:
 
 
 def _events(wall: datetime, ticked: Ticked) -> list[Event]:
-    """What others want to know of a tick: which executions ended, and which stopped and wait for a person."""
+    """What a tick tells others: which executions ended, stopped and wait for a person, or refused an event."""
     return [event for moved in ticked.moved for event in _told(moved, ticked.head, wall)]
 
 
 def _told(moved: Moved, head: TickHead, wall: datetime) -> list[Event]:
     state = moved.state
-    if state.phase is not Phase.FAILED and not state.is_over:
-        return []
     actions = {entry.action for entry in moved.entries}
     data: dict[str, object] = {
         "execution": state.id, "workflow": state.workflow, "version": state.version, "tick": head.tick,
         "step": state.step,
     }  # fmt: skip
+    refused = _refused(moved, data, wall) if "event.ignored" in actions else []
+    return refused + _stopped(moved, actions, data, wall)
+
+
+def _refused(moved: Moved, data: dict[str, object], wall: datetime) -> list[Event]:
+    """One event for each reason: a full queue may refuse a thousand in one tick."""
+    reasons: dict[str, Event] = {}
+    for entry in moved.entries:
+        if entry.action == "event.ignored":
+            given = cast("dict[str, object]", revive(entry.input or b"{}"))
+            reason = str(cast("dict[str, object]", revive(entry.output or b"{}")).get("reason"))
+            said = data | {"event": given.get("type"), "id": given.get("id"), "reason": reason}
+            reasons.setdefault(reason, Event(EventType.EXECUTION_EVENT_IGNORED, wall, moved.tenant_id, data=said))
+    return list(reasons.values())
+
+
+def _stopped(moved: Moved, actions: set[str], data: dict[str, object], wall: datetime) -> list[Event]:
+    state = moved.state
     if state.phase is Phase.FAILED and "failed" in actions:
         data["error"] = state.error
         return [Event(EventType.EXECUTION_FAILED, wall, moved.tenant_id, data=data)]

@@ -2,8 +2,8 @@
 
 A turn: 1 take what arrived, in its order; 2 if the execution is ready, run steps until one waits, wants an effect, ends
 or fails. Steps without an effect chain within the turn; exits are judged before each step and after each event.
-Everything that happens is a draft of a log entry. What fails, fails closed: the execution stops and waits for a person,
-unless its step names another way.
+Everything that happens is a draft of a log entry. What fails, fails closed: it waits for a person, unless its step
+names another way.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +16,7 @@ from mainspring.workflow.expression import Failure, evaluate, judge, roots_of
 from mainspring.workflow.instants import read_instant
 from mainspring.workflow.model import (
     ENDED,
+    OLDEST_FORMAT,
     STATUS_OF,
     Advance,
     AnyStep,
@@ -42,6 +43,7 @@ from mainspring.workflow.template import expressions_of, render_request, render_
 
 CHAIN_MAX: Final = 100  # steps of one turn; the rest follow in the next tick
 EVENT_TYPES_MAX: Final = 200  # of one execution
+QUEUE_MAX: Final = 1_000  # events of one type that wait to be taken
 VALUE_BYTES_MAX: Final = 65_536
 CONTEXT_BYTES_MAX: Final = 1_048_576
 COMPLETED: Final = "completed"
@@ -72,9 +74,9 @@ class _Turn:
     """The working copy of one state; nothing of the state it began with is ever changed."""
 
     __slots__ = (
-        "attempt", "clock", "context", "context_bytes", "drafts", "effects", "error", "events", "head", "id", "input",
-        "is_stale", "key", "number", "outcome", "paused", "phase", "state", "step", "steps", "taken", "tick", "vars",
-        "visit", "visits", "wake_tick", "withdrawn", "workflow",
+        "attempt", "clock", "context", "context_bytes", "drafts", "effects", "error", "events", "is_stale", "key",
+        "outcome", "paused", "phase", "queue", "queues", "state", "step", "steps", "taken", "tick", "vars", "visit",
+        "visits", "wake_tick", "withdrawn", "workflow",
     )  # fmt: skip
 
     def __init__(self, workflow: Workflow, state: State, clock: LogicalClock) -> None:
@@ -93,6 +95,8 @@ class _Turn:
         self.steps = state.steps
         self.events = state.events
         self.taken = state.taken
+        self.queue = state.queue
+        self.queues = state.format >= 2
         self.visits = state.visits
         self.outcome = state.outcome
         self.error = state.error
@@ -105,46 +109,26 @@ class _Turn:
 
     def close(self) -> Advance:
         state = self.state
-        return Advance(
-            State(
-                state.id,
-                state.salt,
-                state.workflow,
-                state.version,
-                state.input,
-                self.phase,
-                self.paused,
-                self.step,
-                self.visit,
-                self.attempt,
-                self.key,
-                self.wake_tick,
-                self.vars,
-                self.steps,
-                self.events,
-                self.taken,
-                self.visits,
-                self.outcome,
-                self.error,
-                state.number + len(self.drafts),
-                state.head,
-                self.context,
-                self.context_bytes,
-            ),
-            tuple(self.effects),
-            tuple(self.withdrawn),
-            tuple(self.drafts),
-        )
+        after = State(
+            state.id, state.salt, state.workflow, state.version, state.input, self.phase, self.paused, self.step,
+            self.visit, self.attempt, self.key, self.wake_tick, self.vars, self.steps, self.events, self.taken,
+            self.visits, self.outcome, self.error, state.number + len(self.drafts), state.head, self.context,
+            self.context_bytes, state.format, self.queue,
+        )  # fmt: skip
+        return Advance(after, tuple(self.effects), tuple(self.withdrawn), tuple(self.drafts))
 
     def begin(self) -> None:
         self.step = self.workflow.start
         state = self.state
         first = {"workflow": state.workflow, "version": state.version, "input": state.input, "tick": state.wake_tick}
+        if state.format > OLDEST_FORMAT:
+            first["format"] = state.format
         self.log("start", first)
 
     def log(self, action: str, given: object = None, came: object = None) -> None:
         if self.is_stale:
-            text = canonical({"input": self.state.input, "vars": self.vars, "steps": self.steps, "events": self.events})
+            known = {"input": self.state.input, "vars": self.vars, "steps": self.steps, "events": self.events}
+            text = canonical(known | {"queue": self.queue} if self.queues else known)
             self.context, self.context_bytes, self.is_stale = commit(self.state.salt, text), len(text), False
         self.drafts.append(Draft(self.tick, self.step, action, given, came, self.context))
 
@@ -170,14 +154,25 @@ class _Turn:
             return
         count = cast(int, cast("dict[str, object]", known)["count"]) + 1 if known else 1
         latest = {"count": count, "id": event.id, "data": event.data, "tick": self.tick}
-        if not self.has_room(latest):
+        is_queued = self.queues and self.workflow.waits_for(event.type)
+        waiting = self.queue.get(event.type, ())
+        if is_queued and len(waiting) >= QUEUE_MAX:
+            reason = f"{QUEUE_MAX} events of type {event.type!r} already wait to be taken"
+            self.log("event.ignored", given, {"reason": reason})
+            return
+        if not self.has_room(latest, copies=1 + is_queued):
             self.log("event.ignored", given, {"reason": f"the context would pass {CONTEXT_BYTES_MAX} bytes"})
             return
         self.events = {**self.events, event.type: latest}
+        if is_queued:
+            self.queue = {**self.queue, event.type: (*waiting, {"id": event.id, "data": event.data})}
         self.is_stale = True
         self.log("event", given)
         if self.phase is not Phase.FAILED and not self.exit_if_asked() and self.phase is Phase.EVENT:
-            self.look_for_event()
+            if not self.queues:
+                self.look_at_latest()
+            elif event.type == cast(WaitFor, self.workflow.steps[self.step]).event:
+                self.look_in_queue(len(waiting))
 
     def take_result(self, result: Arrival) -> None:
         given = given_of(result)
@@ -331,10 +326,35 @@ class _Turn:
     def run_wait_for(self, step: WaitFor) -> None:
         self.phase, self.wake_tick = Phase.EVENT, self.clock.after(step.timeout_ms)
         self.log("wait_for", None, {"event": step.event, "until_tick": self.wake_tick})
-        self.look_for_event()
+        self.look_in_queue(0) if self.queues else self.look_at_latest()
 
-    def look_for_event(self) -> None:
-        """Whether the latest event of the wanted type, if no wait has taken it yet, is the one that is waited for."""
+    def look_in_queue(self, first: int) -> None:
+        """Take the oldest event from place `first` on that fits. One that cannot be judged is logged and stays."""
+        step = cast(WaitFor, self.workflow.steps[self.step])
+        waiting = self.queue.get(step.event, ())
+        for place in range(first, len(waiting)):
+            event = waiting[place]
+            answer: bool | Failure = True
+            if step.where:
+                judged = {"event": {"type": step.event, **event}}
+                answer = judge(step.where, self.data(step.where) | judged, self.size())
+            if isinstance(answer, Failure):
+                reason = f"wait_for.where {answer.text}"
+                self.log("event.skipped", None, {"event": step.event, "id": event["id"], "reason": reason})
+            elif answer:
+                left = {**self.queue, step.event: (*waiting[:place], *waiting[place + 1 :])}
+                self.queue = {type_: events for type_, events in left.items() if events}
+                self.is_stale = True
+                self.receive(step, event)
+                return
+
+    def receive(self, step: WaitFor, event: Mapping[str, object]) -> None:
+        self.log("received", None, {"event": step.event, "id": event["id"]})
+        self.keep("result", {"id": event["id"], "data": event["data"]})
+        self.go(step.next)
+
+    def look_at_latest(self) -> None:
+        """Format 1: whether the latest event of the type, if no wait has taken it yet, is the one waited for."""
         step = cast(WaitFor, self.workflow.steps[self.step])
         latest = cast("dict[str, object] | None", self.events.get(step.event))
         if latest is None or cast(int, latest["count"]) <= self.taken.get(step.event, 0):
@@ -347,9 +367,7 @@ class _Turn:
             self.fail("expression", f"wait_for.where {answer.text}")
         elif answer:
             self.taken = {**self.taken, step.event: cast(int, latest["count"])}
-            self.log("received", None, {"event": step.event, "id": latest["id"]})
-            self.keep("result", {"id": latest["id"], "data": latest["data"]})
-            self.go(step.next)
+            self.receive(step, latest)
 
     def time_out(self) -> None:
         step = cast(WaitFor, self.workflow.steps[self.step])
@@ -375,17 +393,10 @@ class _Turn:
         self.phase, self.wake_tick = Phase.EFFECT, None
         self.effects.append(
             Effect(
-                self.key,
-                self.state.id,
-                step.id,
-                self.visit,
-                self.attempt,
-                kind,
-                request,
-                step.idempotency,
+                self.key, self.state.id, step.id, self.visit, self.attempt, kind, request, step.idempotency,
                 step.timeout_ms,
             )
-        )
+        )  # fmt: skip
         self.log("effect", request, {"key": self.key, "attempt": self.attempt})
 
     def run_end(self, step: End) -> None:
@@ -447,9 +458,9 @@ class _Turn:
         self.steps = {**self.steps, self.step: {what: value}}
         self.is_stale = True
 
-    def has_room(self, value: object) -> bool:
+    def has_room(self, value: object, copies: int = 1) -> bool:
         length = len(canonical(value))
-        return length <= VALUE_BYTES_MAX and self.context_bytes + length <= CONTEXT_BYTES_MAX
+        return length <= VALUE_BYTES_MAX and self.context_bytes + copies * length <= CONTEXT_BYTES_MAX
 
     def size(self) -> int:
         return self.context_bytes + 256

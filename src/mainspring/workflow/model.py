@@ -207,6 +207,10 @@ class Workflow(Struct, frozen=True):
     reentry: str = "allow"  # whether a second execution with the same correlation key may start: allow | refuse
     triggers: tuple[Trigger, ...] = ()
 
+    def waits_for(self, event_type: str) -> bool:
+        """Whether any step takes events of this type; others need not queue."""
+        return any(isinstance(step, WaitFor) and step.event == event_type for step in self.steps.values())
+
 
 class Status(StrEnum):
     PENDING = "pending"
@@ -246,6 +250,13 @@ STATUS_OF: Final = {
 ENDED: Final = frozenset({Phase.COMPLETED, Phase.CANCELLED})
 
 
+# What the log of an execution means. An execution keeps the format it started with, so old logs replay unchanged.
+#   1  a `wait_for` looks at the latest event of its type only
+#   2  events queue per type; a `wait_for` takes the oldest that fits
+OLDEST_FORMAT: Final = 1
+NEWEST_FORMAT: Final = 2
+
+
 class State(Struct, frozen=True, omit_defaults=True, gc=False):
     """Everything the engine knows of one execution. `salt` keeps commitments to short values from being guessed."""
 
@@ -264,14 +275,16 @@ class State(Struct, frozen=True, omit_defaults=True, gc=False):
     vars: dict[str, object] = {}
     steps: dict[str, object] = {}  # id -> {"result": ...} or {"error": ...}
     events: dict[str, object] = {}  # type -> {"count", "id", "data", "tick"} of the latest
-    taken: dict[str, int] = {}  # type -> how many of them a `wait_for` has seen
+    taken: dict[str, int] = {}  # format 1: type -> how many of them a `wait_for` has seen
     visits: dict[str, int] = {}
     outcome: str = ""
     error: str = ""
     number: int = 0  # entries so far
     head: str = ""  # hash of the last one
-    context: str = ""  # commitment to vars, steps, events
+    context: str = ""  # commitment to vars, steps, events, and the queue in format 2
     context_bytes: int = 0
+    format: int = OLDEST_FORMAT
+    queue: dict[str, tuple[dict[str, object], ...]] = {}  # format 2: type -> {"id", "data"} of events not taken yet
 
     @property
     def status(self) -> Status:

@@ -16,6 +16,8 @@ from mainspring.domain.errors import InvalidInput
 from mainspring.workflow.audit import GENESIS, revive, seal
 from mainspring.workflow.engine import advance
 from mainspring.workflow.model import (
+    NEWEST_FORMAT,
+    OLDEST_FORMAT,
     Arrival,
     Effect,
     Entry,
@@ -150,7 +152,17 @@ def initial_state(log: Sequence[Entry], salt: str) -> State:
     return State(
         log[0].execution_id, salt, str(given["workflow"]), cast(int, given["version"]),
         cast("dict[str, object]", given["input"]), wake_tick=cast(int, given["tick"]),
+        format=_known_format(cast(int, given.get("format", OLDEST_FORMAT))),
     )  # fmt: skip
+
+
+def _known_format(number: int) -> int:
+    if number > NEWEST_FORMAT:
+        raise InvalidInput(
+            f"the log has format {number}, and this version of Mainspring reads 1 to {NEWEST_FORMAT}; use a newer one",
+            field="log",
+        )
+    return number
 
 
 class Happening(Struct, frozen=True):
@@ -190,12 +202,13 @@ def simulate(
     epoch: datetime,
     execution_id: str = "simulated",
     turns_max: int = TURNS_MAX,
+    format_: int = OLDEST_FORMAT,
 ) -> Simulation:
     """Run to the end, or until nothing would ever happen again. Effects succeed unless `answers` says otherwise.
 
     The answers of a step are used up one by one; the last one stays.
     """
-    state = State(execution_id, GENESIS[:32], workflow.name, workflow.version, dict(given), wake_tick=0)
+    state = State(execution_id, GENESIS[:32], workflow.name, workflow.version, dict(given), wake_tick=0, format=format_)
     clock = LogicalClock(0, epoch)
     coming: list[tuple[int, int, Arrival]] = []
     for number, each in enumerate(happenings):

@@ -98,6 +98,11 @@ class Turns:
         self._chain = (partition, sequence, head, epoch)
         self._moved: list[Moved] = []
 
+    @property
+    def ignored(self) -> int:
+        """How many events executions have refused so far."""
+        return sum(entry.action == "event.ignored" for moved in self._moved for entry in moved.entries)
+
     def take(self, count: int) -> list[Moved]:
         """The next turns, at most `count`; none where all were taken."""
         taken = [self._turn(each) for each in islice(self._left, count)]

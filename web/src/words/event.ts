@@ -80,6 +80,8 @@ export function eventWords(event: EventShown): string {
       return `execution: ${said("verb")}${said("reason") ? `, because ${said("reason")}` : ""}`;
     case "execution.failed":
       return `execution of ${said("workflow")} failed at ${said("step")} and waits for a person`;
+    case "execution.event_ignored":
+      return `execution of ${said("workflow")} refused the event ${said("event")}: ${said("reason")}`;
     case "execution.ended":
       return `execution of ${said("workflow")} ${said("status") === "cancelled" ? "cancelled" : "ended"}${said("outcome") ? `: ${said("outcome")}` : ""}`;
     case "rule.fired":
