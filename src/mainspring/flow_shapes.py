@@ -256,6 +256,7 @@ _SENTENCES = {
     "exit": lambda given, data, came: f"exit {came.get('exit')} holds",
     "end": lambda given, data, came: f"{came.get('status')}: {came.get('outcome')}",
     "failed": _failed,
+    "halted": lambda given, data, came: f"stopped: {came.get('error')}",
 }
 
 

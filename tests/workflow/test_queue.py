@@ -25,7 +25,7 @@ def a_player(workflow: Workflow) -> Player:
 
 
 def received(player: Player) -> list[str]:
-    return [revive(each.output)["id"] for each in player.entries if each.action == "received"]  # type: ignore[index]
+    return [revive(each.output)["id"] for each in player.entries if each.action == "received"]  # type: ignore[index]  # a map, as written
 
 
 def test_two_events_before_the_wait_serve_two_waits() -> None:
@@ -70,7 +70,7 @@ def test_event_that_where_cannot_judge_is_logged_and_passed_over() -> None:
 
     assert received(player) == ["e3"]
     skipped = [revive(each.output) for each in player.entries if each.action == "event.skipped"]
-    assert [each["id"] for each in skipped] == ["e1", "e2"]  # type: ignore[index]
+    assert [each["id"] for each in skipped] == ["e1", "e2"]  # type: ignore[index]  # a map, as written
     assert player.state.status is Status.COMPLETED
 
 
@@ -103,7 +103,7 @@ def test_events_that_no_step_waits_for_do_not_queue() -> None:
     player.at(1, *(player.event("noise") for _ in range(3)))
 
     assert player.state.queue == {}
-    assert player.state.events["noise"]["count"] == 3  # type: ignore[index]
+    assert player.state.events["noise"]["count"] == 3  # type: ignore[index]  # a map, as written
 
 
 def test_execution_of_the_first_format_runs_as_it_did() -> None:
@@ -114,7 +114,7 @@ def test_execution_of_the_first_format_runs_as_it_did() -> None:
     player.at(5)
 
     assert received(player) == ["e2"]
-    assert "format" not in revive(player.entries[0].input)  # type: ignore[operator]
+    assert "format" not in revive(player.entries[0].input)  # type: ignore[operator]  # a map, as written
     assert replay(player.workflow, player.entries, SALT, EPOCH).identical
 
 

@@ -7,17 +7,20 @@ state, and everything that was asked stands in the execution's log with its reas
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import shown
 from mainspring.operations.endpoints import REASON_MAX, Desk
 from mainspring.operations.workflows import KEY_LENGTH_MAX, check_data, find_workflow
-from mainspring.ports.flows import Execution, ExecutionFilter, Sending
+from mainspring.ports.flows import Execution, ExecutionFilter, Published, Sending
 from mainspring.workflow.engine import ALLOWED
 from mainspring.workflow.model import RESOLUTION_MS, Arrival, Entry, Kind, LogicalClock
+from mainspring.workflow.proof import Claims, check_origin
 from mainspring.workflow.reader import is_event_type
-from mainspring.workflow.replay import Frame, Replay, frames, replay
+from mainspring.workflow.replay import Difference, Frame, Replay, frames, replay
 
 PAGE = 1_000
 NEED_REASON = ("skip", "cancel")
@@ -130,10 +133,26 @@ async def read_log(desk: Desk, execution: Execution) -> list[Entry]:
 async def replay_execution(desk: Desk, execution_id: str, version: int | None = None) -> Replay:
     """Run it again from its log: with its own version, or with another one, to see what that would change."""
     execution = await find_execution(desk, execution_id)
-    workflow = (await find_workflow(desk, execution.state.workflow, version or execution.state.version)).workflow
+    published = await find_workflow(desk, execution.state.workflow, version or execution.state.version)
     clock = await clock_of(desk, execution)
     log = await read_log(desk, execution)
-    return replay(workflow, log, execution.state.salt, clock.epoch, clock.resolution_ms, clock.zeros)
+    found = replay(published.workflow, log, execution.state.salt, clock.epoch, clock.resolution_ms, clock.zeros)
+    if version not in (None, execution.state.version) or not log:
+        return found
+    breach = check_origin(log[0], claims_of(execution, published, clock, log[0].tick))
+    if breach is None:
+        return found
+    changed = Difference(1, log[0].step, breach.field, breach.expected, breach.found)
+    return replace(found, identical=False, differences=(changed, *found.differences))
+
+
+def claims_of(execution: Execution, published: Published, clock: LogicalClock, tick: int) -> Claims:
+    """What the rows say of where an execution comes from, whose first turn was in this tick."""
+    state = execution.state
+    return Claims(
+        state.workflow, state.version, published.document_hash, published.model_hash, execution.actor,
+        execution.correlation, execution.partition, clock.zeros_at(tick), clock.resolution_ms,
+    )  # fmt: skip
 
 
 async def step_through(desk: Desk, execution_id: str) -> list[Frame]:

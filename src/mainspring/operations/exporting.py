@@ -29,12 +29,12 @@ async def export_execution(desk: Desk, execution_id: str, *, as_operator: bool =
     state = execution.state
     published = await find_workflow(desk, state.workflow, state.version)
     clock = await clock_of(desk, execution)
+    log = (await read_log(desk, execution))[: state.number]
     ticks, signed, note = await _chain(desk, execution, as_operator)
     return Bundle(
         FORMAT, state.id, state.salt, state.status.value, state.outcome, state.error, execution.correlation,
         execution.created_at, execution.actor, state.workflow, state.version, published.document, clock.epoch,
-        clock.resolution_ms, execution.partition, lines_of(await read_log(desk, execution)), tuple(ticks), signed, note,
-        clock.zeros,
+        clock.resolution_ms, execution.partition, lines_of(log), tuple(ticks), signed, note, clock.zeros,
     )  # fmt: skip
 
 

@@ -5,13 +5,16 @@ was read is judged only by what was there before it, and where something lies be
 """
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mainspring.operations.endpoints import Desk
-from mainspring.operations.executions import PAGE, find_execution
+from mainspring.operations.executions import PAGE, claims_of, clock_of, find_execution
 from mainspring.operations.rekeying import remember_retired
 from mainspring.ports.flows import Checkpoint, Execution
 from mainspring.workflow.audit import BEGINNING, GENESIS, Anchor, Breach, LogWalk, TickHead, TickWalk, Verdict
-from mainspring.workflow.model import Entry
+from mainspring.workflow.model import OLDEST_FORMAT, Entry
+from mainspring.workflow.proof import check_origin, check_state, format_of
+from mainspring.workflow.replay import Difference, Rerun
 
 
 class Verified(Struct, frozen=True):
@@ -34,8 +37,53 @@ async def verify_execution(desk: Desk, execution_id: str) -> Verified:
     while True:
         start = await desk.stores.flows.logs.chain_start(execution.partition)
         found = await _Walk(desk, execution, start).go()
+        if found.valid and (breach := await _unlike_its_log(desk, execution)):
+            return replace(found, verdict=replace(found.verdict, valid=False, breach=breach))
         if found.valid or await desk.stores.flows.logs.chain_start(execution.partition) == start:
             return found  # otherwise old ticks were removed on the way
+
+
+async def _unlike_its_log(desk: Desk, execution: Execution) -> Breach | None:
+    """What the rows say of an execution that its log does not: its origin, its document, its state."""
+    state, logs = execution.state, desk.stores.flows.logs
+    first = await logs.entries(desk.tenant_id, execution.id, 0, 1)
+    if not first:
+        return None  # it has not moved yet, or was removed meanwhile
+    if first[0].input is None:
+        return await _wrongly_erased(desk, execution)
+    if format_of(first[0]) == OLDEST_FORMAT:
+        return None  # the log of an older version commits to less
+    if row := await logs.row_breach(desk.tenant_id, execution.id):
+        return row
+    published = await desk.stores.flows.workflows.version(desk.tenant_id, state.workflow, state.version)
+    if published is None:
+        return Breach(execution.id, 1, "document", "the version that it started with", f"no version {state.version}")
+    clock = await clock_of(desk, execution)
+    rerun = Rerun(published.workflow, state.salt, clock)
+    read = 0
+    difference: Difference | None = None
+    while read < state.number and difference is None:
+        page = await logs.entries(desk.tenant_id, execution.id, read, min(PAGE, state.number - read))
+        if not page or any(each.input is None for each in page):
+            return None  # removed or erased meanwhile
+        if read == 0 and (breach := check_origin(page[0], claims_of(execution, published, clock, page[0].tick))):
+            return breach
+        read += len(page)
+        difference = rerun.take(page)
+    if difference := difference or rerun.close():
+        return Breach(execution.id, difference.number, difference.field, difference.actual, difference.expected)
+    return check_state(rerun.state, state)
+
+
+async def _wrongly_erased(desk: Desk, execution: Execution) -> Breach | None:
+    """Values are erased of executions that are over only, and the log tells that without them."""
+    read, ended = 0, False
+    while page := await desk.stores.flows.logs.entries(desk.tenant_id, execution.id, read, PAGE):
+        read += len(page)
+        ended = ended or any(each.action == "end" for each in page)
+    if ended and execution.state.is_over:
+        return None
+    return Breach(execution.id, 1, "input", "a value, for it is not over", "erased")
 
 
 class _Walk:

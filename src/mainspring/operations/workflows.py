@@ -17,7 +17,7 @@ from mainspring.workflow.audit import canonical
 from mainspring.workflow.difference import differences
 from mainspring.workflow.document import check_input, parse_text
 from mainspring.workflow.engine import VALUE_BYTES_MAX
-from mainspring.workflow.model import NEWEST_FORMAT, RESOLUTION_MS, LogicalClock, State, Workflow
+from mainspring.workflow.model import NEWEST_FORMAT, RESOLUTION_MS, LogicalClock, Origin, State, Workflow
 from mainspring.workflow.ticking import partition_of
 
 KEY_LENGTH_MAX = 200
@@ -137,23 +137,22 @@ async def start_executions(
     desk: Desk, name: str, wishes: Sequence[Wish], *, version: int | None = None
 ) -> list[Started]:
     """Start many in one transaction. All wishes are checked before anything is written; none is half done."""
-    workflow = (await find_startable(desk, name, version)).workflow
-    starts = await _starts(desk, workflow, wishes)
+    published = await find_startable(desk, name, version)
+    starts = await _starts(desk, published, wishes)
     found = await desk.stores.flows.workflows.start(starts)
     return [_started(start.execution, there) for start, there in zip(starts, found, strict=True)]
 
 
 async def check_wishes(desk: Desk, name: str, wishes: Sequence[Wish], *, version: int | None = None) -> int:
     """Check wishes as a start would, and start nothing; the version that would run."""
-    workflow = (await find_startable(desk, name, version)).workflow
-    await _starts(desk, workflow, wishes)
-    return workflow.version
+    published = await find_startable(desk, name, version)
+    await _starts(desk, published, wishes)
+    return published.workflow.version
 
 
 async def rehearse_start(desk: Desk, name: str, wish: Wish, *, version: int | None = None) -> Started:
     """What a start would answer; nothing is written."""
-    workflow = (await find_startable(desk, name, version)).workflow
-    (start,) = await _starts(desk, workflow, [wish])
+    (start,) = await _starts(desk, await find_startable(desk, name, version), [wish])
     store, new = desk.stores.flows.workflows, start.execution
     if wish.key is not None:
         there = await store.executions(desk.tenant_id, ExecutionFilter(workflow=name, key=wish.key, limit=1))
@@ -184,7 +183,8 @@ def _started(wanted: Execution, there: Execution) -> Started:
     return Started(there, there.id == wanted.id, there.id != wanted.id and not is_ours)
 
 
-async def _starts(desk: Desk, workflow: Workflow, wishes: Sequence[Wish]) -> list[Start]:
+async def _starts(desk: Desk, published: Published, wishes: Sequence[Wish]) -> list[Start]:
+    workflow = published.workflow
     if not 1 <= len(wishes) <= STARTS_MAX:
         raise InvalidInput(
             f"{len(wishes)} executions were asked for at once; give 1 to {STARTS_MAX}", field="executions"
@@ -199,10 +199,15 @@ async def _starts(desk: Desk, workflow: Workflow, wishes: Sequence[Wish]) -> lis
         partition = partition_of(execution_id, desk.partitions)
         if partition not in clocks:
             clocks[partition] = LogicalClock(0, *await store.clock(partition, RESOLUTION_MS))
-        tick = clocks[partition].at(max(wish.at or now, now))
+        clock = clocks[partition]
+        origin = Origin(
+            published.document_hash, published.model_hash, desk.actor, wish.correlation, partition,
+            rfc3339(clock.epoch), clock.resolution_ms,
+        )  # fmt: skip
         state = State(
-            execution_id, token_hex(16), workflow.name, workflow.version, values, wake_tick=tick, format=NEWEST_FORMAT
-        )
+            execution_id, token_hex(16), workflow.name, workflow.version, values, format=NEWEST_FORMAT, origin=origin,
+            wake_tick=clock.at(max(wish.at or now, now)),
+        )  # fmt: skip
         execution = Execution(state, desk.tenant_id, partition, wish.correlation, wish.key, desk.actor, now, now)
         data: dict[str, object] = {
             "execution": execution_id, "workflow": workflow.name, "version": workflow.version,

@@ -7,7 +7,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from mainspring.domain.event import Event
-from mainspring.workflow.audit import Anchor, TickHead
+from mainspring.workflow.audit import Anchor, Breach, TickHead
 from mainspring.workflow.model import Arrival, Entry, State, Status, Workflow
 from mainspring.workflow.ticking import Ready, Ticked, Turns
 
@@ -108,6 +108,8 @@ class Published(Struct, frozen=True):
     actor: str
     created_at: datetime
     archived_at: datetime | None = None  # of the workflow: nothing starts it any more
+    document_hash: str = ""
+    model_hash: str = ""  # of what is stored as `workflow`
 
 
 class Execution(Struct, frozen=True):
@@ -217,6 +219,9 @@ class LogStore(Protocol):
 
     async def entries(self, tenant_id: str, execution_id: str, after: int, limit: int) -> list[Entry]:
         """A page of a log, in order; none where the execution is another tenant's."""
+
+    async def row_breach(self, tenant_id: str, execution_id: str) -> Breach | None:
+        """The first column of an execution's row, or its place in the queue, that its stored state contradicts."""
 
     async def anchors(self, partition: int, execution_id: str) -> list[Anchor]:
         """What the ticks of the partition say of a log, ascending."""

@@ -9,12 +9,13 @@ import msgspec
 
 from mainspring.domain.instant import from_us, to_us
 from mainspring.ports.flows import Checkpoint, Execution, ExecutionFilter, Intent, Lead, Published, Sending
-from mainspring.workflow.audit import Anchor, TickHead
+from mainspring.workflow.audit import Anchor, Breach, TickHead, document_hash, model_hash
 from mainspring.workflow.model import Arrival, Entry, Kind, LogicalClock, State, Workflow
 from mainspring.workflow.ticking import Moved, Ready, due_tick
 
 Row = Sequence[object]
 
+TEXT_MAX = 200
 INTENT_WIDTH = 12  # columns of a claimed effect
 _STATE = msgspec.json.Decoder(State)
 _WORKFLOW = msgspec.json.Decoder(Workflow)
@@ -32,7 +33,16 @@ def published_from(row: Row) -> Published:
     model, version, document, actor, created_us, archived_us = row
     workflow = msgspec.structs.replace(_WORKFLOW.decode(str(model)), version=cast(int, version))
     archived_at = None if archived_us is None else from_us(cast(int, archived_us))
-    return Published(workflow, str(document), str(actor), from_us(cast(int, created_us)), archived_at)
+    return Published(
+        workflow, str(document), str(actor), from_us(cast(int, created_us)), archived_at, document_hash(str(document)),
+        model_hash(str(model)),
+    )  # fmt: skip
+
+
+def new_published(made: Workflow, document: str, actor: str, now: datetime) -> Published:
+    return Published(
+        made, document, actor, now, None, document_hash(document), model_hash(text_of(made))
+    )  # fmt: skip
 
 
 def execution_values(execution: Execution) -> tuple[object, ...]:
@@ -51,6 +61,20 @@ def execution_from(row: Row) -> Execution:
         _STATE.decode(str(state)), str(tenant_id), cast(int, partition), str(correlation),
         None if key is None else str(key), str(actor), from_us(cast(int, created_us)), from_us(cast(int, moved_us)),
     )  # fmt: skip
+
+
+def breach_of_row(row: Row) -> Breach | None:
+    """The first column that contradicts the state beside it."""
+    state = _STATE.decode(str(row[0]))
+    expected = (
+        state.workflow, state.version, state.salt, state.status.value, state.step, state.ready_tick, state.number,
+        state.head, state.outcome, state.error, 1,
+    )  # fmt: skip
+    names = "workflow version salt status step ready_tick number head outcome error queued".split()
+    for name, wanted, found in zip(names, expected, row[1:], strict=True):
+        if wanted != found:
+            return Breach(state.id, state.number, f"row.{name}", str(wanted)[:TEXT_MAX], str(found)[:TEXT_MAX])
+    return None
 
 
 def executions_query(tenant_id: str, wanted: ExecutionFilter) -> tuple[str, *tuple[object, ...]]:
@@ -224,7 +248,9 @@ def intent_from(row: Row, was_sent: bool) -> Intent:
 
 def erased(state: State) -> State:
     """What is left of a finished execution's state: how it went, not what it knew."""
-    return msgspec.structs.replace(state, salt="", input={}, vars={}, steps={}, events={}, queue={}, error="")
+    return msgspec.structs.replace(
+        state, salt="", input={}, vars={}, steps={}, events={}, queue={}, origin=None, error=""
+    )
 
 
 def later_us(now: datetime, ms: int) -> int:

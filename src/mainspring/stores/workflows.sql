@@ -134,6 +134,13 @@ WHERE tenant_id = :tenant_id AND workflow = :workflow AND idempotency_key = :ide
 -- One execution.
 SELECT state, tenant_id, partition, correlation, idempotency_key, actor, created_us, moved_us FROM execution WHERE tenant_id = :tenant_id AND id = :id;
 
+-- name: execution_row
+-- One execution as its columns tell it, beside its state, and whether it is in the queue of those that wake.
+SELECT state, workflow, version, salt, status, step, ready_tick, number, head, outcome, error,
+    CASE WHEN ready_tick IS NULL OR EXISTS (SELECT 1 FROM execution_ready AS place WHERE place.partition = execution.partition
+        AND place.tick = execution.ready_tick AND place.execution_id = execution.id) THEN 1 ELSE 0 END
+FROM execution WHERE tenant_id = :tenant_id AND id = :id;
+
 -- name: executions
 -- A tenant's executions, newest first.
 SELECT state, tenant_id, partition, correlation, idempotency_key, actor, created_us, moved_us FROM execution

@@ -25,7 +25,7 @@ from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
-from mainspring.ports.flows import Checkpoint, FlowStores, Lead, PartitionLock, Signer, TickLoad
+from mainspring.ports.flows import Checkpoint, FlowStores, Lead, PartitionLock, Published, Signer, TickLoad
 from mainspring.settings import Settings
 from mainspring.workers.ending import end_tasks
 from mainspring.workers.forgetting import forget_ticks
@@ -99,7 +99,7 @@ class Ticker:
         self._signed: dict[int, tuple[float, int]] = {}  # when, and at which sequence, a checkpoint was signed
         self._swept_s = time.monotonic()
         self._forgot_s = self._swept_s - SWEEP_S / 2  # both may want to write a tick, and a tick is written once
-        self._workflows: dict[tuple[str, str, int], Workflow] = {}
+        self._published: dict[tuple[str, str, int], Published] = {}
         self._stopping = asyncio.Event()
         self._away = False
 
@@ -253,7 +253,9 @@ class Ticker:
             await self._know(*name)
         began_s = time.monotonic()
         clock = LogicalClock(load.tick, lead.zero, lead.resolution_ms)
-        turns = Turns(load.ready, self._workflow, clock, lead.partition, lead.sequence + 1, lead.head, lead.epoch)
+        turns = Turns(
+            load.ready, self._workflow, clock, lead.partition, lead.sequence + 1, lead.head, lead.epoch, self._hashes
+        )
         failpoint("before_tick_commit")
         after = await self._stores.ticks.commit_tick(
             lead, turns, load.wall, self._options.lock_ttl_ms, partial(_events, load.wall)
@@ -263,6 +265,8 @@ class Ticker:
             self._metrics.turns += len(load.ready)
             self._metrics.events_ignored += turns.ignored
             self._metrics.tick_seconds.count(time.monotonic() - began_s)
+        for version in turns.altered:  # it may have been restored when the execution is retried
+            self._published.pop(version, None)
         self._lead_on(lead, after)
         return after
 
@@ -302,16 +306,20 @@ class Ticker:
 
     async def _know(self, tenant_id: str, name: str, version: int) -> None:
         key = (tenant_id, name, version)
-        if key in self._workflows:
+        if key in self._published:
             return
         published = await self._stores.workflows.version(tenant_id, name, version)
         if published is not None:
-            if len(self._workflows) >= WORKFLOWS_KEPT:
-                del self._workflows[next(iter(self._workflows))]
-            self._workflows[key] = published.workflow
+            if len(self._published) >= WORKFLOWS_KEPT:
+                del self._published[next(iter(self._published))]
+            self._published[key] = published
 
     def _workflow(self, tenant_id: str, name: str, version: int) -> Workflow:
-        return self._workflows[tenant_id, name, version]
+        return self._published[tenant_id, name, version].workflow
+
+    def _hashes(self, tenant_id: str, name: str, version: int) -> tuple[str, str]:
+        published = self._published[tenant_id, name, version]
+        return published.document_hash, published.model_hash
 
     def _back(self) -> None:
         if self._away:
@@ -349,7 +357,7 @@ def _refused(moved: Moved, data: dict[str, object], wall: datetime) -> list[Even
 
 def _stopped(moved: Moved, actions: set[str], data: dict[str, object], wall: datetime) -> list[Event]:
     state = moved.state
-    if state.phase is Phase.FAILED and "failed" in actions:
+    if state.phase is Phase.FAILED and actions & {"failed", "halted"}:
         data["error"] = state.error
         return [Event(EventType.EXECUTION_FAILED, wall, moved.tenant_id, data=data)]
     if state.is_over and "end" in actions:

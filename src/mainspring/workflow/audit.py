@@ -24,6 +24,8 @@ from mainspring.workflow.model import Draft, Entry
 ENTRY_DOMAIN: Final = b"mainspring.entry.v1\n"
 TICK_DOMAIN: Final = b"mainspring.tick.v1\n"
 EFFECT_DOMAIN: Final = b"mainspring.effect.v1\n"
+DOCUMENT_DOMAIN: Final = b"mainspring.document.v1\n"
+MODEL_DOMAIN: Final = b"mainspring.model.v1\n"
 GENESIS: Final = "0" * 64
 NULL: Final = b"null"
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
@@ -53,6 +55,16 @@ def effect_key(execution_id: str, step: str, visit: int) -> str:
     """The same for every attempt: it contains neither a tick nor an attempt. Lengths keep the parts apart."""
     parts = f"{len(execution_id)}:{execution_id}{len(step)}:{step}{visit}"
     return "eff_" + sha256(EFFECT_DOMAIN + parts.encode()).hexdigest()[:48]
+
+
+def document_hash(text: str) -> str:
+    """What a log commits to as its document."""
+    return sha256(DOCUMENT_DOMAIN + text.encode()).hexdigest()
+
+
+def model_hash(text: str) -> str:
+    """The same for the stored form of what the document means, which is what the engine runs."""
+    return sha256(MODEL_DOMAIN + text.encode()).hexdigest()
 
 
 def entry_hash(entry: Entry) -> str:

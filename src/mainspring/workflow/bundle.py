@@ -12,9 +12,10 @@ import msgspec
 from msgspec import Struct
 
 from mainspring.domain.errors import InvalidInput
-from mainspring.workflow.audit import Anchor, Breach, TickHead, Verdict, seal_tick, verify
+from mainspring.workflow.audit import Anchor, Breach, TickHead, Verdict, document_hash, seal_tick, verify
 from mainspring.workflow.document import parse_text
-from mainspring.workflow.model import Entry, Workflow, Zeros
+from mainspring.workflow.model import Entry, LogicalClock, Workflow, Zeros
+from mainspring.workflow.proof import Claims, check_end, check_origin
 from mainspring.workflow.replay import Replay, replay
 
 FORMAT: Final = "mainspring.execution.v1"
@@ -138,9 +139,22 @@ def check_bundle(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> Checked
     is_whole = bool(entries) and all(each.input is not None for each in entries)
     again = None
     if verdict.valid and is_whole:
-        again = replay(workflow_of(bundle), entries, bundle.salt, bundle.zero, bundle.resolution_ms, bundle.zeros)
+        breach = check_origin(entries[0], _claims(bundle, entries[0].tick))
+        if breach is None:
+            again = replay(workflow_of(bundle), entries, bundle.salt, bundle.zero, bundle.resolution_ms, bundle.zeros)
+            breach = check_end(again.state, bundle.status, bundle.outcome, bundle.error)
+        if breach is not None:
+            verdict = msgspec.structs.replace(verdict, valid=False, breach=breach)
     signed_by = bundle.checkpoint.public_key if bundle.checkpoint and chain is None else ""
     return Checked(verdict, chain, len(bundle.ticks), signed_by, again)
+
+
+def _claims(bundle: Bundle, tick: int) -> Claims:
+    clock = LogicalClock(0, bundle.zero, bundle.resolution_ms, bundle.zeros)
+    return Claims(
+        bundle.workflow, bundle.version, document_hash(bundle.document), "", bundle.actor, bundle.correlation,
+        bundle.partition, clock.zeros_at(tick), bundle.resolution_ms,
+    )  # fmt: skip
 
 
 def _chain(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> Breach | None:

@@ -9,11 +9,10 @@ names another way.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, assert_never, cast
 
-from mainspring.domain.instant import FOREVER
-from mainspring.domain.schedule import next_after
+from msgspec import to_builtins
+
 from mainspring.workflow.audit import canonical, commit, effect_key
 from mainspring.workflow.expression import Failure, evaluate, judge, roots_of
-from mainspring.workflow.instants import read_instant
 from mainspring.workflow.model import (
     ENDED,
     OLDEST_FORMAT,
@@ -39,7 +38,8 @@ from mainspring.workflow.model import (
     Workflow,
 )
 from mainspring.workflow.records import given_of, request_of
-from mainspring.workflow.template import expressions_of, render_request, render_text
+from mainspring.workflow.template import expressions_of, render_request
+from mainspring.workflow.waits import NoTarget, target_of
 
 CHAIN_MAX: Final = 100  # steps of one turn; the rest follow in the next tick
 EVENT_TYPES_MAX: Final = 200  # of one execution
@@ -67,6 +67,19 @@ def advance(workflow: Workflow, state: State, arrivals: Sequence[Arrival], clock
     for arrival in arrivals:
         turn.take(arrival)
     turn.run()
+    return turn.close()
+
+
+def halt(state: State, arrivals: Sequence[Arrival], clock: LogicalClock, code: str, error: str) -> Advance:
+    """A turn without a document to go by: stop for a person, keep every event, and obey no order but cancel."""
+    turn = _Turn(_UNKNOWN, state, clock)
+    if state.number == 0:
+        turn.begin()
+    turn.withdraw()
+    turn.phase, turn.wake_tick, turn.error = Phase.FAILED, None, error
+    turn.log("halted", None, {"code": code, "error": error})
+    for arrival in arrivals:
+        turn.take(arrival)
     return turn.close()
 
 
@@ -113,7 +126,7 @@ class _Turn:
             state.id, state.salt, state.workflow, state.version, state.input, self.phase, self.paused, self.step,
             self.visit, self.attempt, self.key, self.wake_tick, self.vars, self.steps, self.events, self.taken,
             self.visits, self.outcome, self.error, state.number + len(self.drafts), state.head, self.context,
-            self.context_bytes, state.format, self.queue,
+            self.context_bytes, state.format, self.queue, state.origin,
         )  # fmt: skip
         return Advance(after, tuple(self.effects), tuple(self.withdrawn), tuple(self.drafts))
 
@@ -122,7 +135,7 @@ class _Turn:
         state = self.state
         first = {"workflow": state.workflow, "version": state.version, "input": state.input, "tick": state.wake_tick}
         if state.format > OLDEST_FORMAT:
-            first["format"] = state.format
+            first |= {"format": state.format, "origin": state.origin and to_builtins(state.origin)}
         self.log("start", first)
 
     def log(self, action: str, given: object = None, came: object = None) -> None:
@@ -154,7 +167,7 @@ class _Turn:
             return
         count = cast(int, cast("dict[str, object]", known)["count"]) + 1 if known else 1
         latest = {"count": count, "id": event.id, "data": event.data, "tick": self.tick}
-        is_queued = self.queues and self.workflow.waits_for(event.type)
+        is_queued = self.queues and (self.workflow is _UNKNOWN or self.workflow.waits_for(event.type))
         waiting = self.queue.get(event.type, ())
         if is_queued and len(waiting) >= QUEUE_MAX:
             reason = f"{QUEUE_MAX} events of type {event.type!r} already wait to be taken"
@@ -207,9 +220,9 @@ class _Turn:
         """An order of a person, with its reason and its actor. What the status does not allow is logged and refused."""
         verb, given = command.type, given_of(command)
         before = Status.PAUSED if self.paused else STATUS_OF[self.phase]
-        if verb not in ALLOWED[before]:
-            allowed = ", ".join(ALLOWED[before]) or "nothing"
-            self.log("command.refused", given, {"status": before.value, "allowed": allowed})
+        may = ALLOWED[before] if self.workflow is not _UNKNOWN else ("cancel",)
+        if verb not in may:
+            self.log("command.refused", given, {"status": before.value, "allowed": ", ".join(may) or "nothing"})
             return
         self.log("command", given, {"status": before.value})
         match verb:
@@ -301,22 +314,11 @@ class _Turn:
         self.go(step.default)
 
     def run_wait(self, step: Wait) -> None:
-        if step.duration_ms is not None:
-            target = self.clock.after(step.duration_ms)
-        elif step.cron:
-            at = next_after(step.cron, step.timezone, self.clock.instant(), self.state.id)
-            if at == FOREVER:
-                self.fail("never", f"the cron rule {step.cron!r} has no next time")
-                return
-            target = self.clock.at(at)
-        else:
-            text = render_text(step.until, self.data(*expressions_of(step.until)), self.size())
-            instant = None if isinstance(text, Failure) else read_instant(text)
-            if instant is None:
-                said = text.text if isinstance(text, Failure) else f"{text[:80]!r} is no instant such as {_INSTANT}"
-                self.fail("instant", f"wait.until {said}")
-                return
-            target = self.clock.at(instant)
+        data = self.data(*expressions_of(step.until))
+        target = target_of(step, self.clock, self.state.id, data, self.size())
+        if isinstance(target, NoTarget):
+            self.fail(target.code, target.error)
+            return
         self.log("wait", None, {"until_tick": target})
         if target <= self.tick:
             self.go(step.next)
@@ -485,7 +487,7 @@ class _Turn:
                 return None
 
 
-_INSTANT: Final = "2026-01-31T08:30:00Z"
+_UNKNOWN: Final = Workflow("", "", {})
 _RUN: Final[Mapping[type, Callable[..., None]]] = {
     Set: _Turn.run_set,
     Branch: _Turn.run_branch,

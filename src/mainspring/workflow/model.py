@@ -37,6 +37,11 @@ class LogicalClock(Struct, frozen=True, gc=False):
         zero = next((zero for from_tick, zero in reversed(self.zeros) if tick >= from_tick), self.epoch)
         return LogicalClock(tick, zero, self.resolution_ms)
 
+    def zeros_at(self, tick: int) -> tuple[datetime, ...]:
+        """What an execution whose first turn was in this tick may have been created under: a repair may lie between."""
+        before = [zero for from_tick, zero in self.zeros if from_tick <= tick]
+        return tuple(before[-2:]) or (self.epoch,)
+
     def waits_until(self, wake_tick: int, begun: int, last: int, now: int) -> int:
         """The tick of a wait that began in tick `begun`, as repairs between the ticks `last` and `now` moved it."""
         for (_, before), (from_tick, zero) in zip(self.zeros, self.zeros[1:], strict=False):
@@ -252,9 +257,22 @@ ENDED: Final = frozenset({Phase.COMPLETED, Phase.CANCELLED})
 
 # What the log of an execution means. An execution keeps the format it started with, so old logs replay unchanged.
 #   1  a `wait_for` looks at the latest event of its type only
-#   2  events queue per type; a `wait_for` takes the oldest that fits
+#   2  events queue per type; a `wait_for` takes the oldest that fits; the first entry commits to the origin; a document
+#      that was changed halts the execution
 OLDEST_FORMAT: Final = 1
 NEWEST_FORMAT: Final = 2
+
+
+class Origin(Struct, frozen=True):
+    """What the first entry of a log commits to, beside the input: the document, who started it, and its clock."""
+
+    document: str  # hash of the text
+    model: str  # hash of what the text was understood as, the way it is stored
+    actor: str
+    correlation: str
+    partition: int
+    zero: str  # the instant of tick 0, UTC
+    resolution_ms: int
 
 
 class State(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -285,6 +303,7 @@ class State(Struct, frozen=True, omit_defaults=True, gc=False):
     context_bytes: int = 0
     format: int = OLDEST_FORMAT
     queue: dict[str, tuple[dict[str, object], ...]] = {}  # format 2: type -> {"id", "data"} of events not taken yet
+    origin: Origin | None = None  # format 2; None: a simulation
 
     @property
     def status(self) -> Status:

@@ -7,14 +7,15 @@ ticks, from given events and given answers of effects.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import zip_longest
 from typing import Final, cast
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from mainspring.domain.errors import InvalidInput
 from mainspring.workflow.audit import GENESIS, revive, seal
-from mainspring.workflow.engine import advance
+from mainspring.workflow.engine import advance, halt
 from mainspring.workflow.model import (
     NEWEST_FORMAT,
     OLDEST_FORMAT,
@@ -23,12 +24,14 @@ from mainspring.workflow.model import (
     Entry,
     Kind,
     LogicalClock,
+    Origin,
     State,
     Workflow,
     Zeros,
 )
 
 TURNS_MAX: Final = 100_000
+FAR_TICK: Final = 2**62
 WAIT_ACTIONS: Final = ("wait", "wait_for", "result")  # entries that set the tick of a wait
 FIELDS: Final = ("tick", "step", "action", "input", "output", "context")
 _ARRIVED: Final = frozenset(
@@ -72,9 +75,15 @@ class Replay(Struct, frozen=True):
     state: State
 
 
-def turn(workflow: Workflow, state: State, arrivals: Sequence[Arrival], clock: LogicalClock) -> Frame:
-    """One sealed turn: `advance`, and the entries it leads to."""
-    advanced = advance(workflow, state, arrivals, clock)
+def turn(
+    workflow: Workflow,
+    state: State,
+    arrivals: Sequence[Arrival],
+    clock: LogicalClock,
+    halted: tuple[str, str] | None = None,
+) -> Frame:
+    """One sealed turn: `advance`, and the entries it leads to. `halted`: why the writer had no document to go by."""
+    advanced = halt(state, arrivals, clock, *halted) if halted else advance(workflow, state, arrivals, clock)
     entries = seal(state.id, state.salt, state.number, state.head, advanced.drafts)
     after = replace(advanced.state, head=entries[-1].hash) if entries else advanced.state
     return Frame(clock.tick, tuple(arrivals), state, after, tuple(entries), advanced.effects)
@@ -94,12 +103,11 @@ def frames(
     place = 0
     last, begun = 0, None  # the ticks of the turn before, and in which the present wait began
     while place < len(log):
-        tick, arrivals = log[place].tick, []
+        first, tick = place, log[place].tick
         while place < len(log) and log[place].tick == tick:
-            if log[place].action in _ARRIVED:
-                arrivals.append(_arrival(log[place]))
             place += 1
-        frame = turn(workflow, _waited_on(state, clock, begun, last, tick), arrivals, clock.as_of(tick))
+        waited = _waited_on(state, clock, begun, last, tick)
+        frame = turn_again(workflow, waited, log[first:place], clock.as_of(tick))
         yield frame
         state, last = frame.after, tick
         if any(entry.action in WAIT_ACTIONS for entry in frame.entries):
@@ -111,6 +119,15 @@ def _waited_on(state: State, clock: LogicalClock, begun: int | None, last: int, 
     if not clock.zeros or begun is None or state.wake_tick is None:
         return state
     return replace(state, wake_tick=clock.waits_until(state.wake_tick, begun, last, tick))
+
+
+def turn_again(workflow: Workflow, state: State, entries: Sequence[Entry], clock: LogicalClock) -> Frame:
+    """The turn that wrote these entries of one tick, made again from what arrived."""
+    arrivals = [_arrival(each) for each in entries if each.action in _ARRIVED]
+    halted = next((each for each in entries if each.action == "halted"), None)
+    why = cast("dict[str, str]", revive(halted.output or b"{}")) if halted else {}
+    reason = (str(why.get("code", "")), str(why.get("error", ""))) if halted else None
+    return turn(workflow, state, arrivals, clock, reason)
 
 
 def replay(
@@ -142,6 +159,44 @@ def replay(
     return Replay(not differences, tuple(steps), tuple(differences), state)
 
 
+class Rerun:
+    """A replay page by page, which remembers the state and one turn; the first difference ends it."""
+
+    def __init__(self, workflow: Workflow, salt: str, clock: LogicalClock) -> None:
+        self._workflow, self._salt, self._clock = workflow, salt, clock
+        self._turn: list[Entry] = []
+        self._state: State | None = None
+        self._last = 0  # the tick of the turn before
+        self._begun: int | None = None  # in which tick the present wait began
+
+    @property
+    def state(self) -> State:
+        """What the log leads to, with every repair of the clock since its last turn."""
+        assert self._state is not None, "at least one entry was taken"
+        return _waited_on(self._state, self._clock, self._begun, self._last, FAR_TICK)
+
+    def take(self, entries: Iterable[Entry]) -> Difference | None:
+        for entry in entries:
+            if self._turn and entry.tick != self._turn[0].tick and (found := self.close()):
+                return found
+            self._turn.append(entry)
+        return None
+
+    def close(self) -> Difference | None:
+        """Make the last turn again; what differs first, if anything does."""
+        if not self._turn:
+            return None
+        tick = self._turn[0].tick
+        before = self._state or initial_state(self._turn, self._salt)
+        waited = _waited_on(before, self._clock, self._begun, self._last, tick)
+        frame = turn_again(self._workflow, waited, self._turn, self._clock.as_of(tick))
+        if any(entry.action in WAIT_ACTIONS for entry in frame.entries):
+            self._begun = tick
+        pairs = list(zip_longest(self._turn, frame.entries))
+        self._turn, self._state, self._last = [], frame.after, tick
+        return next((found for pair in pairs for found in _differences(*pair)), None)
+
+
 def initial_state(log: Sequence[Entry], salt: str) -> State:
     """The state before the first entry, which tells with what the execution began."""
     if not log or log[0].action != "start" or log[0].input is None:
@@ -152,8 +207,12 @@ def initial_state(log: Sequence[Entry], salt: str) -> State:
     return State(
         log[0].execution_id, salt, str(given["workflow"]), cast(int, given["version"]),
         cast("dict[str, object]", given["input"]), wake_tick=cast(int, given["tick"]),
-        format=_known_format(cast(int, given.get("format", OLDEST_FORMAT))),
+        format=_known_format(cast(int, given.get("format", OLDEST_FORMAT))), origin=_origin(given.get("origin")),
     )  # fmt: skip
+
+
+def _origin(given: object) -> Origin | None:
+    return None if given is None else convert(given, Origin)
 
 
 def _known_format(number: int) -> int:

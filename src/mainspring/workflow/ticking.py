@@ -12,8 +12,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.workflow.audit import TickHead, seal, seal_tick
-from mainspring.workflow.engine import advance
-from mainspring.workflow.model import Advance, Arrival, Draft, Effect, Entry, LogicalClock, Phase, State, Workflow
+from mainspring.workflow.engine import advance, halt
+from mainspring.workflow.model import (
+    OLDEST_FORMAT,
+    Advance,
+    Arrival,
+    Draft,
+    Effect,
+    Entry,
+    LogicalClock,
+    Phase,
+    State,
+    Workflow,
+)
 
 
 class Ready(Struct, frozen=True, gc=False):
@@ -46,6 +57,7 @@ class Ticked(Struct, frozen=True, gc=False):
 
 
 WorkflowOf = Callable[[str, str, int], Workflow]  # tenant, name, version
+HashesOf = Callable[[str, str, int], tuple[str, str]]  # of its document, and of its model
 
 
 def partition_of(execution_id: str, partitions: int) -> int:
@@ -89,7 +101,10 @@ class Turns:
         sequence: int,
         head: str,
         epoch: int,
+        hashes_of: HashesOf | None = None,
     ) -> None:
+        self.altered: set[tuple[str, str, int]] = set()  # versions that are not what executions started with
+        self._hashes_of = hashes_of
         self.tick = clock.tick
         self.ready = ready
         self._left = iter(ready)
@@ -118,20 +133,42 @@ class Turns:
 
     def _turn(self, ready: Ready) -> Moved:
         state, clock = ready.state(), self._clock
-        try:
-            workflow = self._workflow_of(ready.tenant_id, ready.workflow, ready.version)
-            done = advance(workflow, state, ready.arrivals, clock)
-        except Exception as fault:  # whatever one execution throws is that execution's alone; the partition goes on
-            done = _broken(state, clock, fault)
+        if changed := self._changed(ready, state):
+            done = halt(state, ready.arrivals, clock, "document", changed)
+        else:
+            try:
+                workflow = self._workflow_of(ready.tenant_id, ready.workflow, ready.version)
+                done = advance(workflow, state, ready.arrivals, clock)
+            except Exception as fault:  # whatever one execution throws is that execution's alone; the partition goes on
+                done = _broken(state, ready.arrivals, clock, fault)
         entries = seal(state.id, state.salt, state.number, state.head, done.drafts)
         after = replace(done.state, head=entries[-1].hash) if entries else done.state
         taken = tuple(arrival.id for arrival in ready.arrivals)
         return Moved(ready.tenant_id, after, tuple(entries), done.effects, done.withdrawn, taken, state.ready_tick)
 
+    def _changed(self, ready: Ready, state: State) -> str:
+        """Why the stored version is not the one that the execution started with; "" where it is."""
+        if self._hashes_of is None or state.origin is None or state.is_over:
+            return ""
+        version = (ready.tenant_id, ready.workflow, ready.version)
+        try:
+            document, model = self._hashes_of(*version)
+        except KeyError:
+            return f"workflow {ready.workflow!r} has no version {ready.version}; restore it from a backup, or cancel"
+        if (document, model) == (state.origin.document, state.origin.model):
+            return ""
+        self.altered.add(version)
+        return (
+            f"the stored document of workflow {ready.workflow!r}, version {ready.version}, was changed after this "
+            "execution started, so it stopped; restore the document from a backup and retry, or cancel"
+        )
 
-def _broken(state: State, clock: LogicalClock, fault: Exception) -> Advance:
+
+def _broken(state: State, arrivals: Sequence[Arrival], clock: LogicalClock, fault: Exception) -> Advance:
     """Stopped, for a person: a version that is gone, or a fault of the engine itself."""
     error = f"{type(fault).__name__}: {fault}"[:500]
+    if state.format > OLDEST_FORMAT:
+        return halt(state, arrivals, clock, "internal", error)
     draft = Draft(
         clock.tick, state.step, "failed", None, {"code": "internal", "error": error, "goto": ""}, state.context
     )

@@ -11,6 +11,7 @@ from mainspring.ports.flows import Checkpoint, Execution, ExecutionFilter, Publi
 from mainspring.stores.flows import (
     anchors_from,
     arrival_values,
+    breach_of_row,
     checkpoint_from,
     count_values,
     entry_from,
@@ -18,13 +19,14 @@ from mainspring.stores.flows import (
     execution_from,
     execution_values,
     executions_query,
+    new_published,
     published_from,
     text_of,
     tick_from,
 )
 from mainspring.stores.postgres.database import Database, Session
 from mainspring.stores.postgres.endpoints import add_events
-from mainspring.workflow.audit import GENESIS, Anchor, TickHead
+from mainspring.workflow.audit import GENESIS, Anchor, Breach, TickHead
 from mainspring.workflow.model import Entry, Workflow
 
 
@@ -61,7 +63,7 @@ class PostgresWorkflows:
             now = await self._db.now_in(session)
             made = await add_version(session, tenant_id, workflow, document, actor, now)
             await add_events(session, [replace(event, data=event.data | {"version": made.version})])
-        return Published(made, document, actor, now)
+        return new_published(made, document, actor, now)
 
     async def version(self, tenant_id: str, name: str, version: int | None) -> Published | None:
         async with self._db.transaction(tenant_id) as session:
@@ -149,6 +151,11 @@ class PostgresLogs:
     async def entries(self, tenant_id: str, execution_id: str, after: int, limit: int) -> list[Entry]:
         async with self._db.statement(tenant_id) as session:
             return [entry_from(row) for row in await session.rows("entries", execution_id, after, tenant_id, limit)]
+
+    async def row_breach(self, tenant_id: str, execution_id: str) -> Breach | None:
+        async with self._db.statement() as session:
+            rows = await session.rows("execution_row", tenant_id, execution_id)
+        return breach_of_row(rows[0]) if rows else None
 
     async def anchors(self, partition: int, execution_id: str) -> list[Anchor]:
         async with self._db.statement() as session:

@@ -11,6 +11,7 @@ from mainspring.ports.flows import Checkpoint, Execution, ExecutionFilter, Publi
 from mainspring.stores.flows import (
     anchors_from,
     arrival_values,
+    breach_of_row,
     checkpoint_from,
     count_values,
     entry_from,
@@ -18,13 +19,14 @@ from mainspring.stores.flows import (
     execution_from,
     execution_values,
     executions_query,
+    new_published,
     published_from,
     text_of,
     tick_from,
 )
 from mainspring.stores.sqlite.database import Connection, Database
 from mainspring.stores.sqlite.endpoints import add_events
-from mainspring.workflow.audit import GENESIS, Anchor, TickHead
+from mainspring.workflow.audit import GENESIS, Anchor, Breach, TickHead
 from mainspring.workflow.model import Entry, Workflow
 
 
@@ -58,7 +60,7 @@ class SqliteWorkflows:
             now = self._db.clock.now()
             made = add_version(db, tenant_id, workflow, document, actor, now)
             add_events(db, [replace(event, data=event.data | {"version": made.version})])
-            return Published(made, document, actor, now)
+            return new_published(made, document, actor, now)
 
         return await self._db.write(work)
 
@@ -137,6 +139,10 @@ class SqliteLogs:
     async def entries(self, tenant_id: str, execution_id: str, after: int, limit: int) -> list[Entry]:
         rows = await self._db.read(lambda db: db.rows("entries", execution_id, after, tenant_id, limit))
         return [entry_from(row) for row in rows]
+
+    async def row_breach(self, tenant_id: str, execution_id: str) -> Breach | None:
+        rows = await self._db.read(lambda db: db.rows("execution_row", tenant_id, execution_id))
+        return breach_of_row(rows[0]) if rows else None
 
     async def anchors(self, partition: int, execution_id: str) -> list[Anchor]:
         rows = await self._db.read(lambda db: db.rows("ticks_of_execution", partition, f'%"{execution_id}"%'))

@@ -1,0 +1,39 @@
+"""When a `wait` step is over: after a duration, at an instant, or at the next time of a cron rule. Pure."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from mainspring.domain.instant import FOREVER
+from mainspring.domain.schedule import next_after
+from mainspring.workflow.expression import Failure
+from mainspring.workflow.instants import read_instant
+from mainspring.workflow.model import LogicalClock, Wait
+from mainspring.workflow.template import render_text
+
+_EXAMPLE: Final = "2026-01-31T08:30:00Z"
+
+
+class NoTarget(NamedTuple):
+    """Why a wait has no end."""
+
+    code: str
+    error: str
+
+
+def target_of(
+    step: Wait, clock: LogicalClock, execution_id: str, data: Mapping[str, object], size: int
+) -> int | NoTarget:
+    """The tick at which the wait is over; `data` are the variables that `until` reads."""
+    if step.duration_ms is not None:
+        return clock.after(step.duration_ms)
+    if step.cron:
+        at = next_after(step.cron, step.timezone, clock.instant(), execution_id)
+        if at == FOREVER:
+            return NoTarget("never", f"the cron rule {step.cron!r} has no next time")
+        return clock.at(at)
+    text = render_text(step.until, data, size)
+    instant = None if isinstance(text, Failure) else read_instant(text)
+    if instant is None:
+        said = text.text if isinstance(text, Failure) else f"{text[:80]!r} is no instant such as {_EXAMPLE}"
+        return NoTarget("instant", f"wait.until {said}")
+    return clock.at(instant)
