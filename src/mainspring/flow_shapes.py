@@ -1,6 +1,6 @@
 """Workflows and executions as the JSON objects that every door gives out, and their logs in words."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -195,7 +195,8 @@ def sentence(entry: "Entry", clock: LogicalClock) -> str:
     if entry.input is None:
         return f"{entry.action} (its values were erased)"
     data = cast("Mapping[str, object]", given.get("data") or {})
-    said = _SENTENCES.get(entry.action, lambda given, data, came: entry.action)(given, data, came)
+    tell = _SENTENCES.get(entry.action)
+    said = entry.action if tell is None else tell(given, data, came)
     return said if len(said) <= TEXT_MAX else said[: TEXT_MAX - 1] + "…"
 
 
@@ -235,7 +236,7 @@ def _sent(given: Values, data: Values, came: Values) -> str:
     return f"to be sent to {what}, attempt {came.get('attempt')}"
 
 
-_SENTENCES = {
+_SENTENCES: "dict[str, Callable[[Values, Values, Values], str]]" = {
     "start": lambda given, data, came: f"started with version {given['version']}" if given["version"] else "started",
     "event": lambda given, data, came: f"event {given.get('type')!r} from {given.get('actor')}",
     "event.late": lambda given, data, came: f"event {given.get('type')!r} came too late: it was {came.get('status')}",

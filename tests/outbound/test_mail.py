@@ -206,7 +206,7 @@ async def test_subject_that_looks_encoded_is_text(word: str) -> None:
 @pytest.mark.parametrize("word", WORDS[:3])
 async def test_sender_with_a_control_character_once_decoded_is_refused(word: str) -> None:
     async with PostOffice() as office:
-        mailer = Mailer(f"smtp://127.0.0.1:{office.port}", "mainspring@example.com")
+        mailer = Mailer(f"smtp://127.0.0.1:{office.port}", "mainspring@example.com", clock=lambda: SENT_AT)
         outcome = await mailer.send("ops@example.com", "title", "text", "id-1", sender=f"{word} <a@example.com>")
 
     assert outcome.status is RunStatus.FAILURE
