@@ -84,7 +84,7 @@ QUERIES = load_queries(
     PACKAGE,
     {
         "endpoint_columns": ", ".join(qualified(ENDPOINT_COLUMNS)),
-        "is_slow": f"(COALESCE(last_duration_ms, {SLOW_AFTER_MS}) >= {SLOW_AFTER_MS})",  # or new
+        "is_slow": f"((last_duration_ms < {SLOW_AFTER_MS}) IS NOT TRUE)",  # or new
         "pace": f"(CASE WHEN last_duration_ms IS NULL THEN {Pace.NEW:d} WHEN last_duration_ms < {SLOW_AFTER_MS} "
         f"THEN {Pace.QUICK:d} ELSE {Pace.SLOW:d} END)",
         "config_columns": ", ".join(CONFIG_COLUMNS),
