@@ -78,6 +78,7 @@ def endpoint_shape(endpoint: "Endpoint", job: str, now: datetime) -> Shape:
         "catch_up_max": endpoint.catch_up_max,
         "max_lateness_ms": endpoint.max_lateness_ms,
         "on_lost_worker": endpoint.on_lost_worker.value,
+        "advice": list(endpoint.advice),
         "managed_by": endpoint.managed_by or None,
         "version": endpoint.version,
         "created_at": instant(endpoint.created_at),

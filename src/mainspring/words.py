@@ -268,8 +268,12 @@ def _decided(steps: tuple["Step", ...]) -> list[str]:
 
 def _more(sight: Sight) -> list[str]:
     """What counts at the next decision although it may not be in this one's trail."""
+    from mainspring.domain.definition import contradiction_of
+
     endpoint = sight.endpoint
     sentences = [f"In force: {kind}, {words}." for kind, words in hints_in_words(endpoint, sight.now)]
+    if words := contradiction_of(endpoint.cron, endpoint.max_interval_ms, endpoint.id):
+        sentences.append(f"{words[0].upper()}{words[1:]}.")
     if (refused := endpoint.refused_advice) is not None:
         from mainspring.domain.hint import author_in_words
 

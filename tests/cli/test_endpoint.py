@@ -8,7 +8,7 @@ from tests.cli.shell import Shell
 ENDPOINT_FIELDS = """
     id name job description status url method headers body timeout_ms body_cap redirects_max accept_codes condition
     cron interval_ms schedule timezone min_interval_ms max_interval_ms backoff jitter_ms spread misfire catch_up_max
-    max_lateness_ms on_lost_worker managed_by version created_at updated_at paused_until pause_reason
+    max_lateness_ms on_lost_worker advice managed_by version created_at updated_at paused_until pause_reason
     pause_author advice_may_resume parked_at parked_reason
     archived_at deferred_until failure_count not_before interval_hint one_shot_hint refused_advice next_run_at source
     run_requested_at running last_run_at last_status
@@ -236,3 +236,14 @@ def test_name_of_an_archived_endpoint_is_answered_with_its_id(any_shell: Shell) 
         f"no endpoint 'health'; an archived one had this name, and is found by its id {endpoint['id']}"
     )
     assert any_shell.json("endpoint", "show", endpoint["id"])["name"] == "health"
+
+
+def test_owner_says_what_advice_may_do(shell: Shell) -> None:
+    every = shell.json("endpoint", "add", "free", "--url", "https://example.com/", "--every", "1m")
+    some = shell.json("endpoint", "edit", "free", "--advice", "run,interval")
+    none = shell.json("endpoint", "edit", "free", "--advice", "none")
+
+    assert every["advice"] == ["interval", "run", "wake", "pause", "siblings"]
+    assert (some["advice"], none["advice"]) == (["interval", "run"], [])
+    assert "advice may" in shell.ok("endpoint", "show", "free")
+    assert "unknown advice 'sleep'" in shell.refused("endpoint", "edit", "free", "--advice", "sleep")

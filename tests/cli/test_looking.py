@@ -434,3 +434,10 @@ async def report_clock(shell: Shell) -> None:
         now = await stores.clock.now()
         await stores.clock.add_report(ClockReport("clk_1", now, "step", -3_600_000, "worker-1", 12))
         await stores.clock.add_report(ClockReport("clk_2", now, "skew", 45_000, "worker-2"))
+
+
+def test_cron_that_its_maximum_contradicts_is_explained_when_it_is_written_and_by_why(shell: Shell) -> None:
+    added = shell("endpoint", "add", "nightly", "--url", "https://example.com/", "--cron", "0 2 * * *", "--max", "1h")
+
+    assert "are at least 1d apart, above max_interval 1h" in added.stdout + added.stderr
+    assert "so it runs every 1h instead of at those times" in shell.ok("why", "nightly")

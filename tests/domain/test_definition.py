@@ -9,6 +9,7 @@ from mainspring.domain.definition import (
     action_of,
     check_definition,
     check_text,
+    contradiction_of,
     definition_of,
     marked_secret,
 )
@@ -134,12 +135,6 @@ BAD = [
         {"max_interval_ms": 59_999}, "interval",
         "interval 1m for 'billing' is above its max_interval 59.999s; lower the interval or raise max_interval",
         id="interval above its maximum",
-    ),
-    pytest.param(
-        {"cron": "0 2 * * *", "interval_ms": None, "max_interval_ms": 3_600_000}, "max_interval",
-        "cron '0 2 * * *' for 'billing' has times at least 1d apart, above its max_interval 1h, so it would run every "
-        "1h instead of at those times; raise max_interval or leave it out",
-        id="cron beyond its maximum",
     ),
     pytest.param({"timeout_ms": 0}, "timeout", "timeout 0 ms is out of bounds; give 1ms to 10m", id="no timeout"),
     pytest.param({"timeout_ms": 600_001}, "timeout", "timeout 600001 ms is out of bounds", id="timeout too long"),
@@ -336,3 +331,22 @@ def test_a_definition_comes_back_from_the_endpoint_made_of_it() -> None:
     )  # fmt: skip
 
     assert definition_of(endpoint, "shop") == FULL
+
+
+@pytest.mark.parametrize(
+    ("cron", "most_ms", "words"),
+    [
+        (
+            "0 2 * * *",
+            3_600_000,
+            "the times of cron '0 2 * * *' are at least 1d apart, above max_interval 1h, so it runs every 1h instead "
+            "of at those times; raise max_interval or leave it out",
+        ),
+        ("0 2 * * *", 86_400_000, ""),
+        ("0 9-17 * * *", 3_600_000, ""),
+        ("0 2 * * *", None, ""),
+        (None, 1_000, ""),
+    ],
+)
+def test_cron_that_its_maximum_contradicts_is_explained(cron: str | None, most_ms: int | None, words: str) -> None:
+    assert contradiction_of(cron, most_ms, "ep_1") == words

@@ -119,6 +119,24 @@ async def test_rule_that_a_person_stands_against_is_refused_says_so_and_starts_n
     assert (await get(stores, paused)).paused_until is None
 
 
+async def test_rule_acts_on_siblings_only_where_its_endpoint_allows_it(stores: Stores, clock: FixedClock) -> None:
+    watch = an_endpoint("watch", advice=("interval", "run"))
+    other = an_endpoint("other", next_run_at=START + timedelta(hours=1))
+    await add(stores, watch, other)
+    await rule(stores, watch, when="ok", interval="10s", target="other")
+    await rule(stores, watch, "rule_2", when="ok", interval="20s")
+    await run_slot(stores, clock, took_ms=0)
+
+    await plan(stores)
+
+    refused = (await get(stores, other)).refused_advice
+    assert (await get(stores, watch)).advice == ("interval", "run")
+    assert refused is not None
+    assert refused.because == "the owner of 'watch' does not allow advice: siblings"
+    assert (await get(stores, other)).interval_hint is None
+    assert (await get(stores, watch)).interval_hint is not None
+
+
 async def test_rule_rests_from_when_it_took_effect(stores: Stores, clock: FixedClock) -> None:
     endpoint = an_endpoint("slow to judge")
     await add(stores, endpoint)

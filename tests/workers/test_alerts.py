@@ -8,11 +8,13 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
+from mainspring.domain.changes import pause
 from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import RunStatus
+from mainspring.domain.schedule import CRON
 from mainspring.domain.subscription import ChannelKind, Subscription
 from mainspring.operations import alerts
 from mainspring.operations.alerts import AlertDraft, add_alert, edit_alert
@@ -20,7 +22,7 @@ from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.stores import Stores
 from tests.peers.hostile import HostilePeer
 from tests.stores.flow_world import a_ticker, a_workflow, publish, start, tick
-from tests.stores.world import FixedClock, add, an_endpoint, an_outcome, run_slot, told
+from tests.stores.world import FixedClock, add, an_endpoint, an_outcome, change, run_slot, told
 from tests.workers.notices import Newsroom, open_newsroom
 
 FAILED = an_outcome(RunStatus.FAILURE, error="HTTP 500 Internal Server Error; expected 2xx", error_code="http_status")
@@ -116,6 +118,33 @@ async def test_recovery_states_since_when_and_for_how_long_the_endpoint_failed(r
         lines[3] == f"Until:      {until:%Y-%m-%d %H:%M:%S} UTC (for {format_duration((until - since) // MILLISECOND)})"
     )
     assert lines[4] == "Last error: HTTP 500 Internal Server Error; expected 2xx"
+
+
+@pytest.mark.parametrize(("author", "titles"), [("rule:night", ["billing was paused by rule night"]), ("user:ann", [])])
+async def test_pause_by_advice_is_told_and_a_persons_is_not(room: Newsroom, author: str, titles: list[str]) -> None:
+    made = await endpoint(room)
+    await alert(room, "advice_paused")
+    await change(room.stores, made, lambda each, now: pause(each, None, "the queue is empty", now, author, CRON))
+    await told(room.stores)
+    await room.round()
+
+    assert room.mailbox.titles == titles
+    assert all("Last error: the queue is empty" in text for _, _, text in room.mailbox.received)
+
+
+async def test_failing_model_is_told_once_and_its_recovery(room: Newsroom) -> None:
+    made = await endpoint(room)
+    await alert(room, "model_failing", "recovered")
+    for status in ("failed", "failed", "skipped", "done", "done"):
+        data: dict[str, object] = {"status": status, "note": "429 slow down"}
+        event = Event(EventType.PLANNER_ANALYSED, room.clock.now(), "default", made.id, "", "model:x", data)
+        await room.stores.runs.add_events([event])
+        await told(room.stores)
+        await room.round()
+        room.clock.tick(seconds=60)
+
+    assert room.mailbox.titles == ["the language model is failing", "the language model has recovered"]
+    assert "Last error: 429 slow down" in room.mailbox.received[0][2]
 
 
 async def test_execution_that_stops_is_told_with_its_step_and_error(room: Newsroom) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mainspring.domain import changes
 from mainspring.domain.advice import note_refusal
 from mainspring.domain.changes import Change
-from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.endpoint import POWERS, Endpoint
 from mainspring.domain.errors import AdviceRefused, InvalidInput
 from mainspring.domain.event import EventType
 from mainspring.domain.firing import Firing, author, fire
@@ -236,6 +236,41 @@ async def test_hint_step_fails_where_a_person_set_the_hint_and_the_endpoint_says
     assert found.refused_advice is not None
     assert found.refused_advice.does == "every 5s"
     assert EventType.ADVICE_REFUSED in [event.type for event in await told(stores)]
+
+
+ACTS_BY_POWER: dict[str, Callable[[Endpoint], Endpoint]] = {
+    "interval": lambda each: by_rule(a_rule(interval="20s"), each, START),
+    "run": lambda each: by_model("propose_next_time", {"next_run_at": "2025-01-01T00:05:00Z"}, each, START),
+    "wake": lambda each: by_rule(a_rule(resume=True), each, START),
+    "pause": lambda each: by_model("pause_until", {"until": "2025-01-01T00:30:00Z"}, each, START),
+}
+
+
+@pytest.mark.parametrize("power", ACTS_BY_POWER)
+def test_owner_decides_what_advice_may_do(power: str) -> None:
+    asleep = {"paused_until": FOREVER} if power == "wake" else {}
+    free = an_endpoint("one", interval_ms=3_600_000, next_run_at=START + HOUR, **asleep)
+    others = tuple(each for each in POWERS if each != power)
+    act = ACTS_BY_POWER[power]
+
+    assert replace(act(free), refused_advice=None) != free
+    refused = act(replace(free, advice=others))
+    assert replace(refused, refused_advice=None) == replace(free, advice=others)
+    assert refused.refused_advice is not None
+    assert refused.refused_advice.because == (
+        f"the owner of 'one' does not allow advice: {power}; allowed is {', '.join(others)}"
+    )
+
+
+def test_rule_of_an_endpoint_that_may_not_reach_its_siblings_is_refused_there() -> None:
+    endpoint = an_endpoint("two", interval_ms=3_600_000)
+    firing = Firing(a_rule(interval="20s"), "rule_1", "default", endpoint.id, "run_1", confined_to="one")
+
+    after = fire(firing, endpoint, START, CRON).endpoint
+
+    assert after.interval_hint is None
+    assert after.refused_advice is not None
+    assert after.refused_advice.because == "the owner of 'one' does not allow advice: siblings"
 
 
 def test_refusal_of_bad_input_is_still_a_fault() -> None:

@@ -104,6 +104,7 @@ class Endpoint(Answer):
     catch_up_max: int
     max_lateness_ms: int | None
     on_lost_worker: str
+    advice: list[str] = Field(description="What rules, workflows and the model may do.")
     managed_by: str | None = Field(description="The configuration file that describes it, if one does.")
     version: int = Field(description="Of the configuration; the ETag is made from it.")
     created_at: At

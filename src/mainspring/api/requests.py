@@ -1,6 +1,6 @@
 """What the API takes: strict models that become the domain's own values. What is refused, the domain says."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec.structs import fields as struct_fields
 from msgspec.structs import replace
@@ -62,6 +62,11 @@ class EndpointFields(RequestModel):
     condition: Text | None = Field(
         default=None, description="CEL over status_code, headers, body and duration_ms.", examples=["body.ok == true"]
     )
+    advice: list[Literal["interval", "run", "wake", "pause", "siblings"]] | None = Field(
+        default=None,
+        max_length=10,
+        description="What rules, workflows and the model may do: all by default; an empty list: nothing.",
+    )
 
 
 class EndpointNew(EndpointFields):
@@ -94,6 +99,8 @@ def apply_patch(before: Definition, given: EndpointFields) -> Definition:
             value = DEFAULTS[name]
         elif name == "headers":
             value = tuple(_header(header, before.headers) for header in given.headers or ())
+        elif name == "advice":
+            value = tuple(given.advice or ())
         elif name == "accept_codes":
             value = tuple(given.accept_codes or ())
         wanted[name] = value

@@ -33,7 +33,8 @@ On = Annotated[
     typer.Option(
         "--on",
         metavar="KIND",
-        help="failing, recovered, parked, late, quota, webhook_disabled, stopped; repeatable. The first three if none.",
+        help="failing, recovered, parked, late, quota, webhook_disabled, stopped, advice_paused, model_failing; "
+        "repeatable. The first three if none.",
     ),
 ]
 Failures = Annotated[int | None, typer.Option("--failures", help="Failures in a row before an endpoint is failing.")]

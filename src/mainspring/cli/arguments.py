@@ -129,6 +129,14 @@ def read_header(text: str, *, secret: bool) -> "Header":
     return Header(name.strip(), value, secret=secret)
 
 
+def read_powers(texts: list[str]) -> tuple[str, ...]:
+    """What advice may do, one or more at a time (`interval,run`); `all` and `none` alone."""
+    from mainspring.domain.endpoint import POWERS
+
+    words = [part.strip().lower() for part in ",".join(texts).split(",")]
+    return {"all": POWERS, "none": ()}.get(",".join(words), tuple(words))
+
+
 def read_codes(texts: list[str]) -> tuple[int, ...]:
     """Status codes, one or more at a time (`200,204`); `2xx` is the default again."""
     codes: list[int] = []

@@ -65,6 +65,7 @@ def add(
     body_cap: wishes.BodyCap = None,
     redirects: wishes.Redirects = None,
     accept: wishes.Accept = None,
+    advice: wishes.Advice = None,
     condition: wishes.Condition = None,
     spread: wishes.Spread = None,
     output: OutputOption = Output.TABLE,
@@ -85,6 +86,7 @@ def add(
 
     sight = ask(work, over)
     _show(sight, output, f"added {sight.endpoint.name!r}: {schedule_in_words(sight.endpoint)}; {_next(sight)}")
+    _note_contradiction(sight)
     if output is Output.TABLE:
         _note_what_is_missing(sight)
 
@@ -167,6 +169,7 @@ def edit(
     body_cap: wishes.BodyCap = None,
     redirects: wishes.Redirects = None,
     accept: wishes.Accept = None,
+    advice: wishes.Advice = None,
     condition: wishes.Condition = None,
     spread: wishes.Spread = None,
     output: OutputOption = Output.TABLE,
@@ -193,6 +196,7 @@ def edit(
     sight = _act(
         name, lambda desk: edit_endpoint(desk, name, lambda before: wishes.wished(before, given)), over, said, output
     )
+    _note_contradiction(sight)
     note_if_managed(sight.endpoint.name, sight.endpoint.managed_by)
 
 
@@ -446,6 +450,14 @@ def _show(sight: Sight, output: Output, sentence: str) -> None:
         show_json(endpoint_shape(*sight.shaped))
     else:
         say(sentence)
+
+
+def _note_contradiction(sight: Sight) -> None:
+    from mainspring.domain.definition import contradiction_of
+
+    endpoint = sight.endpoint
+    if words := contradiction_of(endpoint.cron, endpoint.max_interval_ms, endpoint.id):
+        note(words)
 
 
 def _next(sight: Sight) -> str:

@@ -194,6 +194,8 @@ def fields_of(definition: "Definition", before: "Definition") -> dict[str, Any]:
         fields["headers"] = [
             {"name": header.name, "value": header.value, "secret": header.secret} for header in definition.headers
         ]
+    if "advice" in fields:
+        fields["advice"] = list(definition.advice)
     if "accept_codes" in fields:
         fields["accept_codes"] = list(definition.accept_codes)
     return fields

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from mainspring.cli.screen import note
 from mainspring.cli.table import show_fields
 from mainspring.domain.duration import format_duration
+from mainspring.domain.endpoint import POWERS
 from mainspring.domain.hint import author_in_words
 from mainspring.shapes import MASK, state_of
 from mainspring.words import Sight, hints_in_words, took, when
@@ -146,6 +147,8 @@ def _schedule(endpoint: "Endpoint") -> list[tuple[str, str]]:
     for name, ms in (("min interval", endpoint.min_interval_ms), ("max interval", endpoint.max_interval_ms)):
         if ms:
             fields.append((name, format_duration(ms)))
+    if endpoint.advice != POWERS:
+        fields.append(("advice may", ", ".join(endpoint.advice) or "do nothing"))
     if endpoint.jitter_ms:
         fields.append(("jitter", format_duration(endpoint.jitter_ms)))
     catch_up = f", at most {endpoint.catch_up_max}" if endpoint.misfire == "catch_up" else ""

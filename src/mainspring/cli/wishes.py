@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from mainspring.cli.arguments import NO_VALUE, read_codes, read_header, read_text
+from mainspring.cli.arguments import NO_VALUE, read_codes, read_header, read_powers, read_text
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.name import shown
@@ -102,6 +102,14 @@ Redirects = Annotated[
 Accept = Annotated[
     Texts, typer.Option("--accept", metavar="CODE", help="Status codes that are a success, e.g. 200,404; else any 2xx.")
 ]
+Advice = Annotated[
+    Texts,
+    typer.Option(
+        "--advice",
+        metavar="WHAT",
+        help="What rules, workflows and the model may do: interval,run,wake,pause,siblings; `all` or `none`.",
+    ),
+]
 Condition = Annotated[
     str | None,
     typer.Option(
@@ -134,6 +142,8 @@ def wished(definition: "Definition", given: Mapping[str, object]) -> "Definition
         wishes["interval_ms"] = None
     if (codes := _texts(given, "accept")) is not None:
         wishes["accept_codes"] = read_codes(codes)
+    if (powers := _texts(given, "advice")) is not None:
+        wishes["advice"] = read_powers(powers)
     if given.get("condition") == "":
         wishes["condition"] = None
     if given.get("no_body"):

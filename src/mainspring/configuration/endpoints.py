@@ -75,6 +75,7 @@ KEYS = (
     Key("redirects_max", "redirects_max"),
     Key("accept_codes", "accept_codes"),
     Key("condition", "condition"),
+    Key("advice", "advice"),
 )
 _KEY_OF = {"interval": "every"}  # what the domain calls it, what a document does
 
@@ -194,6 +195,7 @@ def _checked(plan: Plan, wanted: Wanted, endpoint_id: str, wishes: list[HeaderWi
     assert isinstance(entry, EndpointEntry)
     values = {key.field: getattr(entry, key.key) for key in KEYS}
     values["accept_codes"] = tuple(entry.accept_codes)
+    values["advice"] = tuple(entry.advice)
     headers = tuple(Header(wish.name, wish.value, wish.secret) for wish in wishes if wish.value is not None)
     definition = Definition(name=wanted.name, headers=headers, **values)
     is_good = True

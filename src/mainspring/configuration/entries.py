@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from mainspring.configuration.editors import DURATION_SCHEMA, RULE_SCHEMA, STEP_SCHEMA, TEXTS_SCHEMA, TRIGGERS_SCHEMA
 from mainspring.domain.definition import METHODS, Definition
 from mainspring.domain.duration import parse_duration_ms
-from mainspring.domain.endpoint import BackoffPolicy, LostWorkerPolicy, MisfirePolicy
+from mainspring.domain.endpoint import POWERS, BackoffPolicy, LostWorkerPolicy, MisfirePolicy
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.subscription import AlertKind, DuringQuiet
 from mainspring.operations.alerts import KINDS_DEFAULT, AlertDraft
@@ -151,6 +151,11 @@ class EndpointEntry(LastingEntry):
         default=None,
         description="CEL over status_code, headers, body and duration_ms that must be true for success.",
         examples=["body.contains('ok')"],
+    )
+    advice: Texts = Field(
+        default=list(POWERS),
+        description="What rules, workflows and the model may do: interval, run, wake, pause, siblings; all by default.",
+        examples=[["interval", "run"]],
     )
     rules: Rules = Field(default=[], description="What happens when responses say something, in their order.")
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from mainspring.domain import changes
 from mainspring.domain.changes import Change
 from mainspring.domain.duration import format_duration
-from mainspring.domain.endpoint import Endpoint, RefusedAdvice
+from mainspring.domain.endpoint import Endpoint, Power, RefusedAdvice
 from mainspring.domain.errors import AdviceRefused
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.governor import CronReader
@@ -41,12 +41,32 @@ def authority_of(author: str) -> Authority:
     return _AUTHORITIES.get(author.partition(":")[0], Authority.PERSON)
 
 
+def check_power(endpoint: Endpoint, power: Power) -> None:
+    """Raises AdviceRefused for what the endpoint's owner does not leave to advice."""
+    if power in endpoint.advice:
+        return
+    allowed = ", ".join(endpoint.advice) or "nothing"
+    raise AdviceRefused(
+        f"the owner of {endpoint.name!r} does not allow advice: {power}; allowed is {allowed}",
+        kind="endpoint",
+        name=endpoint.name,
+    )
+
+
+def check_reach(subject: Endpoint, target_id: str) -> None:
+    """Raises AdviceRefused where advice about `subject` would act on a sibling, and its owner does not allow that."""
+    if target_id != subject.id:
+        check_power(subject, Power.SIBLINGS)
+
+
 def advise_interval(endpoint: Endpoint, hint: IntervalHint, now: datetime, cron: CronReader) -> Change:
+    check_power(endpoint, Power.INTERVAL)
     _check_hint(endpoint, endpoint.interval_hint, hint.author, now)
     return changes.put_interval_hint(endpoint, hint, now, cron)
 
 
 def advise_one_shot(endpoint: Endpoint, hint: OneShotHint, now: datetime, cron: CronReader) -> Change:
+    check_power(endpoint, Power.RUN)
     _check_hint(endpoint, endpoint.one_shot_hint, hint.author, now)
     return changes.put_one_shot_hint(endpoint, hint, now, cron)
 
@@ -68,6 +88,7 @@ def advise_pause(
 
     None pauses until something resumes the endpoint.
     """
+    check_power(endpoint, Power.PAUSE)
     check_pause(endpoint, actor, now)
     for hint in (endpoint.interval_hint, endpoint.one_shot_hint):  # a pause would make it void
         _check_hint(endpoint, hint, actor, now)
@@ -81,8 +102,15 @@ def advise_pause(
 
 def advise_resume(endpoint: Endpoint, now: datetime, author: str, cron: CronReader) -> Change:
     """End a pause that advice may end. A parked endpoint is a person's to take back."""
-    check_pause(endpoint, author, now)
+    check_wake(endpoint, author, now)
     return changes.resume(endpoint, now, author, cron) if endpoint.parked_at is None else Change(endpoint)
+
+
+def check_wake(endpoint: Endpoint, author: str, now: datetime) -> None:
+    """Raises AdviceRefused where the endpoint is paused, and `author` may not end that."""
+    if endpoint.is_paused(now):
+        check_power(endpoint, Power.WAKE)
+    check_pause(endpoint, author, now)
 
 
 def check_pause(endpoint: Endpoint, author: str, now: datetime) -> None:

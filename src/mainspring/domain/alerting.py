@@ -12,13 +12,15 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mainspring.domain.advice import Authority, authority_of
 from mainspring.domain.event import Event, EventType, StoredEvent
 from mainspring.domain.run import RunStatus, Trigger
 from mainspring.domain.subscription import Alert, AlertKind, Subscription
 
 OPEN, CLOSE, FORGET = "open", "close", "forget"
-HEALING = (AlertKind.FAILING, AlertKind.LATE, AlertKind.QUOTA)  # trouble that ends by itself, and that is told
-OF_ENDPOINTS = (AlertKind.FAILING, AlertKind.PARKED, AlertKind.LATE)
+# Trouble that ends by itself, and that is told.
+HEALING = (AlertKind.FAILING, AlertKind.LATE, AlertKind.QUOTA, AlertKind.MODEL_FAILING)
+OF_ENDPOINTS = (AlertKind.FAILING, AlertKind.PARKED, AlertKind.LATE, AlertKind.ADVICE_PAUSED)
 
 Signal = tuple[AlertKind, str, str]  # which trouble, what becomes of it, whose
 
@@ -157,6 +159,10 @@ def _of_endpoints(event: Event) -> Iterator[Signal]:
             yield AlertKind.PARKED, OPEN, endpoint_id
         case EventType.ENDPOINT_RESUMED:
             yield AlertKind.PARKED, FORGET, endpoint_id
+            yield AlertKind.ADVICE_PAUSED, FORGET, endpoint_id
+        case EventType.ENDPOINT_PAUSED:
+            is_persons = authority_of(event.actor) is Authority.PERSON
+            yield AlertKind.ADVICE_PAUSED, FORGET if is_persons else OPEN, endpoint_id
         case EventType.ENDPOINT_DELETED | EventType.ENDPOINT_ARCHIVED:
             for trouble in OF_ENDPOINTS:
                 yield trouble, FORGET, endpoint_id
@@ -171,6 +177,9 @@ def _of_others(event: Event) -> Iterator[Signal]:
             yield AlertKind.QUOTA, OPEN, event.tenant_id
         case EventType.RUN_STARTED | EventType.MANUAL_RUN_STARTED:
             yield AlertKind.QUOTA, CLOSE, event.tenant_id
+        case EventType.PLANNER_ANALYSED if data.get("status") in ("done", "failed"):
+            verb = OPEN if data.get("status") == "failed" else CLOSE
+            yield AlertKind.MODEL_FAILING, verb, event.tenant_id
         case EventType.WEBHOOK_DISABLED:
             yield AlertKind.WEBHOOK_DISABLED, OPEN, str(data.get("webhook", ""))
         case EventType.WEBHOOK_UPDATED | EventType.WEBHOOK_DELETED:

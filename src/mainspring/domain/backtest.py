@@ -200,7 +200,15 @@ class _Player:
         if not self._rules:
             return
         members = tuple(
-            Member(each.id, each.tenant_id, each.job_id, each.name, each.paused_until, each.failure_count)
+            Member(
+                each.id,
+                each.tenant_id,
+                each.job_id,
+                each.name,
+                each.paused_until,
+                each.failure_count,
+                ",".join(each.advice),
+            )
             for each in self._endpoints.values()
         )
         endpoint = self._endpoints[endpoint_id]

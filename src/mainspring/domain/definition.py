@@ -5,6 +5,7 @@ Every door builds a Definition and every door gets the same refusals: what was w
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -18,6 +19,7 @@ from mainspring.domain.endpoint import (
     INTERVAL_MS_MAX,
     INTERVAL_MS_MIN,
     LIMIT_MS_MIN,
+    POWERS,
     TIMEOUT_MS_MAX,
     BackoffPolicy,
     Endpoint,
@@ -71,6 +73,7 @@ class Definition(Struct, frozen=True):
     redirects_max: int = 0
     accept_codes: tuple[int, ...] = ()
     condition: str | None = None
+    advice: tuple[str, ...] = POWERS  # what rules, workflows and the model may do
 
 
 def check_definition(
@@ -91,6 +94,7 @@ def check_definition(
         min_interval_ms=given.min_interval_ms or None,
         max_interval_ms=given.max_interval_ms or None,
         headers=tuple(marked_secret(header) for header in given.headers),
+        advice=check_powers(given.advice),
     )
     _check_schedule(checked, endpoint_id)
     _check_limits(checked, tenant, endpoint_id)
@@ -172,6 +176,7 @@ def definition_of(endpoint: Endpoint, job: str) -> Definition:
         spread=endpoint.spread, misfire=endpoint.misfire, catch_up_max=endpoint.catch_up_max,
         max_lateness_ms=endpoint.max_lateness_ms, on_lost_worker=endpoint.on_lost_worker, body_cap=action.body_cap,
         redirects_max=action.redirects_max, accept_codes=action.accept_codes, condition=action.condition,
+        advice=endpoint.advice,
     )  # fmt: skip
 
 
@@ -217,24 +222,23 @@ def _check_limits(given: Definition, tenant: Tenant, endpoint_id: str) -> None:
             field="interval",
             value=interval,
         )
-    if given.cron is not None and high is not None:
-        _check_reach(given.cron, given.name, endpoint_id, high)
     check_minimum(interval, tenant)
     if given.cron is not None and tenant.interval_ms_min is not None:
         _check_pace(given.cron, endpoint_id, tenant.interval_ms_min)
 
 
-def _check_reach(cron: str, name: str, endpoint_id: str, most_ms: int) -> None:
-    """Refuse a cron whose times are all further apart than the maximum: none of its runs would be at its times."""
+def contradiction_of(cron: str | None, max_interval_ms: int | None, endpoint_id: str) -> str:
+    """What to say of a cron whose times are all further apart than the maximum: none of its runs is at its times."""
+    if cron is None or not max_interval_ms:
+        return ""
     closest_ms = _closest_ms(cron, endpoint_id)
-    if closest_ms is not None and closest_ms > most_ms:
-        raise InvalidInput(
-            f"cron {cron!r} for {name!r} has times at least {format_duration(closest_ms)} apart, above its "
-            f"max_interval {format_duration(most_ms)}, so it would run every {format_duration(most_ms)} instead of "
-            "at those times; raise max_interval or leave it out",
-            field="max_interval",
-            value=most_ms,
-        )
+    if closest_ms is None or closest_ms <= max_interval_ms:
+        return ""
+    most = format_duration(max_interval_ms)
+    return (
+        f"the times of cron {cron!r} are at least {format_duration(closest_ms)} apart, above max_interval {most}, "
+        f"so it runs every {most} instead of at those times; raise max_interval or leave it out"
+    )
 
 
 def _closest_ms(cron: str, endpoint_id: str) -> int | None:
@@ -269,6 +273,12 @@ def _check_call(given: Definition) -> None:
         _count_in_bounds(code, 100, 999, "accept_codes")
     if given.condition is not None:
         check_condition(given.condition)
+
+
+def check_powers(given: Iterable[str]) -> tuple[str, ...]:
+    """What advice may do, each once and in one order; an empty list: nothing."""
+    wanted = {_one_of(each, POWERS, "advice") for each in given}
+    return tuple(power for power in POWERS if power in wanted)
 
 
 def _one_of(value: str, allowed: tuple[str, ...], field: str) -> str:

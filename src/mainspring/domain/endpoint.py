@@ -36,6 +36,19 @@ class LostWorkerPolicy(StrEnum):
     SKIP = "skip"  # at most once
 
 
+class Power(StrEnum):
+    """What the owner of an endpoint lets advice do."""
+
+    INTERVAL = "interval"  # run it at another interval
+    RUN = "run"  # ask for one more run
+    WAKE = "wake"  # end a pause that advice may end
+    PAUSE = "pause"
+    SIBLINGS = "siblings"  # its rules, and sessions about it, act on other endpoints of its job
+
+
+POWERS = tuple(power.value for power in Power)
+
+
 class JobStatus(StrEnum):
     ACTIVE = "active"
     PAUSED = "paused"
@@ -143,6 +156,8 @@ class Endpoint(Struct, frozen=True):
     # The first and the last cron slot that ran while the clock was ahead. They do not run again.
     ran_from_at: datetime | None = None
     ran_until_at: datetime | None = None
+
+    advice: tuple[str, ...] = POWERS  # configuration too: what advice may do
 
     # State too. Who may end a pause depends on who set it; "" is a pause of unknown origin, which advice may end.
     pause_author: str = ""

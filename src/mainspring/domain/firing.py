@@ -16,7 +16,7 @@ from mainspring.domain.advice import (
     advise_one_shot,
     advise_pause,
     advise_resume,
-    check_pause,
+    check_wake,
     note_refusal,
 )
 from mainspring.domain.changes import Change
@@ -51,6 +51,7 @@ class Firing(Struct, frozen=True):
     target_id: str
     run_id: str  # the finished run that it answers
     mode: str = LIVE
+    confined_to: str = ""  # the endpoint that it belongs to, where its owner does not let it act on siblings
 
 
 def counted(state: RuleState, verdict: bool | str, for_runs: int) -> RuleState:
@@ -87,6 +88,12 @@ def answer(firing: Firing, endpoint: Endpoint, now: datetime, cron: CronReader) 
     if not endpoint.can_run:
         return Change(endpoint), ""
     try:
+        if firing.confined_to:
+            raise AdviceRefused(
+                f"the owner of {firing.confined_to!r} does not allow advice: siblings",
+                kind="endpoint",
+                name=endpoint.name,
+            )
         after = _acted(rule, endpoint, now, cron)
     except AdviceRefused as refusal:
         if firing.mode == SHADOW:
@@ -131,7 +138,7 @@ def _acted(rule: Rule, endpoint: Endpoint, now: datetime, cron: CronReader) -> C
     events: list[Event] = []
     current = endpoint
     if rule.resume:
-        check_pause(current, by, now)
+        check_wake(current, by, now)
     if rule.clear_hints:
         current = _take(advise_clear(current, now, by, cron), events)
     if rule.interval_ms is not None:

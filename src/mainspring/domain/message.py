@@ -31,6 +31,7 @@ class Facts(Struct, frozen=True):
     last_error: str = ""
     next_run_at: datetime | None = None
     link: str = ""
+    by: str = ""  # who did it
 
 
 class Message(Struct, frozen=True):
@@ -139,6 +140,11 @@ def _said(turn: Turn, facts: Facts, name: str) -> tuple[str, str]:
             what = f"{name} stopped"
             step = spelled_out(str(turn.data.get("step", "")))
             return what, f"{what} at step {step!r} and waits for a person: retry the step, skip it, or cancel."
+        case AlertKind.ADVICE_PAUSED:
+            what = f"{name} was paused by {spelled_out(facts.by)}"
+            return what, f"{what}. It does not run until then, or until it is resumed."
+        case AlertKind.MODEL_FAILING:
+            return "the language model is failing", f"A session of the language model about {name} failed."
         case _:
             return _well(turn, name)
 
@@ -147,6 +153,8 @@ def _well(turn: Turn, name: str) -> tuple[str, str]:
     match turn.state.trouble:
         case AlertKind.LATE:
             return f"{name} is on time again", f"{name} is on time again."
+        case AlertKind.MODEL_FAILING:
+            return "the language model has recovered", f"A session of the language model about {name} succeeded."
         case AlertKind.QUOTA:
             return f"{name} may run again", f"{name} may run again: its quota allows it."
         case _:

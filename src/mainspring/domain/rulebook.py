@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.condition import parse_bounded
+from mainspring.domain.endpoint import POWERS, Power
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.firing import LIVE, OFF, SHADOW, Firing, RuleState, author, counted, is_ripe
 from mainspring.domain.instant import rfc3339
@@ -52,6 +53,12 @@ class Member(Struct, frozen=True):
     name: str
     paused_until: datetime | None
     failures: int = 0
+    advice: str = ",".join(POWERS)  # what its owner lets advice do
+
+    @property
+    def may_reach(self) -> bool:
+        """Whether its rules may act on its siblings."""
+        return Power.SIBLINGS in self.advice.split(",")
 
 
 class Result(Struct, frozen=True):
@@ -184,6 +191,7 @@ def deciding(page: Page, facts: Facts) -> Generator[None, None, Decisions]:
         rule = stored.rule
         target = subject if rule.target is None else names.get((subject.job_id, rule.target))
         mode = OFF if target is None else mode_of(page.modes, stored.tenant_id, target.id)
+        reach = "" if target is None or target.id == subject.id or subject.may_reach else subject.name
         if target is None or mode == OFF:
             continue
         yield
@@ -204,7 +212,7 @@ def deciding(page: Page, facts: Facts) -> Generator[None, None, Decisions]:
         fired = states.get((stored.id, target.id), NO_STATE)
         if is_ripe(rule, after, fired, page.now):
             put((stored.id, target.id), replace(fired, fired_at=page.now))
-            firings.append(Firing(rule, stored.id, stored.tenant_id, target.id, run.run_id, mode))
+            firings.append(Firing(rule, stored.id, stored.tenant_id, target.id, run.run_id, mode, reach))
     return Decisions(tuple(firings), {key: states[key] for key in sorted(changed)}, tuple(events))
 
 

@@ -38,11 +38,15 @@ class AlertKind(StrEnum):
     QUOTA = "quota"
     WEBHOOK_DISABLED = "webhook_disabled"
     STOPPED = "stopped"
+    ADVICE_PAUSED = "advice_paused"
+    MODEL_FAILING = "model_failing"
 
 
 ALERT_MEANING: dict[AlertKind, str] = {
     AlertKind.FAILING: "An endpoint failed as often in a row as the alert says.",
-    AlertKind.RECOVERED: "What was failing, late or over quota is well again.",
+    AlertKind.RECOVERED: "What was failing, late or over quota has recovered.",
+    AlertKind.ADVICE_PAUSED: "A rule or the model paused an endpoint or put it to sleep.",
+    AlertKind.MODEL_FAILING: "A session of the language model failed: its server, its key or its answers.",
     AlertKind.PARKED: "An endpoint was taken out of the schedule, because its workers were lost too often.",
     AlertKind.LATE: "An endpoint was due and did not start in time.",
     AlertKind.QUOTA: "The tenant used up its runs of the month.",

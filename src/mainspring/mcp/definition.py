@@ -3,7 +3,7 @@
 What is not given stays as it is. What is refused, and with which words, is `domain/definition.py`'s to say.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec.structs import replace
 from pydantic import Field
@@ -66,6 +66,10 @@ class Wishes(Arguments):
     accept_codes: Annotated[
         list[int] | None, Field(description="Status codes that are a success; empty: any 2xx.", examples=[[200, 404]])
     ] = None
+    advice: Annotated[
+        list[Literal["interval", "run", "wake", "pause", "siblings"]] | None,
+        Field(description="What rules, workflows and the model may do: all by default; empty: nothing."),
+    ] = None
     condition: Annotated[
         str | None,
         Field(
@@ -120,6 +124,8 @@ def wished(definition: Definition, wanted: Wishes) -> Definition:
     for name in ("body", "condition"):
         if fields.get(name) == "":
             fields[name] = None
+    if "advice" in given:
+        fields["advice"] = tuple(given["advice"])
     if "accept_codes" in given:
         fields["accept_codes"] = tuple(dict.fromkeys(given["accept_codes"]))
     fields["headers"] = _headers(definition, wanted)

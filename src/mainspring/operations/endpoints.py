@@ -393,4 +393,5 @@ def configured(
         catch_up_max=definition.catch_up_max,
         max_lateness_ms=definition.max_lateness_ms,
         on_lost_worker=LostWorkerPolicy(definition.on_lost_worker),
+        advice=definition.advice,
     )

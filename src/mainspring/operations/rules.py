@@ -244,7 +244,15 @@ def _page_of(
     now: datetime,
 ) -> Page:
     members = tuple(
-        Member(each.id, each.tenant_id, each.job_id, each.name, each.paused_until, failures.get(each.id, 0))
+        Member(
+            each.id,
+            each.tenant_id,
+            each.job_id,
+            each.name,
+            each.paused_until,
+            failures.get(each.id, 0),
+            ",".join(each.advice),
+        )
         for each in owner.members
     )
     run = FinishedRun(

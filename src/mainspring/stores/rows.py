@@ -32,7 +32,7 @@ CONFIG_COLUMNS = (
     "id", "tenant_id", "job_id", "name", "description", "action", "host", "cron", "interval_ms", "timezone",
     "min_interval_ms", "max_interval_ms", "backoff", "jitter_ms", "spread", "misfire", "catch_up_max",
     "max_lateness_ms", "on_lost_worker", "created_at", "updated_at", "version", "archived_at",
-    "managed_by",
+    "managed_by", "advice",
 )  # fmt: skip
 STATE_COLUMNS = (
     "job_active", "parked_at", "parked_reason", "paused_until", "pause_reason", "deferred_until",
@@ -89,15 +89,20 @@ def _action(text: str) -> HttpAction:
     return _ACTION.decode(text)
 
 
+@lru_cache(maxsize=64)
+def _powers(text: str) -> tuple[str, ...]:
+    return tuple(text.split(",")) if text else ()
+
+
 def endpoint_from(row: Sequence[Any]) -> Endpoint:
     """An Endpoint from ENDPOINT_COLUMNS, its instants already datetimes; the columns are typed by the schema."""
     r = row
-    interval_hint = None if r[32] is None else IntervalHint(r[32], r[33], r[34], r[35])
-    one_shot_hint = None if r[36] is None else OneShotHint(r[36], r[37], r[38], r[39])
+    interval_hint = None if r[33] is None else IntervalHint(r[33], r[34], r[35], r[36])
+    one_shot_hint = None if r[37] is None else OneShotHint(r[37], r[38], r[39], r[40])
     parts = (
         *r[0:5], _action(r[5]), *r[6:12], _BACKOFF[r[12]], r[13], bool(r[14]), _MISFIRE[r[15]], r[16], r[17],
-        _LOST[r[18]], *r[19:23], bool(r[24]), *r[25:32], interval_hint, one_shot_hint, *r[40:46], _TRIGGER[r[46]],
-        *r[47:55], r[23], *r[55:58], r[58], bool(r[59]), _REFUSED.decode(r[60]) if r[60] else None,
+        _LOST[r[18]], *r[19:23], bool(r[25]), *r[26:33], interval_hint, one_shot_hint, *r[41:47], _TRIGGER[r[47]],
+        *r[48:56], r[23], *r[56:59], _powers(r[24]), r[59], bool(r[60]), _REFUSED.decode(r[61]) if r[61] else None,
     )  # fmt: skip
     return Endpoint(*parts)
 
@@ -108,7 +113,7 @@ def config_values(endpoint: Endpoint) -> tuple[object, ...]:
         e.id, e.tenant_id, e.job_id, e.name, e.description, _encode(e.action).decode(), e.host, e.cron, e.interval_ms,
         e.timezone, e.min_interval_ms, e.max_interval_ms, e.backoff, e.jitter_ms, e.spread, e.misfire,
         e.catch_up_max, e.max_lateness_ms, e.on_lost_worker, e.created_at, e.updated_at, e.version, e.archived_at,
-        e.managed_by,
+        e.managed_by, ",".join(e.advice),
     )  # fmt: skip
 
 

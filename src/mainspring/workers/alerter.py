@@ -18,6 +18,7 @@ from mainspring.domain.alerting import (
 from mainspring.domain.delivery import Delivery, DeliveryStatus
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, EventType, StoredEvent
+from mainspring.domain.hint import author_in_words
 from mainspring.domain.instant import to_us
 from mainspring.domain.message import Facts, Message, compose, message_payload, sum_up
 from mainspring.domain.quiet import quiet_until
@@ -112,6 +113,9 @@ class Alerter:
                 return Facts(f"tenant {tenant.name if tenant else tenant_id}")
             case AlertKind.WEBHOOK_DISABLED:
                 return Facts(str(turn.data.get("name") or subject_id))
+            case AlertKind.MODEL_FAILING:
+                about = str(turn.data.get("endpoint") or "an endpoint")
+                return Facts(about, last_error=str(turn.data.get("note") or ""))
             case AlertKind.STOPPED:
                 link = f"{self._public_url}/executions/{subject_id}" if self._public_url else ""
                 name = f"{turn.data.get('workflow', 'a workflow')} ({subject_id})"
@@ -130,7 +134,10 @@ class Alerter:
             elif since is not None:
                 since = min(since, turn.state.since)  # a longer failure than was looked through
         link = f"{self._public_url}/endpoints/{endpoint.id}" if self._public_url else ""
-        return Facts(endpoint.name, since, failures, error, endpoint.next_run_at, link)
+        by = author_in_words(endpoint.pause_author) or "advice"
+        if turn.state.trouble is AlertKind.ADVICE_PAUSED:
+            error = endpoint.pause_reason
+        return Facts(endpoint.name, since, failures, error, endpoint.next_run_at, link, by)
 
     async def _streak(self, turn: Turn, endpoint: Endpoint) -> tuple[datetime | None, str, int]:
         """When the failure began, its last error and its runs; for a recovery, those before the run that ended it."""

@@ -322,6 +322,8 @@ def _told(session: Session) -> Event:
         "tools": [call.tool for call in session.detail.tool_calls],
         "tokens": session.tokens_in + session.tokens_out,
     }
+    if session.detail.note:
+        data["note"] = clean_text(session.detail.note, 300)
     by = f"model:{session.model}"[:100]
     return Event(EventType.PLANNER_ANALYSED, session.started_at, session.tenant_id, session.endpoint_id, "", by, data)
 

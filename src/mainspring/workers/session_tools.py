@@ -10,7 +10,7 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
-from mainspring.domain.advice import note_refusal
+from mainspring.domain.advice import check_reach, note_refusal
 from mainspring.domain.changes import Change
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import AdviceRefused, MainspringError, NotFound
@@ -96,6 +96,7 @@ class Scene:
         if mode == OFF:
             return f"refused: the planner is off for {target.name!r}; its owner decides what changes it"
         if mode == SHADOW:
+            check_reach(self.endpoint, target.id)
             change = apply_proposal(proposal, target, now, self._author, self._floor_ms, self._cron)
             return f"recorded in shadow mode, not applied; {_after(change.endpoint)}"
         refusal = ""
@@ -103,6 +104,7 @@ class Scene:
         def act(each: Endpoint, at: datetime) -> Change:
             nonlocal refusal
             try:
+                check_reach(self.endpoint, each.id)
                 change = apply_proposal(proposal, each, at, self._author, self._floor_ms, self._cron)
             except AdviceRefused as refused:
                 refusal = str(refused)

@@ -166,6 +166,15 @@ function More({ draft, set, text, of }: MoreProps) {
               <Select label="After failures" data={[{ value: "default", label: "Double the interval, up to 32 times" }, { value: "monitor", label: "As a monitor: up to an hour" }]} value={draft.backoff} onChange={(backoff) => set({ backoff: backoff ?? "default" })} allowDeselect={false} error={of("backoff")} />
               <Select label="Missed slots" data={[{ value: "run_once", label: "Run the newest once" }, { value: "skip", label: "Skip them" }, { value: "catch_up", label: "Catch up" }]} value={draft.misfire} onChange={(misfire) => set({ misfire: misfire ?? "run_once" })} allowDeselect={false} error={of("misfire")} />
             </SimpleGrid>
+            <Checkbox.Group label="Advice may" description="What rules, workflows and the model may do here" value={draft.advice} onChange={(advice) => set({ advice })} error={of("advice")}>
+              <Group mt="xs">
+                <Checkbox value="interval" label="change the interval" />
+                <Checkbox value="run" label="run it" />
+                <Checkbox value="wake" label="wake it" />
+                <Checkbox value="pause" label="pause it" />
+                <Checkbox value="siblings" label="act on its siblings" />
+              </Group>
+            </Checkbox.Group>
           </Stack>
         </Accordion.Panel>
       </Accordion.Item>

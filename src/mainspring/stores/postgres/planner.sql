@@ -27,7 +27,7 @@ ORDER BY tx, seq LIMIT :limit;
 
 -- name: members_of_jobs
 -- The endpoints of the jobs that some endpoints belong to.
-SELECT endpoint.id, endpoint.tenant_id, job_id, name, paused_until, failure_count
+SELECT endpoint.id, endpoint.tenant_id, job_id, name, paused_until, failure_count, advice
 FROM endpoint JOIN schedule ON schedule.id = endpoint.id
 WHERE archived_at IS NULL
   AND job_id IN (SELECT job_id FROM endpoint WHERE id = ANY (:ids::text[]))

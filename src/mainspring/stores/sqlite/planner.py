@@ -57,7 +57,7 @@ class SqlitePlanner:
         if not runs and len(rows) < limit:
             return None
         ids = encoded(list({run.endpoint_id for run in runs}))
-        members = [Member(*row[:4], instant(row[4]), row[5]) for row in db.rows("members_of_jobs", ids)]  # type: ignore[arg-type, call-arg]  # columns
+        members = [Member(*row[:4], instant(row[4]), *row[5:7]) for row in db.rows("members_of_jobs", ids)]  # type: ignore[arg-type, call-arg]  # columns
         jobs = encoded(list({member.job_id for member in members}))
         rules = [_stored(row) for row in db.rows("rules_of_jobs", jobs)]
         states = rule_states(

@@ -5,12 +5,12 @@ import { duration } from "../../words/duration";
 export type Draft = {
   name: string; job: string; description: string; method: string; url: string; kind: "interval" | "cron"; interval: string; cron: string; timezone: string;
   headers: { name: string; value: string; secret: boolean }[]; body: string; timeout: string; acceptCodes: string; condition: string;
-  minInterval: string; maxInterval: string; backoff: string; misfire: string;
+  minInterval: string; maxInterval: string; backoff: string; misfire: string; advice: string[];
 };
 
 export const EMPTY: Draft = {
   name: "", job: "default", description: "", method: "GET", url: "", kind: "interval", interval: "5m", cron: "0 9 * * *", timezone: "UTC",
-  headers: [], body: "", timeout: "30s", acceptCodes: "", condition: "", minInterval: "", maxInterval: "", backoff: "default", misfire: "run_once",
+  headers: [], body: "", timeout: "30s", acceptCodes: "", condition: "", minInterval: "", maxInterval: "", backoff: "default", misfire: "run_once", advice: ["interval", "run", "wake", "pause", "siblings"],
 };
 
 const written = (ms: number | null): string => (ms === null ? "" : duration(ms));
@@ -21,7 +21,7 @@ export function draftOf(endpoint: Endpoint): Draft {
     kind: endpoint.cron === null ? "interval" : "cron", interval: written(endpoint.interval_ms) || EMPTY.interval, cron: endpoint.cron ?? EMPTY.cron, timezone: endpoint.timezone,
     headers: endpoint.headers.map(({ name, value, secret }) => ({ name, value, secret })), body: endpoint.body ?? "", timeout: duration(endpoint.timeout_ms),
     acceptCodes: endpoint.accept_codes.join(", "), condition: endpoint.condition ?? "", minInterval: written(endpoint.min_interval_ms), maxInterval: written(endpoint.max_interval_ms),
-    backoff: endpoint.backoff, misfire: endpoint.misfire,
+    backoff: endpoint.backoff, misfire: endpoint.misfire, advice: endpoint.advice,
   };
 }
 
@@ -35,7 +35,7 @@ export function wishOf(draft: Draft): EndpointNew {
     ...schedule, timezone: orNull(draft.timezone), headers: draft.headers.filter((each) => each.name.trim()),
     body: ["GET", "HEAD"].includes(draft.method) ? null : draft.body || null, timeout_ms: orNull(draft.timeout),
     accept_codes: codes.map((each) => (/^\d+$/.test(each) ? Number(each) : each)), condition: orNull(draft.condition),
-    min_interval_ms: orNull(draft.minInterval), max_interval_ms: orNull(draft.maxInterval), backoff: draft.backoff, misfire: draft.misfire,
+    min_interval_ms: orNull(draft.minInterval), max_interval_ms: orNull(draft.maxInterval), backoff: draft.backoff, misfire: draft.misfire, advice: draft.advice,
   };
   return wish as unknown as EndpointNew;
 }
