@@ -76,6 +76,8 @@ WITHOUT_DRY_RUN = {
     "read_link": "it stores nothing",
     "accept_invitation": "the link says what it offers before it is used",
     "choose_tenant": "for its own user alone",
+    "end_login_session": "a session is all that it ends",
+    "end_other_sessions": "sessions are all that it ends",
     "log_out": "a session is all that it ends",
     "change_password": "for its own user; what is wrong with a password is said before anything is done",
 }
@@ -85,6 +87,8 @@ WITHOUT_IDEMPOTENCY_KEY = {
     "read_link": "it stores nothing",
     "accept_invitation": "a link opens once",
     "choose_tenant": "twice is as once",
+    "end_login_session": "twice is as once",
+    "end_other_sessions": "twice is as once",
     "log_out": "ends the session that it is asked with",
     "change_password": "ends the session that it is asked with",
 }

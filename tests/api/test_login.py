@@ -338,3 +338,38 @@ async def test_authorization_that_is_no_key_of_ours_is_not_authenticated(app: Fa
 
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+async def test_sessions_are_listed_and_ended_one_by_one_or_all_but_this(app: FastAPI, stores: Stores) -> None:
+    await a_user(stores)
+    async with Browser(app) as here, Browser(app, "192.0.2.9") as there, Browser(app) as third:
+        for each in (here, there, third):
+            await each.log_in()
+        listed = (await here.get("/api/v1/auth/sessions")).json()["items"]
+        (away,) = [each["id"] for each in listed if each["address"] == "192.0.2.9"]
+        ended = await here.delete(f"/api/v1/auth/sessions/{away}")
+        again = await here.delete(f"/api/v1/auth/sessions/{away}")
+        assert (await there.get("/api/v1/auth/session")).status_code == 401
+        others = await here.delete("/api/v1/auth/sessions")
+        assert (await third.get("/api/v1/auth/session")).status_code == 401
+        assert (await here.get("/api/v1/auth/session")).status_code == 200
+
+    assert [each["current"] for each in listed].count(True) == 1
+    assert (len(listed), ended.json(), again.status_code, others.json()) == (3, {"ended": 1}, 404, {"ended": 1})
+
+
+async def test_session_of_another_user_cannot_be_seen_or_ended(app: FastAPI, stores: Stores) -> None:
+    await a_user(stores)
+    await a_user(stores, "bo@example.com")
+    async with Browser(app) as ann, Browser(app) as bo:
+        await ann.log_in()
+        await bo.log_in("bo@example.com")
+        (theirs,) = (await ann.get("/api/v1/auth/sessions")).json()["items"]
+        listed = (await bo.get("/api/v1/auth/sessions")).json()["items"]
+        real = await bo.delete(f"/api/v1/auth/sessions/{theirs['id']}")
+        random = await bo.delete("/api/v1/auth/sessions/ses_0000")
+        assert (await ann.get("/api/v1/auth/session")).status_code == 200
+
+    assert theirs["id"] not in [each["id"] for each in listed]
+    assert (real.status_code, random.status_code) == (404, 404)
+    assert real.json()["detail"].replace(theirs["id"], "ses_0000") == random.json()["detail"]

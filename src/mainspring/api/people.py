@@ -125,6 +125,24 @@ class Whoami(Answer):
     demo: bool = Field(description="Whether this is `mainspring demo`, where everybody is a visitor.")
 
 
+class LoginSession(Answer):
+    id: str
+    current: bool = Field(description="Whether this is the session that asks.")
+    address: str | None = Field(description="Where it was begun.")
+    agent: str | None = Field(description="The browser or program that began it, in its own words.")
+    created_at: At
+    seen_at: At = Field(description="Within a minute.")
+    expires_at: At
+
+
+class LoginSessions(Answer):
+    items: list[LoginSession]
+
+
+class SessionsEnded(Answer):
+    ended: int
+
+
 class Member(Answer):
     user_id: str | None = Field(description="Null for somebody who was invited and has not accepted yet.")
     email: str

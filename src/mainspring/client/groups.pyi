@@ -740,6 +740,18 @@ class Login(TypedDict):
     email: str
     password: str
 
+class LoginSession(TypedDict):
+    id: str
+    current: bool
+    address: Union[str, None]
+    agent: Union[str, None]
+    created_at: str
+    seen_at: str
+    expires_at: str
+
+class LoginSessions(TypedDict):
+    items: List[LoginSession]
+
 class Matching(TypedDict):
     job: NotRequired[Union[str, None]]
     state: NotRequired[Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None]]
@@ -1281,6 +1293,9 @@ class Scenarios(TypedDict):
 class SeenAfter(TypedDict):
     present: Union[float, None]
     changed: Union[float, None]
+
+class SessionsEnded(TypedDict):
+    ended: int
 
 class Setup(TypedDict):
     token: str
@@ -2029,6 +2044,9 @@ class AuthGroup:
     def choose_tenant(self, *, tenant: str) -> Whoami: ...
     def log_out(self) -> None: ...
     def read_session(self) -> Whoami: ...
+    def list_login_sessions(self) -> LoginSessions: ...
+    def end_other_sessions(self) -> SessionsEnded: ...
+    def end_login_session(self, login: str) -> SessionsEnded: ...
     def change_password(self, *, current: str = ..., password: str) -> Whoami: ...
 
 class UsersGroup:
@@ -2418,6 +2436,9 @@ class AsyncAuthGroup:
     def choose_tenant(self, *, tenant: str) -> Coroutine[Any, Any, Whoami]: ...
     def log_out(self) -> Coroutine[Any, Any, None]: ...
     def read_session(self) -> Coroutine[Any, Any, Whoami]: ...
+    def list_login_sessions(self) -> Coroutine[Any, Any, LoginSessions]: ...
+    def end_other_sessions(self) -> Coroutine[Any, Any, SessionsEnded]: ...
+    def end_login_session(self, login: str) -> Coroutine[Any, Any, SessionsEnded]: ...
     def change_password(self, *, current: str = ..., password: str) -> Coroutine[Any, Any, Whoami]: ...
 
 class AsyncUsersGroup:

@@ -93,6 +93,19 @@ async def log_out(desk: Desk, visit: Visit) -> None:
     await desk.stores.credentials.end_session(visit.session.id, _event(EventType.LOGOUT, now, visit.user, {}))
 
 
+async def end_sessions(desk: Desk, visit: Visit, session_id: str | None = None) -> int:
+    """End one session of the user who is logged in; without an id all but the one that asks. How many ended."""
+    found = await desk.stores.credentials.sessions_of(visit.user.id)
+    ending = [each for each in found if (each.id == session_id if session_id else each.id != visit.session.id)]
+    if session_id and not ending:
+        raise NotFound("session", session_id)
+    now = await desk.stores.schedule.now()
+    for each in ending:
+        data: dict[str, object] = {"session": each.id}
+        await desk.stores.credentials.end_session(each.id, _event(EventType.LOGOUT, now, visit.user, data))
+    return len(ending)
+
+
 async def change_password(
     desk: Desk, locksmith: Locksmith, visit: Visit, current: str, new: str, agent: str = ""
 ) -> Entry:

@@ -108,6 +108,9 @@ class CredentialStore(Protocol):
     async def visit(self, token_hash: str) -> Visit | None:
         """The session, if it is neither over nor idle for too long and its user is not disabled; notes its use."""
 
+    async def sessions_of(self, user_id: str) -> list[Session]:
+        """Those that are neither over nor idle for too long, newest first."""
+
     async def end_session(self, session_id: str, event: Event) -> None: ...
 
     async def take_turn(self, buckets: Sequence[Bucket]) -> float:

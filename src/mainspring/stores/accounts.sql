@@ -128,6 +128,10 @@ INSERT INTO session ({{session_columns}}, token_hash) VALUES ({{session_paramete
 -- Note that a session is used, unless that was noted lately.
 UPDATE session SET seen_at = :now WHERE id = :id AND seen_at <= :lately;
 
+-- name: sessions_of
+-- A user's sessions, newest first.
+SELECT {{session_columns}} FROM session WHERE account_id = :account_id ORDER BY created_at DESC, id;
+
 -- name: end_session
 -- One session is over.
 DELETE FROM session WHERE id = :id;

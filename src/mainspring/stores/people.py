@@ -109,10 +109,14 @@ def api_key_from(row: Sequence[Any], t: When) -> ApiKey:
     return ApiKey(r[0], r[1], r[2], scopes, bool(r[4]), r[5], _at(t(r[6])), _at(t(r[7])), t(r[8]), t(r[9]))
 
 
-def visit_from(row: Sequence[Any], memberships: Iterable[Sequence[Any]], t: When) -> Visit:
+def session_from(row: Sequence[Any], t: When) -> Session:
     r = row
-    session = Session(r[0], r[1], _at(t(r[2])), _at(t(r[3])), _at(t(r[4])), r[5], r[6])
-    user, _ = user_from(r[7:], t)
+    return Session(r[0], r[1], _at(t(r[2])), _at(t(r[3])), _at(t(r[4])), r[5], r[6])
+
+
+def visit_from(row: Sequence[Any], memberships: Iterable[Sequence[Any]], t: When) -> Visit:
+    session = session_from(row, t)
+    user, _ = user_from(row[len(SESSION_COLUMNS) :], t)
     places = (Membership(tenant, name, Role(role), _at(t(since))) for tenant, name, role, since in memberships)
     return Visit(session, user, tuple(place for place in places if user.may_act_in(place.tenant_id)))
 

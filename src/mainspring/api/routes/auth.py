@@ -2,12 +2,23 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 
 from mainspring.api import cookies
 from mainspring.api.access import Known
 from mainspring.api.context import Context
-from mainspring.api.people import LinkSight, LinkToken, Login, PasswordChange, Setup, TenantChoice, Whoami
+from mainspring.api.people import (
+    LinkSight,
+    LinkToken,
+    Login,
+    LoginSessions,
+    PasswordChange,
+    SessionsEnded,
+    Setup,
+    TenantChoice,
+    Whoami,
+)
+from mainspring.domain.account import Session
 from mainspring.domain.errors import Forbidden
 from mainspring.operations import links, login
 from mainspring.operations.endpoints import Desk
@@ -118,6 +129,27 @@ async def read_session(request: Request, principal: Known) -> Shape:
     }
 
 
+@router.get("/sessions", response_model=LoginSessions)
+async def list_login_sessions(desk: Anonymous, visit: LoggedIn) -> Shape:
+    """Where you are logged in, newest first."""
+    found = await desk.stores.credentials.sessions_of(visit.user.id)
+    return {"items": [_session_shape(each, visit) for each in found]}
+
+
+@router.delete("/sessions", response_model=SessionsEnded)
+async def end_other_sessions(desk: Anonymous, visit: LoggedIn) -> Shape:
+    """End every session of yours but this one."""
+    return {"ended": await login.end_sessions(desk, visit)}
+
+
+@router.delete("/sessions/{login}", response_model=SessionsEnded)
+async def end_login_session(
+    desk: Anonymous, visit: LoggedIn, login_id: Annotated[str, Path(alias="login", max_length=100)]
+) -> Shape:
+    """End one session of yours, in every process at once."""
+    return {"ended": await login.end_sessions(desk, visit, login_id)}
+
+
 @router.post("/password", response_model=Whoami)
 async def change_password(
     desk: Anonymous, visit: LoggedIn, wish: PasswordChange, request: Request, response: Response
@@ -133,6 +165,18 @@ async def _entered(desk: Desk, entry: login.Entry, request: Request, response: R
     cookies.set_cookies(request, response, entry)
     request.state.visit = await login.visit_of(desk.stores, entry.token)
     return await read_session(request, login.principal_of_visit(request.state.visit))
+
+
+def _session_shape(session: Session, visit: Visit) -> Shape:
+    return {
+        "id": session.id,
+        "current": session.id == visit.session.id,
+        "address": session.address or None,
+        "agent": session.agent or None,
+        "created_at": instant(session.created_at),
+        "seen_at": instant(session.seen_at),
+        "expires_at": instant(session.expires_at),
+    }
 
 
 def _places(visit: Visit) -> list[Shape]:

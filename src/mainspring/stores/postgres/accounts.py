@@ -34,6 +34,7 @@ from mainspring.stores.people import (
     head_from,
     invitation_from,
     member_from,
+    session_from,
     struct_values,
     turn_back_values,
     turn_values,
@@ -235,6 +236,11 @@ class PostgresCredentials:
             if visit.session.seen_at <= now - SEEN_COARSELY:
                 await db.run("touch_session", now, visit.session.id, now - SEEN_COARSELY)
         return visit
+
+    async def sessions_of(self, user_id: str) -> list[Session]:
+        async with self._db.transaction() as db:
+            rows, now = await db.rows("sessions_of", user_id), await self._db.now_in(db)
+        return [session for row in rows if (session := session_from(row, instant)).is_live(now)]
 
     async def end_session(self, session_id: str, event: Event) -> None:
         async with self._db.transaction() as db:

@@ -33,6 +33,7 @@ from mainspring.stores.people import (
     head_from,
     invitation_from,
     member_from,
+    session_from,
     struct_values,
     turn_back_values,
     turn_values,
@@ -248,6 +249,11 @@ class SqliteCredentials:
         if visit.session.seen_at <= now - SEEN_COARSELY:
             await self._db.write(lambda db: db.run("touch_session", now, visit.session.id, now - SEEN_COARSELY))
         return visit
+
+    async def sessions_of(self, user_id: str) -> list[Session]:
+        rows = await self._db.read(lambda db: db.rows("sessions_of", user_id))
+        now = self._db.clock.now()
+        return [session for row in rows if (session := session_from(row, instant)).is_live(now)]
 
     async def end_session(self, session_id: str, event: Event) -> None:
         def work(db: Connection) -> None:

@@ -1,4 +1,5 @@
 import { Button, Card, Group, PasswordInput, SegmentedControl, SimpleGrid, Stack, Text, Title, useMantineColorScheme } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, asProblem, data } from "../../api/client";
 import { useSession } from "../../api/session";
@@ -28,6 +29,7 @@ export function Account() {
         </Stack>
       </Card>
       {session.user?.has_password && <Password />}
+      {session.user && <Sessions />}
     </SimpleGrid>
   );
 }
@@ -50,6 +52,24 @@ function Password() {
           <Group><Button type="submit" variant="default" loading={change.isPending}>Change the password</Button></Group>
         </Stack>
       </form>
+    </Card>
+  );
+}
+
+function Sessions() {
+  const sessions = useQuery({ queryKey: ["settings", "sessions"], queryFn: () => data(api.GET("/api/v1/auth/sessions")) });
+  const end = useAct((login: string) => data(api.DELETE("/api/v1/auth/sessions/{login}", { params: { path: { login } } })), { done: "The session has ended" });
+  const endOthers = useAct(() => data(api.DELETE("/api/v1/auth/sessions")), { done: "Every other session has ended" });
+  if (!sessions.data) return null;
+  return (
+    <Card>
+      <Group justify="space-between" mb="sm"><Title order={2}>Sessions</Title>{sessions.data.items.length > 1 && <Button size="compact-sm" variant="default" loading={endOthers.isPending} onClick={() => endOthers.mutate(undefined)}>End all others</Button>}</Group>
+      <Stack gap="xs">{sessions.data.items.map((each) => (
+        <Group key={each.id} justify="space-between" wrap="nowrap">
+          <div><Text size="sm" className="breaks">{each.agent ?? "Unknown browser"}{each.current ? " (this one)" : ""}</Text><Text size="xs" c="dimmed">{each.address ?? "unknown address"}, last seen <When at={each.seen_at} /></Text></div>
+          {!each.current && <Button size="compact-sm" variant="subtle" color="red" onClick={() => end.mutate(each.id)}>End session</Button>}
+        </Group>
+      ))}</Stack>
     </Card>
   );
 }
