@@ -27,6 +27,11 @@ class Answer(BaseModel):
 class Login(Wish):
     email: Email
     password: Password
+    code: str = Field(default="", max_length=100, description="Of the second factor, where the user has one.")
+
+
+class FactorCode(Wish):
+    code: str = Field(max_length=100, examples=["123456"], description="Of the app, or a recovery code.")
 
 
 class Setup(Wish):
@@ -137,6 +142,20 @@ class LoginSession(Answer):
 
 class LoginSessions(Answer):
     items: list[LoginSession]
+
+
+class FactorState(Answer):
+    enabled: bool
+    recovery_codes_left: int
+
+
+class FactorBegun(Answer):
+    secret: str = Field(description="To type into an app that shows codes. It is shown here only.")
+    uri: str = Field(description="The same as an address that such an app reads: `otpauth://totp/...`.")
+
+
+class FactorConfirmed(Answer):
+    recovery_codes: list[str] = Field(description="Each opens once, without the app. They are shown here only.")
 
 
 class SessionsEnded(Answer):

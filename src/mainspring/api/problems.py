@@ -50,6 +50,7 @@ class Kind(Struct, frozen=True):
 PROBLEMS: dict[str, Kind] = {
     "malformed-request": Kind(400, "Malformed request", "The request cannot be read: its JSON, a header, a cursor."),
     "not-authenticated": Kind(401, "Not authenticated", "No key or session was sent, or one that is not valid."),
+    "code-required": Kind(401, "Second factor required", "The password is right; send the code of the second factor."),
     "forbidden": Kind(403, "Forbidden", "The key or account lacks the scope that this needs."),
     "not-found": Kind(404, "Not found", "There is no such thing, or it is another tenant's."),
     "method-not-allowed": Kind(405, "Method not allowed", "The path exists, but not with this method; see `Allow`."),

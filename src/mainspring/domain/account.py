@@ -165,6 +165,16 @@ class Session(Struct, frozen=True):
         return now < self.expires_at and now - self.seen_at < SESSION_IDLE
 
 
+class SecondFactor(Struct, frozen=True):
+    """A secret shared with an app that shows codes, and what is left of the recovery codes."""
+
+    user_id: str
+    sealed: str
+    confirmed_at: datetime | None = None  # None: begun, and not in force yet
+    last_step: int = 0  # of the newest code that was used
+    recovery: tuple[str, ...] = ()  # digests
+
+
 class Link(Struct, frozen=True):
     """A way in that opens once: to make the first owner, or to set one user's password."""
 

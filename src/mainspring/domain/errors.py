@@ -8,6 +8,7 @@
     ├── Outdated           read it again, then decide          (kind, name)
     ├── QuotaExceeded      ask for less, or for a higher quota (quota, limit)
     ├── NotAuthenticated   say who you are
+    │   └── CodeRequired   send the code of your second factor too
     ├── Forbidden          ask somebody who may                (scope)
     ├── TooManyRequests    wait, then try again                (retry_after_s)
     ├── StoreUnavailable   wait and try again
@@ -79,6 +80,12 @@ class QuotaExceeded(MainspringError):
 
 class NotAuthenticated(MainspringError):
     code = "not-authenticated"
+
+
+class CodeRequired(NotAuthenticated):
+    """The password is right, and the user has a second factor."""
+
+    code = "code-required"
 
 
 class Forbidden(MainspringError):

@@ -74,6 +74,7 @@ class EventType(StrEnum):
     USER_CREATED = "user.created"
     USER_UPDATED = "user.updated"
     PASSWORD_SET = "password.set"
+    SECOND_FACTOR_CHANGED = "second_factor.changed"
     MEMBER_CHANGED = "member.changed"
     MEMBER_INVITED = "member.invited"
     API_KEY_CREATED = "api_key.created"
@@ -152,6 +153,7 @@ MEANING: dict[EventType, str] = {
     EventType.USER_CREATED: "A user was added to the installation.",
     EventType.USER_UPDATED: "A user was renamed, disabled or enabled.",
     EventType.PASSWORD_SET: "A user's password was set; all sessions of that user ended.",
+    EventType.SECOND_FACTOR_CHANGED: "A user's second factor was put into force, or taken away.",
     EventType.MEMBER_CHANGED: "A user was taken into a tenant, given another role in it, or removed from it.",
     EventType.MEMBER_INVITED: "A place in a tenant was offered to an address, or the offer was changed or taken back.",
     EventType.API_KEY_CREATED: "An API key was made.",

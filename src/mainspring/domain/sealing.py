@@ -18,6 +18,10 @@ def answer_place(tenant_id: str, actor: str, key: str) -> str:
     return f"{tenant_id}|answer|{actor}|{key}"
 
 
+def second_factor_place(user_id: str) -> str:
+    return f"second factor|{user_id}"
+
+
 def header_secrets(endpoints: Iterable[Endpoint], opened: Callable[[str, str], str]) -> list[str]:
     """What must not be told of what these endpoints answer: their secret headers, also without the scheme in front.
 

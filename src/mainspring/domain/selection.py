@@ -21,6 +21,7 @@ CONFIDENTIAL = frozenset(
         EventType.USER_CREATED,
         EventType.USER_UPDATED,
         EventType.PASSWORD_SET,
+        EventType.SECOND_FACTOR_CHANGED,
         EventType.MEMBER_CHANGED,
         EventType.MEMBER_INVITED,
         EventType.API_KEY_CREATED,

@@ -22,9 +22,10 @@ from mainspring.domain.account import (
     read_api_key,
 )
 from mainspring.domain.audit import INSTALLATION
-from mainspring.domain.errors import InvalidInput, Misconfigured, NotAuthenticated, NotFound
+from mainspring.domain.errors import CodeRequired, InvalidInput, Misconfigured, NotAuthenticated, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.text import clean_text
+from mainspring.operations import second_factor
 from mainspring.operations.accounts import new_token
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.throttle import refuse_guesses
@@ -46,9 +47,11 @@ class Entry(Struct, frozen=True):
 
 
 async def log_in(
-    desk: Desk, locksmith: Locksmith, email: str, password: str, *, device: str = "", agent: str = ""
+    desk: Desk, locksmith: Locksmith, email: str, password: str, *, code: str = "", device: str = "", agent: str = ""
 ) -> Entry:
-    """`device` is what an earlier login on the same browser gave out: who brings it does not wait for strangers."""
+    """`code` is of a second factor, where the user has one. `device` is what an earlier login on the same browser gave
+    out: who brings it does not wait for strangers.
+    """
     email = check_email(email)
     buckets = login_buckets(email, ORIGIN.get(), _known_device(desk, email, device))
     await refuse_guesses(desk.stores, *buckets)
@@ -59,6 +62,14 @@ async def log_in(
         raise NotAuthenticated(
             "the e-mail address or the password is wrong; try again, or ask for a link to set a new one"
         )
+    try:
+        is_right = await second_factor.check(desk, locksmith, user, code)
+    except CodeRequired:
+        await desk.stores.credentials.give_turn_back(buckets)
+        raise
+    if not is_right:
+        await _note_failure(desk, user)
+        raise NotAuthenticated("the code is wrong or was used before; wait for the next one, then try again")
     await desk.stores.credentials.give_turn_back(buckets)
     return await start_session(desk, locksmith, user, agent, "password")
 

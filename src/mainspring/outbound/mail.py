@@ -177,7 +177,7 @@ def _left_s(deadline: float) -> float:
 def _letter(sender: str, to: str, title: str, text: str, message_id: str, now: datetime) -> Message:
     """As bytes that no library reads again: one that did would decode what looks encoded, line breaks and all."""
     message = Message(policy=AS_IT_IS)
-    message["Subject"] = _as_text(clean_text(spelled_out(title), SUBJECT_MAX))  # type: ignore[assignment]  # a Header, too
+    message["Subject"] = _as_text(clean_text(spelled_out(title), SUBJECT_MAX))  # type: ignore[assignment]  # compat32
     message["From"] = _without_controls("from", sender)
     message["To"] = _without_controls("to", to)
     message["Date"] = format_datetime(now)  # RFC 5322 requires it; spam filters score email without one

@@ -7,7 +7,17 @@ from typing import Protocol
 from msgspec import Struct
 
 from mainspring.domain.access import Role
-from mainspring.domain.account import ApiKey, Bucket, Link, Member, MemberInvitation, Membership, Session, User
+from mainspring.domain.account import (
+    ApiKey,
+    Bucket,
+    Link,
+    Member,
+    MemberInvitation,
+    Membership,
+    SecondFactor,
+    Session,
+    User,
+)
 from mainspring.domain.audit import AuditEntry, AuditFault, AuditHead
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.event import Event
@@ -107,6 +117,19 @@ class CredentialStore(Protocol):
 
     async def visit(self, token_hash: str) -> Visit | None:
         """The session, if it is neither over nor idle for too long and its user is not disabled; notes its use."""
+
+    async def second_factor(self, user_id: str) -> SecondFactor | None: ...
+
+    async def put_second_factor(self, factor: SecondFactor, event: Event | None) -> None: ...
+
+    async def remove_second_factor(self, user_id: str, event: Event) -> bool:
+        """False where there was none."""
+
+    async def use_step(self, user_id: str, step: int) -> bool:
+        """Note that the code of a step was used; False where it, or a later one, was used before."""
+
+    async def use_recovery(self, user_id: str, present: Sequence[str], spent: str) -> bool:
+        """Take one recovery code from those that are there; False where they are others by now."""
 
     async def sessions_of(self, user_id: str) -> list[Session]:
         """Those that are neither over nor idle for too long, newest first."""

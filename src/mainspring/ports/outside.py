@@ -57,6 +57,9 @@ class Locksmith(Protocol):
     def new_secret(self) -> bytes:
         """32 random bytes."""
 
+    def totp_step(self, secret: str, code: str, now: datetime) -> int | None:
+        """The step (30 s) that a code of this secret (base 32) belongs to, one before and after now too; else None."""
+
 
 class Sandbox(Protocol):
     """Where functions are called whose work grows with what a stranger sent."""

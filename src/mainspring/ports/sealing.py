@@ -11,6 +11,7 @@ class SealedKind(StrEnum):
     ENDPOINT = "endpoint"  # its secret headers
     SIGNING_KEY = "signing key"
     SUBSCRIPTION = "subscription"  # the secrets and the address of a webhook, the targets of an alert's channels
+    SECOND_FACTOR = "second factor"
     ANSWER = "kept answer"  # to a request with an Idempotency-Key, and what the request was
 
 

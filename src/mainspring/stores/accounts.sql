@@ -128,6 +128,30 @@ INSERT INTO session ({{session_columns}}, token_hash) VALUES ({{session_paramete
 -- Note that a session is used, unless that was noted lately.
 UPDATE session SET seen_at = :now WHERE id = :id AND seen_at <= :lately;
 
+-- name: second_factor
+-- A user's second factor.
+SELECT account_id, sealed, confirmed_at, last_step, recovery FROM second_factor WHERE account_id = :account_id;
+
+-- name: put_second_factor
+-- Begin a second factor, or put it into force.
+INSERT INTO second_factor (account_id, sealed, confirmed_at, last_step, recovery)
+VALUES (:account_id, :sealed, :confirmed_at, :last_step, :recovery)
+ON CONFLICT (account_id) DO UPDATE SET
+    sealed = excluded.sealed, confirmed_at = excluded.confirmed_at, last_step = excluded.last_step,
+    recovery = excluded.recovery;
+
+-- name: remove_second_factor
+-- Take a second factor away.
+DELETE FROM second_factor WHERE account_id = :account_id;
+
+-- name: use_step
+-- A code is good once, and none before it is any more.
+UPDATE second_factor SET last_step = :step WHERE account_id = :account_id AND last_step < :step;
+
+-- name: use_recovery
+-- Take one recovery code away, where they are still those that were read.
+UPDATE second_factor SET recovery = :fresh WHERE account_id = :account_id AND recovery = :read;
+
 -- name: sessions_of
 -- A user's sessions, newest first.
 SELECT {{session_columns}} FROM session WHERE account_id = :account_id ORDER BY created_at DESC, id;

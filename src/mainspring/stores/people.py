@@ -14,6 +14,7 @@ from mainspring.domain.account import (
     MemberInvitation,
     Membership,
     MemberStatus,
+    SecondFactor,
     Session,
     User,
 )
@@ -107,6 +108,19 @@ def api_key_from(row: Sequence[Any], t: When) -> ApiKey:
     r = row
     scopes = frozenset(Scope(each) for each in r[3].split())
     return ApiKey(r[0], r[1], r[2], scopes, bool(r[4]), r[5], _at(t(r[6])), _at(t(r[7])), t(r[8]), t(r[9]))
+
+
+def second_factor_values(factor: SecondFactor) -> tuple[object, ...]:
+    return factor.user_id, factor.sealed, factor.confirmed_at, factor.last_step, " ".join(factor.recovery)
+
+
+def second_factor_from(row: Sequence[Any], t: When) -> SecondFactor:
+    return SecondFactor(row[0], row[1], t(row[2]), row[3], tuple(row[4].split()))
+
+
+def without(present: Sequence[str], spent: str) -> tuple[str, str]:
+    """Recovery codes as they are stored: those that are left, and those that were there."""
+    return " ".join(each for each in present if each != spent), " ".join(present)
 
 
 def session_from(row: Sequence[Any], t: When) -> Session:

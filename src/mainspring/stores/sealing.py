@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from mainspring.domain.run import HttpAction
-from mainspring.domain.sealing import answer_place, header_place, signing_place
+from mainspring.domain.sealing import answer_place, header_place, second_factor_place, signing_place
 from mainspring.domain.subscription import Alert, Webhook, channel_place, secret_place, target_place
 from mainspring.ports.sealing import SealedKind, SealedRow
 
@@ -14,6 +14,7 @@ PLACE_PARTS = {
     SealedKind.ENDPOINT: 1,
     SealedKind.SIGNING_KEY: 1,
     SealedKind.SUBSCRIPTION: 1,
+    SealedKind.SECOND_FACTOR: 1,
     SealedKind.ANSWER: 3,
 }
 _ACTION = msgspec.json.Decoder(HttpAction)
@@ -50,6 +51,10 @@ def _key(tenant_id: str, place: tuple[str, ...], text: str) -> dict[str, str]:
     return {text: signing_place(tenant_id)}
 
 
+def _second_factor(tenant_id: str, place: tuple[str, ...], text: str) -> dict[str, str]:
+    return {text: second_factor_place(place[0])}
+
+
 def _subscription(tenant_id: str, place: tuple[str, ...], text: str) -> dict[str, str]:
     config = _CONFIG.decode(text)
     if isinstance(config, Alert):
@@ -67,5 +72,6 @@ _VALUES: dict[SealedKind, Callable[[str, tuple[str, ...], str], dict[str, str]]]
     SealedKind.ENDPOINT: _headers,
     SealedKind.SIGNING_KEY: _key,
     SealedKind.SUBSCRIPTION: _subscription,
+    SealedKind.SECOND_FACTOR: _second_factor,
     SealedKind.ANSWER: _answer,
 }

@@ -11,6 +11,10 @@ SELECT id, tenant_id, sealed, 0 FROM signing_key WHERE id > :after ORDER BY id L
 -- Webhooks and alerts of all tenants.
 SELECT id, tenant_id, config, 0 FROM subscription WHERE id > :after ORDER BY id LIMIT :limit;
 
+-- name: sealed_second_factor
+-- Second factors of all users.
+SELECT account_id, '', sealed, 0 FROM second_factor WHERE account_id > :after ORDER BY account_id LIMIT :limit;
+
 -- name: sealed_answer
 -- Requests and the answers kept for them. Who is at work will look for the request as it wrote it.
 SELECT tenant_id, actor, key, tenant_id, request || CAST(:between AS text) || COALESCE(answer, ''),

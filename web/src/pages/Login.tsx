@@ -14,6 +14,8 @@ export function Login() {
   const client = useQueryClient();
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
+  const [code, setCode] = useState("");
+  const [isAsked, setIsAsked] = useState(false); // for a code of the second factor
   const [fault, setFault] = useState("");
   const [busy, setBusy] = useState(false);
 
@@ -23,13 +25,15 @@ export function Login() {
     setFault("");
     try {
       forgetTenant();
-      const session = await data(api.POST("/api/v1/auth/login", { body: { email, password } }));
+      const session = await data(api.POST("/api/v1/auth/login", { body: { email, password, code } }));
       client.clear();
       client.setQueryData(sessionQuery.queryKey, session);
       if (from?.startsWith("/") && !from.startsWith("//")) router.history.push(from);
       else await navigate({ to: "/" });
     } catch (caught) {
-      setFault(asProblem(caught).message);
+      const problem = asProblem(caught);
+      if (problem.kind === "code-required" && !isAsked) setIsAsked(true);
+      else setFault(problem.message);
     } finally {
       setBusy(false);
     }
@@ -42,6 +46,7 @@ export function Login() {
           {fault && <Alert color="red" role="alert">{fault}</Alert>}
           <TextInput label="E-mail" type="email" autoComplete="username" required value={email} onChange={(event) => setEmail(event.currentTarget.value)} autoFocus />
           <PasswordInput label="Password" autoComplete="current-password" required value={password} onChange={(event) => setPassword(event.currentTarget.value)} />
+          {isAsked && <TextInput label="Code" description="Of your app, or a recovery code." autoComplete="one-time-code" required value={code} onChange={(event) => setCode(event.currentTarget.value)} autoFocus />}
           <Button type="submit" loading={busy} fullWidth>Sign in</Button>
         </Stack>
       </form>

@@ -17,6 +17,7 @@ export function Setup() {
   const [email, setEmail] = useState("");
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
+  const [code, setCode] = useState("");
   const [fault, setFault] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
   const client = useQueryClient();
@@ -31,7 +32,7 @@ export function Setup() {
     setFault(null);
     try {
       forgetTenant();
-      if (link.data?.needs_login) await data(api.POST("/api/v1/auth/login", { body: { email: link.data.email ?? "", password } }));
+      if (link.data?.needs_login) await data(api.POST("/api/v1/auth/login", { body: { email: link.data.email ?? "", password, code } }));
       const session = link.data?.needs_login
         ? await data(api.POST("/api/v1/auth/accept", { body: { token } }))
         : await data(api.POST("/api/v1/auth/setup", { body: { token, password, name, ...(email ? { email } : {}) } }));
@@ -73,6 +74,7 @@ export function Setup() {
           {sight?.use === "first_owner" && <TextInput label="E-mail" description="You sign in with it." required type="email" autoComplete="username" value={email} onChange={(event) => setEmail(event.currentTarget.value)} error={fault?.of("email")} autoFocus />}
           {sight && sight.use !== "password" && !needsLogin && <TextInput label="Name" description="As others see it." autoComplete="name" value={name} onChange={(event) => setName(event.currentTarget.value)} error={fault?.of("name")} />}
           <PasswordInput label="Password" description={needsLogin ? undefined : "12 characters or more: four words in a row are strong and easy to keep."} autoComplete={needsLogin ? "current-password" : "new-password"} required value={password} onChange={(event) => setPassword(event.currentTarget.value)} error={fault?.of("password")} />
+          {needsLogin && (code || fault?.kind === "code-required") && <TextInput label="Code" description="Of your app, or a recovery code." autoComplete="one-time-code" value={code} onChange={(event) => setCode(event.currentTarget.value)} />}
           <Button type="submit" loading={busy || !sight} fullWidth>{isInvitation ? "Accept and sign in" : "Set it and sign in"}</Button>
         </Stack>
       </form>

@@ -3,11 +3,16 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request, Response
+from msgspec.structs import replace
 
 from mainspring.api import cookies
 from mainspring.api.access import Known
 from mainspring.api.context import Context
 from mainspring.api.people import (
+    FactorBegun,
+    FactorCode,
+    FactorConfirmed,
+    FactorState,
     LinkSight,
     LinkToken,
     Login,
@@ -19,8 +24,8 @@ from mainspring.api.people import (
     Whoami,
 )
 from mainspring.domain.account import Session
-from mainspring.domain.errors import Forbidden
-from mainspring.operations import links, login
+from mainspring.domain.errors import CodeRequired, Forbidden
+from mainspring.operations import links, login, second_factor
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.accounts import Visit
 from mainspring.shapes import Shape, instant, user_shape
@@ -59,6 +64,7 @@ async def log_in(desk: Anonymous, wish: Login, request: Request, response: Respo
         context_of(request).locksmith,
         wish.email,
         wish.password,
+        code=wish.code,
         device=cookies.device_token(request),
         agent=request.headers.get("user-agent", ""),
     )
@@ -70,6 +76,8 @@ async def set_up(desk: Anonymous, wish: Setup, request: Request, response: Respo
     """Use a link that opens once: make the first owner, set a password, or accept an invitation. Starts a session."""
     locksmith = context_of(request).locksmith
     user = await links.use_link(desk, locksmith, wish.token, wish.password, wish.email, wish.name)
+    if await second_factor.is_in_force(desk, user):
+        raise CodeRequired("the password is set; log in with it and a code of your app")
     agent = request.headers.get("user-agent", "")
     return await _entered(desk, await login.start_session(desk, locksmith, user, agent, "link"), request, response)
 
@@ -127,6 +135,36 @@ async def read_session(request: Request, principal: Known) -> Shape:
         "expires_at": instant(visit.session.expires_at) if visit else None,
         "demo": context_of(request).demo is not None,
     }
+
+
+@router.get("/second-factor", response_model=FactorState)
+async def read_second_factor(desk: Anonymous, visit: LoggedIn) -> Shape:
+    """Whether your login asks for a code, and how many recovery codes are left."""
+    found = await desk.stores.credentials.second_factor(visit.user.id)
+    enabled = found is not None and found.confirmed_at is not None
+    return {"enabled": enabled, "recovery_codes_left": len(found.recovery) if found and enabled else 0}
+
+
+@router.post("/second-factor", response_model=FactorBegun)
+async def begin_second_factor(desk: Anonymous, visit: LoggedIn, request: Request) -> Shape:
+    """A secret for an app that shows codes (TOTP). It is in force once a code of it was sent to `confirm`."""
+    begun = await second_factor.begin(desk, context_of(request).locksmith, visit)
+    return {"secret": begun.secret, "uri": begun.uri}
+
+
+@router.post("/second-factor/confirm", response_model=FactorConfirmed)
+async def confirm_second_factor(desk: Anonymous, visit: LoggedIn, wish: FactorCode, request: Request) -> Shape:
+    """Put the second factor into force, and show the recovery codes, once."""
+    codes = await second_factor.confirm(desk, context_of(request).locksmith, visit, wish.code)
+    return {"recovery_codes": codes}
+
+
+@router.post("/second-factor/disable", response_model=FactorState)
+async def disable_second_factor(desk: Anonymous, visit: LoggedIn, wish: FactorCode, request: Request) -> Shape:
+    """Log in without a code again; this needs one."""
+    theirs = replace(desk, actor=f"user:{visit.user.email}")
+    await second_factor.disable(theirs, context_of(request).locksmith, visit, wish.code)
+    return {"enabled": False, "recovery_codes_left": 0}
 
 
 @router.get("/sessions", response_model=LoginSessions)

@@ -24,7 +24,7 @@ from mainspring.api.people import (
 from mainspring.api.sights import compared
 from mainspring.domain.access import SCOPES_OF, Principal, Scope
 from mainspring.domain.account import check_role
-from mainspring.operations import accounts, members
+from mainspring.operations import accounts, members, second_factor
 from mainspring.operations.account_rehearsal import rehearsed
 from mainspring.shapes import Shape, member_shape, user_shape
 
@@ -104,6 +104,17 @@ async def create_user_link(
         "user": user_shape(made.user),
         **await hand_out(request, made.user.email, made.token, RESET, to_operator=True),
     }
+
+
+@router.delete("/users/{user}/second-factor", response_model=User | Rehearsed[User])
+async def reset_second_factor(desk: Operating, principal: Known, user: UserRef, dry_run: DryRun = False) -> Shape:
+    """Let a user who has lost app and recovery codes log in with the password alone."""
+    _require_grant(principal, frozenset(Scope), is_operator=True)
+    found = await accounts.find_user(desk, user)
+    if dry_run:
+        return compared(user_shape(found), user_shape(found))
+    await second_factor.reset(desk, found)
+    return user_shape(found)
 
 
 @router.get("/members", response_model=Members)

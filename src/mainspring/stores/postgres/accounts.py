@@ -14,6 +14,7 @@ from mainspring.domain.account import (
     Link,
     Member,
     MemberInvitation,
+    SecondFactor,
     Session,
     User,
     email_taken,
@@ -34,6 +35,8 @@ from mainspring.stores.people import (
     head_from,
     invitation_from,
     member_from,
+    second_factor_from,
+    second_factor_values,
     session_from,
     struct_values,
     turn_back_values,
@@ -42,6 +45,7 @@ from mainspring.stores.people import (
     user_values,
     visit_from,
     wait_s,
+    without,
 )
 from mainspring.stores.postgres.database import Database
 from mainspring.stores.postgres.database import Session as Connection
@@ -236,6 +240,32 @@ class PostgresCredentials:
             if visit.session.seen_at <= now - SEEN_COARSELY:
                 await db.run("touch_session", now, visit.session.id, now - SEEN_COARSELY)
         return visit
+
+    async def second_factor(self, user_id: str) -> SecondFactor | None:
+        async with self._db.statement() as db:
+            rows = await db.rows("second_factor", user_id)
+        return second_factor_from(rows[0], instant) if rows else None
+
+    async def put_second_factor(self, factor: SecondFactor, event: Event | None) -> None:
+        async with self._db.transaction() as db:
+            await db.run("put_second_factor", *second_factor_values(factor))
+            await add_events(db, [event] if event else [])
+
+    async def remove_second_factor(self, user_id: str, event: Event) -> bool:
+        async with self._db.transaction() as db:
+            if not await db.run("remove_second_factor", user_id):
+                return False
+            await add_events(db, [event])
+            return True
+
+    async def use_step(self, user_id: str, step: int) -> bool:
+        async with self._db.transaction() as db:
+            return bool(await db.run("use_step", step, user_id))
+
+    async def use_recovery(self, user_id: str, present: Sequence[str], spent: str) -> bool:
+        left, read = without(present, spent)
+        async with self._db.transaction() as db:
+            return bool(await db.run("use_recovery", left, user_id, read))
 
     async def sessions_of(self, user_id: str) -> list[Session]:
         async with self._db.transaction() as db:

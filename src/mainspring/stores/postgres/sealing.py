@@ -23,6 +23,8 @@ class PostgresSealed:
                     rows = await session.rows("sealed_signing_key", *place, limit)
                 case SealedKind.SUBSCRIPTION:
                     rows = await session.rows("sealed_subscription", *place, limit)
+                case SealedKind.SECOND_FACTOR:
+                    rows = await session.rows("sealed_second_factor", *place, limit)
                 case SealedKind.ANSWER:
                     rows = await session.rows("sealed_answer", BETWEEN, await self._db.now_in(session), *place, limit)
         return [sealed_row(kind, row) for row in rows]
@@ -45,6 +47,8 @@ class PostgresSealed:
                     changed = await session.rows("reseal_signing_keys", *values)
                 case SealedKind.SUBSCRIPTION:
                     changed = await session.rows("reseal_subscriptions", *values)
+                case SealedKind.SECOND_FACTOR:
+                    changed = await session.rows("reseal_second_factors", *values)
                 case SealedKind.ANSWER:
                     changed = await session.rows("reseal_answers", *values)
         failpoint("after_reseal")

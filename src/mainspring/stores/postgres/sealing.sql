@@ -24,6 +24,13 @@ FROM unnest(:ids::text[], :read::text[], :fresh::text[]) AS new (id, read, fresh
 WHERE subscription.id = new.id AND subscription.config = new.read
 RETURNING subscription.id;
 
+-- name: reseal_second_factors
+-- The same second factors under another key.
+UPDATE second_factor SET sealed = new.fresh
+FROM unnest(:ids::text[], :read::text[], :fresh::text[]) AS new (id, read, fresh)
+WHERE second_factor.account_id = new.id AND second_factor.sealed = new.read
+RETURNING second_factor.account_id;
+
 -- name: reseal_answers
 -- The same requests and answers under another key, where neither was written meanwhile.
 UPDATE answer SET request = new.fresh_request, answer = NULLIF(new.fresh_answer, '')

@@ -13,6 +13,7 @@ from mainspring.domain.account import (
     Link,
     Member,
     MemberInvitation,
+    SecondFactor,
     Session,
     User,
     email_taken,
@@ -33,6 +34,8 @@ from mainspring.stores.people import (
     head_from,
     invitation_from,
     member_from,
+    second_factor_from,
+    second_factor_values,
     session_from,
     struct_values,
     turn_back_values,
@@ -41,6 +44,7 @@ from mainspring.stores.people import (
     user_values,
     visit_from,
     wait_s,
+    without,
 )
 from mainspring.stores.sqlite.database import Connection, Database, instant
 from mainspring.stores.sqlite.endpoints import add_events
@@ -249,6 +253,33 @@ class SqliteCredentials:
         if visit.session.seen_at <= now - SEEN_COARSELY:
             await self._db.write(lambda db: db.run("touch_session", now, visit.session.id, now - SEEN_COARSELY))
         return visit
+
+    async def second_factor(self, user_id: str) -> SecondFactor | None:
+        rows = await self._db.read(lambda db: db.rows("second_factor", user_id))
+        return second_factor_from(rows[0], instant) if rows else None
+
+    async def put_second_factor(self, factor: SecondFactor, event: Event | None) -> None:
+        def work(db: Connection) -> None:
+            db.run("put_second_factor", *second_factor_values(factor))
+            add_events(db, [event] if event else [])
+
+        await self._db.write(work)
+
+    async def remove_second_factor(self, user_id: str, event: Event) -> bool:
+        def work(db: Connection) -> bool:
+            if not db.run("remove_second_factor", user_id):
+                return False
+            add_events(db, [event])
+            return True
+
+        return await self._db.write(work)
+
+    async def use_step(self, user_id: str, step: int) -> bool:
+        return bool(await self._db.write(lambda db: db.run("use_step", step, user_id)))
+
+    async def use_recovery(self, user_id: str, present: Sequence[str], spent: str) -> bool:
+        left, read = without(present, spent)
+        return bool(await self._db.write(lambda db: db.run("use_recovery", left, user_id, read)))
 
     async def sessions_of(self, user_id: str) -> list[Session]:
         rows = await self._db.read(lambda db: db.rows("sessions_of", user_id))

@@ -21,6 +21,8 @@ class SqliteSealed:
                 rows = await self._db.read(lambda db: db.rows("sealed_signing_key", *place, limit))
             case SealedKind.SUBSCRIPTION:
                 rows = await self._db.read(lambda db: db.rows("sealed_subscription", *place, limit))
+            case SealedKind.SECOND_FACTOR:
+                rows = await self._db.read(lambda db: db.rows("sealed_second_factor", *place, limit))
             case SealedKind.ANSWER:
                 now = self._db.clock.now()
                 rows = await self._db.read(lambda db: db.rows("sealed_answer", BETWEEN, now, *place, limit))
@@ -45,6 +47,8 @@ def _reseal(db: Connection, row: SealedRow, text: str) -> int:
             changed = db.run("reseal_signing_key", text, *row.place, row.text)
         case SealedKind.SUBSCRIPTION:
             changed = db.run("reseal_subscription", text, *row.place, row.text)
+        case SealedKind.SECOND_FACTOR:
+            changed = db.run("reseal_second_factor", text, *row.place, row.text)
         case SealedKind.ANSWER:
             changed = db.run("reseal_answer", *text.split(BETWEEN), *row.place, *row.text.split(BETWEEN))
     return changed

@@ -14,6 +14,10 @@ UPDATE signing_key SET sealed = :fresh WHERE id = :id AND sealed = :read;
 -- The same webhook or alert under another key, where nobody has edited it meanwhile.
 UPDATE subscription SET config = :fresh WHERE id = :id AND config = :read;
 
+-- name: reseal_second_factor
+-- The same second factor under another key.
+UPDATE second_factor SET sealed = :fresh WHERE account_id = :id AND sealed = :read;
+
 -- name: reseal_answer
 -- The same request and answer under another key, where neither was written meanwhile.
 UPDATE answer SET request = :fresh_request, answer = NULLIF(:fresh_answer, '')

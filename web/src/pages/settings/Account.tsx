@@ -1,9 +1,10 @@
-import { Button, Card, Group, PasswordInput, SegmentedControl, SimpleGrid, Stack, Text, Title, useMantineColorScheme } from "@mantine/core";
+import { Button, Card, Group, PasswordInput, SegmentedControl, SimpleGrid, Stack, Text, TextInput, Title, useMantineColorScheme } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, asProblem, data } from "../../api/client";
 import { useSession } from "../../api/session";
 import { type Fact, Facts } from "../../parts/Facts";
+import { ShownOnce } from "../../parts/ShownOnce";
 import { useAct } from "../../parts/useAct";
 import type { TimeMode } from "../../time/format";
 import { useTimeMode, When } from "../../time/When";
@@ -29,6 +30,7 @@ export function Account() {
         </Stack>
       </Card>
       {session.user?.has_password && <Password />}
+      {session.user?.has_password && <SecondFactor />}
       {session.user && <Sessions />}
     </SimpleGrid>
   );
@@ -70,6 +72,34 @@ function Sessions() {
           {!each.current && <Button size="compact-sm" variant="subtle" color="red" onClick={() => end.mutate(each.id)}>End session</Button>}
         </Group>
       ))}</Stack>
+    </Card>
+  );
+}
+
+function SecondFactor() {
+  const state = useQuery({ queryKey: ["settings", "second-factor"], queryFn: () => data(api.GET("/api/v1/auth/second-factor")) });
+  const [begun, setBegun] = useState<{ secret: string; uri: string } | null>(null);
+  const [codes, setCodes] = useState<string[]>([]);
+  const [code, setCode] = useState("");
+  const begin = useAct(() => data(api.POST("/api/v1/auth/second-factor")), { done: "Add the secret to your app", after: setBegun });
+  const confirm = useAct(() => data(api.POST("/api/v1/auth/second-factor/confirm", { body: { code } })), { done: "Your login now asks for a code", after: (made) => { setCodes(made.recovery_codes); setBegun(null); setCode(""); } });
+  const disable = useAct(() => data(api.POST("/api/v1/auth/second-factor/disable", { body: { code } })), { done: "Your login asks for no code", after: () => { setCode(""); setCodes([]); } });
+  if (!state.data) return null;
+  const enabled = state.data.enabled;
+  return (
+    <Card>
+      <Title order={2} mb="sm">Second factor</Title>
+      <Stack gap="sm">
+        <Text size="sm">{enabled ? `Your login asks for a code. ${state.data.recovery_codes_left} recovery codes are left.` : "An app on your phone shows codes, and your login asks for one."}</Text>
+        {codes.length > 0 && <ShownOnce what="The recovery codes" secret={codes.join(" ")}>Each opens once, without the app. Keep them where you keep passwords.</ShownOnce>}
+        {begun && <ShownOnce what="The secret" secret={begun.secret}>Add it to your app, or open <span className="mono breaks">{begun.uri}</span> there. Then enter a code.</ShownOnce>}
+        {(begun || enabled) && <TextInput label="Code" autoComplete="one-time-code" value={code} onChange={(event) => setCode(event.currentTarget.value)} />}
+        <Group>
+          {!enabled && !begun && <Button variant="default" loading={begin.isPending} onClick={() => begin.mutate(undefined)}>Set up a second factor</Button>}
+          {begun && <Button disabled={!code} loading={confirm.isPending} onClick={() => confirm.mutate(undefined)}>Confirm code</Button>}
+          {enabled && <Button color="red" variant="default" disabled={!code} loading={disable.isPending} onClick={() => disable.mutate(undefined)}>Disable second factor</Button>}
+        </Group>
+      </Stack>
     </Card>
   );
 }
