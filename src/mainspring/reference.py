@@ -84,7 +84,7 @@ def _cli() -> Iterator[str]:
     yield "The API key is in `MAINSPRING_API_KEY`."
     yield "Commands then print the same; those that need the machine itself refuse, and say why."
     yield ""
-    yield "With `-o json` the answer is one JSON object or list on standard output."
+    yield "With `-o json` the answer is one JSON value on standard output: an array for a list, an object for a thing."
     yield "Instants in it are RFC 3339, durations are milliseconds, and secret header values are masked."
     yield 'Errors go to standard error as `error: ...`, with `-o json` as `{"error": {"code", "message", "field"}}`.'
     yield "The code of a command line that makes no sense is `usage`."

@@ -27,8 +27,14 @@ def test_plan_is_shown_then_done_then_nothing_is_left(any_shell: Shell, file: Pa
     assert any_shell.ok("apply", str(file)) == "nothing to change: 1 unchanged\n"
 
 
-def test_diff_ends_with_2_when_something_would_change_and_with_0_when_not(shell: Shell, file: Path) -> None:
-    assert shell("diff", str(file)).exit_code == 2
+def test_diff_ends_differently_for_changes_and_for_a_wrong_command_line(shell: Shell, file: Path) -> None:
+    assert shell("diff", str(file)).exit_code == 7
+    assert shell("diff", str(file), "--frob").exit_code == 2
+    assert shell("diff").exit_code == 2
+
+
+def test_diff_ends_with_7_when_something_would_change_and_with_0_when_not(shell: Shell, file: Path) -> None:
+    assert shell("diff", str(file)).exit_code == 7
     shell.ok("apply", str(file))
     assert shell("diff", str(file)).exit_code == 0
     file.write_text(ONE.replace("30s", "1m"))
@@ -36,7 +42,7 @@ def test_diff_ends_with_2_when_something_would_change_and_with_0_when_not(shell:
     changed = shell("diff", str(file))
 
     assert (changed.exit_code, changed.stdout) == (
-        2,
+        7,
         "~ endpoint health\n    every: 30s -> 1m\nwould be: 1 changed\n",
     )
 

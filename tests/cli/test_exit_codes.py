@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.cli.door import EXIT_CODE_OF, EXIT_CODES
+from mainspring.cli.door import EXIT_CODE_OF, EXIT_CODES, WOULD_CHANGE
 from mainspring.domain.errors import MainspringError
 from tests.cli.shell import Shell
 
 
 def test_every_error_has_an_exit_code_and_every_exit_code_a_meaning() -> None:
     assert set(EXIT_CODE_OF) == set(MainspringError.__subclasses__())
-    assert set(EXIT_CODE_OF.values()) | {0, 2} == set(EXIT_CODES)
+    assert set(EXIT_CODE_OF.values()) | {0, 2, WOULD_CHANGE} == set(EXIT_CODES)
 
 
 @pytest.mark.parametrize("arguments", [("endpoint", "frobnicate"), ("endpoint", "list", "--frob"), ("runs", "-n", "x")])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring.cli import afar
-from mainspring.cli.door import OutputOption, ask, current_settings
+from mainspring.cli.door import WOULD_CHANGE, OutputOption, ask, current_settings
 from mainspring.cli.screen import Output, as_json, note, say, show_json
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 VALUE_CHARS_MAX = 100
 MARKS = {"create": "+", "change": "~", "archive": "-", "delete": "-"}
-WOULD_CHANGE = 2
 
 Files = Annotated[
     list[str], typer.Argument(metavar="FILE", help="YAML documents; a folder is all of its documents, - is stdin.")
@@ -61,7 +60,7 @@ def diff(
 ) -> None:
     """Show what `apply` would change.
 
-    Ends with 0 when nothing would, and with 2 when something would.
+    Ends with 0 if nothing would change, and with 7 if something would.
     """
     report = _apply(files, prune, take_over, source, output, dry_run=True)
     show_report(report, output)

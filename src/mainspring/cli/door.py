@@ -46,13 +46,15 @@ T = TypeVar("T")
 EXIT_CODES: dict[int, str] = {
     0: "Done.",
     1: "Refused, or it failed: the message says what was wrong and what to do.",
-    2: "Usage: no such command or option, or a value of the wrong kind; from `diff`: something would change.",
+    2: "Usage: no such command or option, or a value of the wrong kind.",
     3: "Not found: the message suggests the nearest name.",
     4: "Conflict: the state must change first.",
     5: "The database or the server is unavailable; try again.",
     6: "Not allowed: no valid key or password, or one without the scope that this needs.",
+    7: "From `diff`: something would change.",
     78: "Misconfigured: a setting must change.",
 }
+WOULD_CHANGE = 7
 EXIT_CODE_OF: dict[type[MainspringError], int] = {
     InvalidInput: 1,
     QuotaExceeded: 1,

@@ -99,6 +99,10 @@ def sessions(client: "Client", endpoint: str | None, count: int) -> tuple[list[S
     return list(islice(found, count)), client.planner.read()["spend"]
 
 
+def usage(client: "Client") -> Shape:
+    return client.planner.read()["spend"]
+
+
 def backtest(client: "Client", endpoint: str | None, job: str | None, wish: "Wish") -> Shape:
     with _patient(client) as patient:
         return patient.simulations.run_backtest(endpoint=endpoint, job=job, **_plain(wish))

@@ -70,6 +70,7 @@ BY_API: dict[str, tuple[str, ...]] = {
     "rules test": ("test_rules",),
     "rules draft": ("draft_rules",),
     "sessions list": ("list_planner_sessions", "list_spend"),
+    "sessions usage": ("list_spend",),
     "sessions show": ("read_planner_session",),
     "workflow check": ("check_workflow",),
     "workflow publish": ("publish_workflow",),

@@ -41,9 +41,9 @@ def list_sessions(
         told: list[Shape] = [session_shape(session, names.get(session.endpoint_id, "")) for session in found]
         return told, usage_shape(await desk.stores.sessions.token_usage(desk.tenant_id), None)
 
-    found, usage = ask(work, lambda client: plan_afar.sessions(client, endpoint, count))
+    found, spent = ask(work, lambda client: plan_afar.sessions(client, endpoint, count))
     if output is Output.JSON:
-        show_json({"sessions": found, **{name: usage[name] for name in ("month", "tokens", "cost_usd")}})
+        show_json(found)
         return
     rows = [
         (
@@ -62,9 +62,26 @@ def list_sessions(
         Column("TOOLS", can_cut=True, spare=True), Column("REASONING", tail=True),
     )  # fmt: skip
     show_table(columns, rows, NONE_YET)
-    if usage["sessions"]:
-        spent = f"{usage['sessions']} sessions, {usage['tokens']} tokens, about ${usage['cost_usd']:.4f}"
-        say(f"{usage['month']}: {spent}")
+    if spent["sessions"]:
+        say(_spent(spent))
+
+
+@app.command("usage")
+def usage(output: OutputOption = Output.TABLE) -> None:
+    """Show what the sessions of this month used: tokens, and about how much they cost."""
+
+    async def work(desk: "Desk") -> Shape:
+        return usage_shape(await desk.stores.sessions.token_usage(desk.tenant_id), None)
+
+    found = ask(work, plan_afar.usage)
+    if output is Output.JSON:
+        show_json({name: found[name] for name in ("month", "sessions", "tokens", "cost_usd")})
+    else:
+        say(_spent(found))
+
+
+def _spent(usage: Shape) -> str:
+    return f"{usage['month']}: {usage['sessions']} sessions, {usage['tokens']} tokens, about ${usage['cost_usd']:.4f}"
 
 
 @app.command("show")

@@ -36,6 +36,9 @@ def simulate(
 
     if scenario is None:
         rows = [(name, load_scenario(name).description) for name in shipped()]
+        if output is Output.JSON:
+            show_json([{"name": name, "description": description} for name, description in rows])
+            return
         show_table((Column("SCENARIO"), Column("WHAT HAPPENS", tail=True)), rows, "There is none.")
         return
     loaded = load_scenario(scenario)
