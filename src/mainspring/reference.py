@@ -79,6 +79,7 @@ def _below(path: str, command: Command) -> Iterator[tuple[str, Command]]:
 def _cli() -> Iterator[str]:
     yield "Every command works against the database named by `MAINSPRING_DATABASE_URL`, also while `serve` runs."
     yield "What it changes takes effect within a second."
+    yield "A command that only reads creates no database: where there is none, it shows an empty one and says so."
     yield ""
     yield "`mainspring --server URL ...` works through a server instead (or `MAINSPRING_SERVER`)."
     yield "The API key is in `MAINSPRING_API_KEY`."

@@ -110,7 +110,7 @@ def test_database_that_does_not_answer_is_5(tmp_path: Path) -> None:
 def test_wrong_setting_is_78(shell: Shell, setting: str, value: str, message: str) -> None:
     shell.env[setting] = value
 
-    said = shell.refused("endpoint", "list", code=78)
+    said = shell.refused("job", "add", "shop", code=78)
 
     assert message in said
     assert "ter2" not in said

@@ -239,7 +239,7 @@ def test_tenants_do_not_see_each_other(any_shell: Shell) -> None:
 
 
 def test_tenant_that_nobody_made_is_refused_and_not_made(any_shell: Shell) -> None:
-    any_shell.ok("tenant", "show")
+    any_shell.ok("job", "add", "shop")
     any_shell.ok("tenant", "create", "acme")
     any_shell.env["MAINSPRING_TENANT"] = "acne"
 

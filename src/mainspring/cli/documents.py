@@ -131,7 +131,7 @@ def _apply(
         )
 
     try:
-        return ask(work, remotely)
+        return ask(work, remotely, only_reads=dry_run)
     except InvalidDocument as refused:
         show_faults(refused, output)
         raise typer.Exit(1) from None

@@ -19,14 +19,15 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandFunctionType
 
 from mainspring.cli.arguments import refuse_references
-from mainspring.cli.reach import HERE
-from mainspring.cli.screen import Output, show_error
+from mainspring.cli.reach import HERE, READS
+from mainspring.cli.screen import Output, note, show_error
 from mainspring.domain.errors import (
     Conflict,
     Forbidden,
     InvalidInput,
     MainspringError,
     Misconfigured,
+    NoDatabase,
     NotAuthenticated,
     NotFound,
     Outdated,
@@ -67,6 +68,11 @@ EXIT_CODE_OF: dict[type[MainspringError], int] = {
     Forbidden: 6,
     Misconfigured: 78,
 }
+
+
+def exit_code_of(fault: MainspringError) -> int:
+    return next((EXIT_CODE_OF[kind] for kind in type(fault).__mro__ if kind in EXIT_CODE_OF), 1)
+
 
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Print a table for people, or JSON for programs.")]
 
@@ -123,12 +129,13 @@ class DoorCommand(TyperCommand):
     def invoke(self, ctx: Any) -> Any:  # Typer keeps its context's class private
         output = ctx.params.get("output", Output.TABLE)
         try:
-            _refuse_server(ctx.command_path.partition(" ")[2])
+            _command.set(command := ctx.command_path.partition(" ")[2])
+            _refuse_server(command)
             refuse_references(ctx.params)
             return super().invoke(ctx)
         except MainspringError as fault:
             show_error(_named(fault), output)
-            raise typer.Exit(EXIT_CODE_OF.get(type(fault), 1)) from None
+            raise typer.Exit(exit_code_of(fault)) from None
         except BrokenPipeError:
             raise  # whoever read us has seen enough; Typer ends quietly
         except OSError as fault:
@@ -152,6 +159,7 @@ class DoorCommand(TyperCommand):
             raise typer.Exit(EXIT_CODE_OF[InvalidInput]) from None
 
 
+_command: ContextVar[str] = ContextVar("command", default="")  # the one that runs: `endpoint list`
 _server: ContextVar[str] = ContextVar("server", default="")  # "": the database of this environment
 
 
@@ -174,12 +182,18 @@ def _refuse_server(command: str) -> None:
 
 
 def ask(
-    work: Callable[["Desk"], Awaitable[T]], remotely: Callable[["Client"], T] | None = None, *, for_all: bool = False
+    work: Callable[["Desk"], Awaitable[T]],
+    remotely: Callable[["Client"], T] | None = None,
+    *,
+    for_all: bool = False,
+    only_reads: bool = False,
+    must_exist: bool = False,
 ) -> T:
     """Open this environment's database, let `work` use it as the configured tenant, and close it.
 
     With `--server` it is `remotely` that works, through that server's API; a command that has none refuses. What is
-    `for_all` tenants works where the configured one does not exist.
+    `for_all` tenants works where the configured one does not exist. What `only_reads`, as the commands in READS do,
+    makes no database: where there is none it sees an empty one, or refuses where it `must_exist`.
     """
     if server := _server.get():
         from mainspring.cli.remote import ask_server
@@ -193,13 +207,31 @@ def ask(
         return ask_server(server, remotely, "" if for_all else os.environ.get("MAINSPRING_TENANT", ""))
     from mainspring.wiring.desk import open_desk
 
-    settings = current_settings()
-
-    async def at_the_desk() -> T:
-        async with open_desk(settings, for_all=for_all) as desk:
+    async def at_the_desk(settings: "Settings", create: bool) -> T:
+        async with open_desk(settings, for_all=for_all, create=create) as desk:
             return await work(desk)
 
-    return complete(at_the_desk())
+    settings = current_settings()
+    try:
+        return complete(at_the_desk(settings, not only_reads and _command.get() not in READS))
+    except NoDatabase as fault:
+        if must_exist:
+            raise
+        with empty_database(settings) as empty:
+            found = complete(at_the_desk(empty, True))
+        note(f"{fault}; what is shown is empty; MAINSPRING_DATA_DIR and MAINSPRING_DATABASE_URL name another one")
+        return found
+
+
+@contextmanager
+def empty_database(settings: "Settings") -> Iterator["Settings"]:
+    """Settings that name a database without anything in it, which is gone afterwards."""
+    from base64 import b64encode
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="mainspring-") as folder:
+        given = {"database_url": f"sqlite://{folder}/empty.db", "secret_key": b64encode(os.urandom(32)).decode()}
+        yield settings.model_copy(update=given)
 
 
 def decide(here: Callable[[], T], remotely: Callable[["Client"], T]) -> T:

@@ -135,3 +135,15 @@ BY_API: dict[str, tuple[str, ...]] = {
     "audit list": ("list_audit_entries",),
     "audit verify": ("verify_audit",),
 }
+# What only reads, and so makes no database where there is none: a GET at the API, or a look that changes nothing.
+READS = frozenset(
+    {
+        "export", "runs", "run show", "why", "next", "events", "job list", "job show", "endpoint list", "endpoint show",
+        "rules list", "sessions list", "sessions usage", "sessions show", "workflow list", "workflow show",
+        "workflow versions", "workflow diff", "execution list", "execution show", "execution log", "execution verify",
+        "execution replay", "execution export", "webhook list", "webhook show", "webhook deliveries", "alert list",
+        "alert show", "alert deliveries", "user list", "member list", "apikey list", "signing-key list", "tenant show",
+        "tenant list", "audit list", "audit verify", "diff", "backtest", "rules check", "rules test",
+        "workflow simulate", "secret-key show",
+    }
+)  # fmt: skip

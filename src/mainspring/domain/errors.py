@@ -13,6 +13,7 @@
     ├── TooManyRequests    wait, then try again                (retry_after_s)
     ├── StoreUnavailable   wait and try again
     └── Misconfigured      the operator changes a setting      (setting)
+        └── NoDatabase     there is none yet, and whoever only reads makes none
 
 A message has three parts: what happened, with the value; the rule; the way out.
 """
@@ -114,6 +115,10 @@ class Misconfigured(MainspringError):
     def __init__(self, message: str, *, setting: str) -> None:
         super().__init__(message)
         self.setting = setting
+
+
+class NoDatabase(Misconfigured):
+    pass
 
 
 def did_you_mean(name: str, known: tuple[str, ...], *, same: tuple[tuple[str, ...], ...] = SAME) -> str:

@@ -55,20 +55,27 @@ def new_signing_secret() -> str:
 
 
 @asynccontextmanager
-async def open_desk(settings: Settings, actor: str = "cli", *, for_all: bool = False) -> AsyncIterator[Desk]:
+async def open_desk(
+    settings: Settings, actor: str = "cli", *, for_all: bool = False, create: bool = True
+) -> AsyncIterator[Desk]:
     """One tenant's stores with everything operations need; refuses a database that was sealed with another key.
 
-    `for_all` is for work about all tenants, which the settings' own need not be one of.
+    `for_all` is for work about all tenants, which the settings' own need not be one of. Without `create`, neither a
+    database nor its key is made where there is none: NoDatabase.
     """
     from mainspring.outbound.checkpoints import CheckpointSigner
     from mainspring.outbound.vault import Vault as SealingVault
 
+    if not create and not settings.secret_key and not settings.key_file.exists():
+        async with open_stores(settings.url, pool_size=1, behind_bouncer=settings.pgbouncer, create=False):
+            pass  # it exists, so that the next line may make its key
     keys = open_keys(settings)
     async with open_stores(
         settings.url,
         pool_size=settings.database_pool,
         behind_bouncer=settings.pgbouncer,
         audit_keys=keys.audit_keys,
+        create=create,
     ) as stores:
         vault = SealingVault(keys)
         await _check_key(stores, keys)

@@ -50,8 +50,8 @@ class KeyRow(Struct, frozen=True):
 
 async def key_rows(settings: Settings) -> list[KeyRow]:
     """The keys that this process has, the one that seals first, and then those that are missing."""
-    ring = open_keys(settings)
-    async with open_desk(settings) as desk:
+    async with open_desk(settings, create=False) as desk:
+        ring = open_keys(settings)
         counted = await count_sealed(desk.stores)
     ids = sorted({*ring.ciphers, *counted}, key=lambda each: (each != ring.primary_id, each not in ring.ciphers, each))
     return [KeyRow(each, each == ring.primary_id, each in ring.ciphers, counted[each]) for each in ids]

@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mainspring.domain.audit import AuditKeys
-from mainspring.domain.errors import Misconfigured
+from mainspring.domain.errors import Misconfigured, NoDatabase
 from mainspring.domain.name import shown
 from mainspring.domain.schedule import CRON
 from mainspring.ports.flows import FlowStores
@@ -16,6 +17,8 @@ from mainspring.wiring.clock import SystemClock, TimeOrderedIds
 if TYPE_CHECKING:
     from mainspring.stores.postgres.database import Database as PostgresDatabase
     from mainspring.stores.sqlite.database import Database as SqliteDatabase
+
+DATABASE_URL = "MAINSPRING_DATABASE_URL"
 
 
 @asynccontextmanager
@@ -28,20 +31,22 @@ async def open_stores(
     pool_size: int = 8,
     behind_bouncer: bool = False,
     audit_keys: AuditKeys | None = None,
+    create: bool = True,
 ) -> AsyncIterator[Stores]:
     """Open the database of `url`, bring its schema up to date, and close it in the end.
 
     `clock` replaces the database's clock, for simulations and tests. `inline` runs SQLite without threads.
     `audit_keys` seal the audit trail; without them, as in a simulation, it is sealed with an empty key.
+    Without `create`, a database that does not exist, or has no schema, is left alone: NoDatabase.
     """
     ids = ids or TimeOrderedIds()
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite":
         path = rest.removeprefix("/") if rest.startswith("/:memory:") else rest
         if not path.strip("/"):
-            raise Misconfigured(
-                "the database URL names no file; write sqlite:///path/to/file.db", setting="MAINSPRING_DATABASE_URL"
-            )
+            raise Misconfigured("the database URL names no file; write sqlite:///path/to/file.db", setting=DATABASE_URL)
+        if not (create or _exists(path)):
+            raise NoDatabase(f"there is no database {path}; `mainspring serve` creates it", setting=DATABASE_URL)
         from mainspring.stores.sqlite.database import Database as SqliteDatabase
 
         sqlite = SqliteDatabase(path, clock or SystemClock(), inline=inline, audit_keys=audit_keys)
@@ -53,7 +58,7 @@ async def open_stores(
         from mainspring.stores.postgres.database import Database as PostgresDatabase
 
         postgres = await PostgresDatabase.open(
-            url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer, audit_keys=audit_keys
+            url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer, audit_keys=audit_keys, create=create
         )
         try:
             yield _postgres_stores(postgres, ids)
@@ -63,8 +68,12 @@ async def open_stores(
         raise Misconfigured(
             f"unknown kind of database{f' {shown(scheme)!r}' if '://' in url else ''}; "
             "give sqlite:///path/to/file.db or postgresql://user@host/name",
-            setting="MAINSPRING_DATABASE_URL",
+            setting=DATABASE_URL,
         )
+
+
+def _exists(path: str) -> bool:
+    return Path(path).exists()
 
 
 def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:

@@ -295,11 +295,12 @@ class Database:
         pool_size: int = 8,
         behind_bouncer: bool = False,
         audit_keys: AuditKeys | None = None,
+        create: bool = True,
     ) -> Self:
         keys = audit_keys or AuditKeys()
         database = cls(url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer, audit_keys=keys)
         try:
-            database.migrated = await migrate(database, PACKAGE)
+            database.migrated = await migrate(database, PACKAGE, create=create)
         except REFUSED as fault:
             await database.aclose()
             # What is wrong with a URL may be a piece of its password.

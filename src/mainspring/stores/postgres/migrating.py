@@ -15,7 +15,7 @@ import asyncpg
 import structlog
 
 from mainspring import __version__
-from mainspring.domain.errors import Misconfigured, StoreUnavailable
+from mainspring.domain.errors import Misconfigured, NoDatabase, StoreUnavailable
 from mainspring.stores.queries import migrations
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ Migration = tuple[int, str, str]
 log = structlog.get_logger()
 
 
-async def migrate(database: "Database", package: str) -> tuple[str, ...]:
-    """Apply what is missing; the names of what this call applied."""
+async def migrate(database: "Database", package: str, *, create: bool = True) -> tuple[str, ...]:
+    """Apply what is missing; the names of what this call applied. Without `create`, tables that are not there stay so."""
     known = migrations(package)
     done: list[str] = []
     give_up_s = time.monotonic() + GIVE_UP_S
     while True:
         try:
-            names = await _next(database, known)
+            names = await _next(database, known, create)
         except StoreUnavailable as fault:
             is_held = isinstance(fault.__cause__, asyncpg.LockNotAvailableError | asyncpg.DeadlockDetectedError)
             if not is_held or time.monotonic() > give_up_s:
@@ -53,13 +53,13 @@ async def migrate(database: "Database", package: str) -> tuple[str, ...]:
         done += names
 
 
-async def _next(database: "Database", known: Sequence[Migration]) -> list[str]:
+async def _next(database: "Database", known: Sequence[Migration], create: bool) -> list[str]:
     """Apply the next migration that is missing, or all to an empty database; none: nothing is left to do."""
     async with database.transaction() as session:
         await session.script("SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '600s'")
         await session.value("bound_transactions", "0", True)
         await session.value("lock_migrations", MIGRATION_LOCK, timeout_s=STATEMENT_S)
-        missing = await _missing(session, known)
+        missing = await _missing(session, known, create)
         is_new = len(missing) == len(known)
         if not missing:
             return []
@@ -72,10 +72,15 @@ async def _next(database: "Database", known: Sequence[Migration]) -> list[str]:
     return [missing[0][1]]
 
 
-async def _missing(session: "Session", known: Sequence[Migration]) -> list[Migration]:
+async def _missing(session: "Session", known: Sequence[Migration], create: bool) -> list[Migration]:
     applied: set[object] = set()
     if await session.value("has_migration_table"):  # who may not make tables may still find them made
         applied = {row[0] for row in await session.rows("applied_migrations")}
+    elif not create:
+        raise NoDatabase(
+            "the PostgreSQL database has no tables of Mainspring; `mainspring migrate` creates them",
+            setting="MAINSPRING_DATABASE_URL",
+        )
     if unknown := applied - {number for number, _, _ in known}:
         newest = max(map(int, map(str, unknown)))
         raise Misconfigured(

@@ -1,0 +1,81 @@
+"""Commands that only read leave a machine without a database as it was."""
+
+import asyncio
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from mainspring.cli.reach import BY_API, READS
+from mainspring.client.table import OPERATIONS
+from tests.cli.shell import Shell
+
+NEEDS = {
+    "run show": ("run_1",), "why": ("health",), "next": ("health",), "job show": ("shop",),
+    "endpoint show": ("health",), "sessions show": ("ses_1",), "workflow show": ("order",),
+    "workflow versions": ("order",),
+    "workflow diff": ("order",), "execution show": ("exe_1",), "execution log": ("exe_1",),
+    "execution verify": ("exe_1",), "execution replay": ("exe_1",), "execution export": ("exe_1",),
+    "webhook show": ("shop",), "webhook deliveries": ("shop",), "alert show": ("ops",), "alert deliveries": ("ops",),
+    "backtest": ("health",), "rules test": ("health", "--when", "true"),
+    "workflow simulate": ("order",),
+}  # fmt: skip
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Shell:
+    settings = {"MAINSPRING_DATA_DIR": str(tmp_path / "data")}
+    if request.param == "postgres":
+        settings["MAINSPRING_DATABASE_URL"] = request.getfixturevalue("postgres_empty_url")
+    return Shell(settings)
+
+
+async def tables(url: str) -> list[str]:
+    connection = await asyncpg.connect(url)
+    try:
+        rows = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    finally:
+        await connection.close()
+    return [row[0] for row in rows]
+
+
+def test_commands_that_only_read_make_no_database(empty: Shell, tmp_path: Path) -> None:
+    document = tmp_path / "shop.yaml"
+    document.write_text("endpoints: {health: {url: 'https://example.com/', every: 1m}}\n")
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("- {when: 'failures > 0', run: now}\n")
+    given = NEEDS | {"diff": (str(document),), "rules check": (str(rules), "--endpoint", "health")}
+    for command in sorted(READS):
+        result = empty(*command.split(), *given.get(command, ()))
+
+        assert result.exit_code in (0, 1, 3, 7, 78), (command, result.output)
+    assert not (tmp_path / "data").exists()
+    if url := empty.env.get("MAINSPRING_DATABASE_URL"):
+        assert asyncio.run(tables(url)) == []
+
+
+def test_missing_database_is_noted_beside_an_empty_answer(empty: Shell, tmp_path: Path) -> None:
+    listed = empty("endpoint", "list")
+
+    assert (listed.exit_code, listed.stdout.startswith("No endpoint yet.")) == (0, True)
+    assert listed.stderr.startswith("note: the")
+    assert listed.stderr.endswith(
+        "what is shown is empty; MAINSPRING_DATA_DIR and MAINSPRING_DATABASE_URL name another one\n"
+    )
+
+
+def test_dry_run_makes_no_database_and_the_real_one_does(shell: Shell, tmp_path: Path) -> None:
+    document = tmp_path / "shop.yaml"
+    document.write_text("endpoints: {health: {url: 'https://example.com/', every: 1m}}\n")
+
+    assert "would be: 2 created" in shell.ok("apply", str(document), "--dry-run")
+    assert not (tmp_path / "data").exists()
+    shell.ok("apply", str(document))
+    assert [each["name"] for each in shell.json("endpoint", "list")] == ["health"]
+
+
+def test_every_command_that_only_gets_is_among_those_that_only_read() -> None:
+    methods = {operation.id: operation.method for operation in OPERATIONS}
+    getting = {name for name, each in BY_API.items() if {methods[operation] for operation in each} == {"GET"}}
+
+    assert getting - READS == {"schema"}, "it needs no database"
