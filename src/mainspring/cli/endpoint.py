@@ -111,7 +111,7 @@ def list_endpoints(
     rows = [
         (
             sight.endpoint.name,
-            "running" if sight.endpoint.is_running else state_of(sight.endpoint, sight.now),
+            _state(sight),
             schedule_in_words(sight.endpoint),
             relative(sight.now, sight.endpoint.next_run_at, none="never"),
             _last(sight),
@@ -467,6 +467,16 @@ def _next(sight: Sight) -> str:
         return f"it does not run: {state}"
     suffix = f" ({state})" if state != "active" else ""
     return f"next run {when(sight.now, at)}{suffix}"
+
+
+def _state(sight: Sight) -> str:
+    """What a person looks for first: whether it runs now, whether it fails, and how often it did in a row."""
+    endpoint = sight.endpoint
+    state = "running" if endpoint.is_running else state_of(endpoint, sight.now)
+    if not endpoint.failure_count or state == "archived":
+        return state
+    failing = f"failing ({endpoint.failure_count} in a row)" if endpoint.failure_count > 1 else "failing"
+    return failing if state == "active" else f"{state}, {failing}"
 
 
 def _last(sight: Sight) -> str:

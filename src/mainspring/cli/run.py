@@ -70,6 +70,7 @@ def runs(
         return
     rows = [
         (
+            clock(run.started_at),
             relative(now, run.started_at),
             names.get(run.endpoint_id, run.endpoint_id),
             f"{run.status.value} {run.status_code or ''}".strip(),
@@ -82,6 +83,7 @@ def runs(
     ]
     columns = (
         Column("STARTED"),
+        Column("AGO", spare=True),
         Column("ENDPOINT", can_cut=True),
         Column("STATUS"),
         Column("TOOK"),

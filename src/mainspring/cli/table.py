@@ -38,6 +38,7 @@ STYLES = {
     "ok": "green",
     "warning": "yellow",
     "error": "red",
+    "failing": "red",
 }
 
 
@@ -142,7 +143,7 @@ def _below(text: str, width: int) -> "Text":
 
 
 def _style(cell: str) -> str:
-    return STYLES.get(cell.partition(" ")[0], "")
+    return STYLES.get(cell.partition(" ")[0].rstrip(","), "")
 
 
 def _console() -> tuple["Console", int]:
