@@ -64,6 +64,11 @@ def test_missing_database_is_noted_beside_an_empty_answer(empty: Shell, tmp_path
     )
 
 
+def test_events_of_a_database_that_does_not_exist_cannot_be_followed(empty: Shell, tmp_path: Path) -> None:
+    assert "creates" in empty.refused("events", "--follow", code=78)
+    assert not (tmp_path / "data").exists()
+
+
 def test_dry_run_makes_no_database_and_the_real_one_does(shell: Shell, tmp_path: Path) -> None:
     document = tmp_path / "shop.yaml"
     document.write_text("endpoints: {health: {url: 'https://example.com/', every: 1m}}\n")

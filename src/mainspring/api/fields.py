@@ -1,7 +1,7 @@
 """The kinds of value that requests are made of: text, durations, instants, as strict as the domain wants them."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import Path, Query
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
@@ -61,10 +61,6 @@ DURATION_SCHEMA = {
 }
 INSTANT_SCHEMA = {"type": "string", "format": "date-time", "examples": ["2030-01-31T08:00:00Z"]}
 
-StateFilter = Literal[
-    "active", "paused", "job-paused", "parked", "deferred", "archived", "running", "failing", "adapting"
-]
-"""A state, or what an endpoint does besides: `adapting` is with a hint in force."""
 Text = Annotated[str, AfterValidator(_storable), Field(max_length=TEXT_MAX)]
 Duration = Annotated[int, BeforeValidator(_duration), WithJsonSchema(DURATION_SCHEMA)]
 Instant = Annotated[datetime, BeforeValidator(_instant), WithJsonSchema(INSTANT_SCHEMA)]

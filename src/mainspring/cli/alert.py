@@ -10,7 +10,7 @@ from mainspring.cli.remote import PAGE
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.sights import note_if_managed
 from mainspring.cli.table import Column, show_fields, show_table
-from mainspring.cli.webhook import show_deliveries, state_of
+from mainspring.cli.webhook import DeliveriesThatAre, read_delivery_status, show_deliveries, state_of
 from mainspring.domain.duration import format_duration, parse_duration_ms
 from mainspring.shapes import alert_shape, outcome_shape
 
@@ -219,6 +219,7 @@ def send_test(name: AlertName, output: OutputOption = Output.TABLE) -> None:
 @app.command("deliveries")
 def deliveries(
     name: AlertName,
+    status: DeliveriesThatAre = None,
     count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1_000, help="The newest so many.")] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -227,11 +228,14 @@ def deliveries(
     from mainspring.operations.subscriptions import list_deliveries
     from mainspring.ports.mail import DeliveryFilter
 
+    wanted = read_delivery_status(status)
+
     async def work(desk: "Desk") -> list["Delivery"]:
-        return await list_deliveries(desk, DeliveryFilter((await find_alert(desk, name)).id, limit=count))
+        return await list_deliveries(desk, DeliveryFilter((await find_alert(desk, name)).id, wanted, limit=count))
 
     def remotely(client: "Client") -> list["Delivery"]:
-        found = client.alerts.iterate_deliveries(name, limit=min(count, PAGE))
+        alerts: Any = client.alerts  # its types are the API's words
+        found = alerts.iterate_deliveries(name, status=wanted, limit=min(count, PAGE))
         return afar.deliveries_of(client, found, count, in_full=output is Output.JSON)
 
     show_deliveries(ask(work, remotely), output)

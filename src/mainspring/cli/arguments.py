@@ -155,6 +155,17 @@ def read_codes(texts: list[str]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(codes))
 
 
+def read_choice(text: str | None, known: tuple[str, ...], option: str) -> str | None:
+    """One of the known words, or None where nothing was given."""
+    if text is not None and text not in known:
+        raise InvalidInput(
+            f"unknown {option} '{shown(text)}'{did_you_mean(text, known) or ';'} choose one of {', '.join(known)}",
+            field=option,
+            value=shown(text),
+        )
+    return text
+
+
 def read_quota(text: str, field: str) -> int | None:
     """A whole number, or `none` for no limit."""
     word = text.strip().lower()

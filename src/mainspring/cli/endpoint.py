@@ -1,12 +1,12 @@
 """`mainspring endpoint ...`: add, look at, change, run and remove endpoints."""
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from mainspring.cli import remote, wishes
-from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_instant, read_span
+from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_choice, read_instant, read_span
 from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.sights import (
@@ -95,15 +95,29 @@ def add(
 def list_endpoints(
     job: Annotated[str | None, typer.Option("--job", help="Only those of this job.")] = None,
     archived: Annotated[bool, typer.Option("--archived", help="Those that were archived instead.")] = False,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            "--state",
+            help="Only those so: failing, running, active, paused, job-paused, parked, deferred, adapting, archived.",
+        ),
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", help="Only those with this text in their name, description or URL.")
+    ] = None,
     count: Annotated[
         int | None, typer.Option("-n", "--limit", min=1, help="At most this many; all by default.")
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List endpoints with their next and last run."""
+    """List endpoints with their state, their next and their last run."""
+    from mainspring.domain.looking import StateFilter
+
+    one_of_two("archived" if archived else None, state, "--archived and --state", "state")
+    wanted = "archived" if archived else read_choice(state, get_args(StateFilter), "state")
     sights = ask(
-        lambda desk: see_all(desk, job, archived, count),
-        lambda client: remote.endpoints_of(client, job, archived, count),
+        lambda desk: see_all(desk, job, count, state=wanted, text=text),
+        lambda client: remote.endpoints_of(client, job, count, state=wanted, text=text),
     )
     if output is Output.JSON:
         show_json([endpoint_shape(*sight.shaped) for sight in sights])
@@ -128,7 +142,9 @@ def list_endpoints(
         Column("LAST RUN"),
         Column("JOB", can_cut=True, spare=True),
     )
-    show_table(columns, rows, "No archived endpoint." if archived else nothing)
+    show_table(
+        columns, rows, "No archived endpoint." if archived else "No endpoint matches." if state or text else nothing
+    )
 
 
 @app.command("show")

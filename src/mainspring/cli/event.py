@@ -1,11 +1,12 @@
 """`mainspring events`: what happened, in order."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from mainspring.cli import afar
+from mainspring.cli.arguments import read_choice
 from mainspring.cli.door import OutputOption, ask
 from mainspring.cli.screen import Output, as_json, note, say, show_json
 from mainspring.cli.sights import names_of
@@ -19,9 +20,14 @@ if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
 
 FOLLOW_S = 60.0
+LOOKED_THROUGH_MAX = 5_000  # newest events that a filter looks through, as the API does
 
 
 def events(
+    kind: Annotated[
+        str | None, typer.Option("--type", metavar="EVENT", help="Only events of this type: run.finished.")
+    ] = None,
+    endpoint: Annotated[str | None, typer.Option("--endpoint", help="Only those of this endpoint.")] = None,
     count: Annotated[int, typer.Option("-n", "--limit", min=0, max=100_000, help="The newest so many.")] = 50,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on printing events as they happen.")] = False,
     output: OutputOption = Output.TABLE,
@@ -30,15 +36,24 @@ def events(
 
     With --follow, -o json prints one object a line.
     """
+    from mainspring.domain.event import EventType
+
+    read_choice(kind, tuple(each.value for each in EventType), "type")
+    wanted = Wanted(kind, endpoint)
     if follow:
-        ask(lambda desk: _follow(desk, count, output), lambda client: _follow_afar(client, count, output))
+        ask(
+            lambda desk: _follow(desk, wanted, count, output),
+            lambda client: _follow_afar(client, wanted, count, output),
+            must_exist=True,
+        )
         return
 
     async def work(desk: "Desk") -> tuple[list["StoredEvent"], dict[str, str]]:
-        found = await desk.stores.runs.latest_events(desk.tenant_id, count)
+        known = await _known(desk, wanted)
+        found = _chosen(await _latest(desk, known, count), known, count)
         return found, await names_of(desk, {stored.event.endpoint_id for stored in found} - {""})
 
-    found, names = ask(work, lambda client: _newest_afar(client, count))
+    found, names = ask(work, lambda client: _newest_afar(client, wanted, count))
     if output is Output.JSON:
         show_json([event_shape(stored, names.get(stored.event.endpoint_id)) for stored in found])
         return
@@ -56,37 +71,76 @@ def events(
     show_table(columns, rows, "No event yet.")
 
 
-def _newest_afar(client: "Client", count: int) -> tuple[list["StoredEvent"], dict[str, str]]:
+class Wanted(NamedTuple):
+    """Which events; None is any."""
+
+    kind: str | None
+    endpoint: str | None  # a name or an id; an id once it is looked up
+
+    def takes(self, stored: "StoredEvent") -> bool:
+        event = stored.event
+        return self.kind in (None, event.type.value) and self.endpoint in (None, event.endpoint_id)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """As the API takes it."""
+        return {"type": self.kind, "endpoint": self.endpoint}
+
+
+ANY = Wanted(None, None)
+
+
+async def _known(desk: "Desk", wanted: Wanted) -> Wanted:
+    from mainspring.operations.endpoints import find_endpoint
+
+    return wanted if wanted.endpoint is None else Wanted(wanted.kind, (await find_endpoint(desk, wanted.endpoint)).id)
+
+
+async def _latest(desk: "Desk", wanted: Wanted, count: int) -> list["StoredEvent"]:
+    """The newest events, wanted or not: as many as are shown, or as the API looks through for a filter."""
+    reach = count if wanted == ANY else max(count, LOOKED_THROUGH_MAX)
+    return await desk.stores.runs.latest_events(desk.tenant_id, reach)
+
+
+def _chosen(found: list["StoredEvent"], wanted: Wanted, count: int) -> list["StoredEvent"]:
+    return [stored for stored in found if wanted.takes(stored)][-count:] if count else []
+
+
+def _newest_afar(client: "Client", wanted: Wanted, count: int) -> tuple[list["StoredEvent"], dict[str, str]]:
     if count > afar.EVENTS_MAX:
         note(f"a server tells at most the newest {afar.EVENTS_MAX} events at once; follow them, or read its database")
-    shapes = client.events.list(limit=min(count, afar.EVENTS_MAX))["items"] if count else []
+    shapes = client.events.list(limit=min(count, afar.EVENTS_MAX), **wanted.given)["items"] if count else []
     return [afar.event_of(shape) for shape in shapes], afar.names_in(shapes)
 
 
-def _follow_afar(client: "Client", count: int, output: Output) -> None:
+def _follow_afar(client: "Client", wanted: Wanted, count: int, output: Output) -> None:
     """The stream begins after the last event of the list, so that none is missed in between."""
-    page = client.events.list(limit=min(max(count, 1), afar.EVENTS_MAX))
-    shapes = page["items"]
+    if wanted.endpoint is not None:
+        wanted = Wanted(wanted.kind, client.endpoints.read(wanted.endpoint)["id"])
+    reach = max(count, 1) if wanted == ANY else afar.EVENTS_MAX
+    shapes = client.events.list(limit=min(reach, afar.EVENTS_MAX))["items"]
     begin = {"cursor": shapes[-1]["cursor"]} if shapes else {}
-    _print_all([afar.event_of(shape) for shape in shapes[-count:] if count], afar.names_in(shapes), output)
+    _print_all(_chosen([afar.event_of(shape) for shape in shapes], wanted, count), afar.names_in(shapes), output)
     for shape in client.events.stream(**begin):
-        _print_all([afar.event_of(shape)], afar.names_in([shape]), output)
+        if wanted.takes(stored := afar.event_of(shape)):
+            _print_all([stored], afar.names_in([shape]), output)
 
 
-async def _follow(desk: "Desk", count: int, output: Output) -> None:
+async def _follow(desk: "Desk", wanted: Wanted, count: int, output: Output) -> None:
     """The newest, then whatever comes; ends with the process."""
     import asyncio
 
     from mainspring.feed import Feed
 
     names: dict[str, str] = {}
-    latest = await desk.stores.runs.latest_events(desk.tenant_id, max(count, 1))
-    await _print(desk, latest[len(latest) - count :] if count < len(latest) else latest, names, output)
+    wanted = await _known(desk, wanted)
+    latest = await _latest(desk, wanted, max(count, 1))
+    await _print(desk, _chosen(latest, wanted, count), names, output)
     feed = Feed(desk.stores.runs)
     reading = asyncio.create_task(feed.run())
     try:
         async for _, found in feed.follow(desk.tenant_id, latest[-1].cursor if latest else "", FOLLOW_S):
-            await _print(desk, found, names, output)
+            await _print(desk, [stored for stored in found if wanted.takes(stored)], names, output)
     finally:
         feed.stop()
         await reading

@@ -34,6 +34,8 @@ def list_executions(
     workflow: Annotated[str | None, typer.Option("--workflow", help="Only those of this workflow.")] = None,
     status: Annotated[str | None, typer.Option("--status", help=f"Only those that are {STATUSES}.")] = None,
     correlation: Annotated[str | None, typer.Option("--correlation", help="Only those under this key.")] = None,
+    step: Annotated[str | None, typer.Option("--step", help="Only those at this step.")] = None,
+    version: Annotated[int | None, typer.Option("--version", min=1, help="Only those of this version.")] = None,
     attention: Annotated[bool, typer.Option("--attention", help="Only those that wait for a person.")] = False,
     count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1_000, help="At most this many.")] = 50,
     output: OutputOption = Output.TABLE,
@@ -41,7 +43,7 @@ def list_executions(
     """List executions, newest first."""
     from mainspring.ports.flows import ExecutionFilter
 
-    wanted = ExecutionFilter(workflow, read_status(status), correlation, None, count, in_need=attention)
+    wanted = ExecutionFilter(workflow, read_status(status), correlation, None, count, version, step, in_need=attention)
 
     async def work(desk: "Desk") -> list[Shape]:
         found = await desk.stores.flows.workflows.executions(desk.tenant_id, wanted)

@@ -61,11 +61,16 @@ def executions(client: "Client", wanted: "ExecutionFilter", *, in_full: bool) ->
         found = (
             each
             for each in group.iterate_in_need(workflow=wanted.workflow, limit=size)
-            if wanted.status in (None, each["status"]) and wanted.correlation in (None, each["correlation"])
+            if all(getattr(wanted, name) in (None, each[name]) for name in ("status", "correlation", "version", "step"))
         )
     else:
         found = group.iterate(
-            workflow=wanted.workflow, status=wanted.status, correlation=wanted.correlation, limit=size
+            workflow=wanted.workflow,
+            status=wanted.status,
+            correlation=wanted.correlation,
+            version=wanted.version,
+            step=wanted.step,
+            limit=size,
         )
     return [client.executions.read(each["id"]) if in_full else each for each in islice(found, wanted.limit)]
 

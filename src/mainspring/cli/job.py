@@ -65,11 +65,11 @@ def show(name: JobName, output: OutputOption = Output.TABLE) -> None:
 
     async def work(desk: "Desk") -> tuple["Job", list[Sight], "datetime"]:
         job = await find_job(desk, name)
-        return job, await see_all(desk, job.id, False, None), await desk.stores.schedule.now()
+        return job, await see_all(desk, job.id, None), await desk.stores.schedule.now()
 
     def over(client: "Client") -> tuple["Job", list[Sight], "datetime"]:
         job = remote.job_of(client.jobs.read(name))
-        return job, remote.endpoints_of(client, job.id, False, None), SystemClock().now()
+        return job, remote.endpoints_of(client, job.id, None), SystemClock().now()
 
     job, sights, now = ask(work, over)
     if output is Output.JSON:

@@ -168,10 +168,13 @@ def is_served(client: "Client") -> bool:
     return any(worker["kind"] == "scheduler" for worker in client.system.list_workers()["items"])
 
 
-def endpoints_of(client: "Client", job: str | None, archived: bool, count: int | None) -> list["Sight"]:
+def endpoints_of(
+    client: "Client", job: str | None, count: int | None, *, state: str | None = None, text: str | None = None
+) -> list["Sight"]:
     from itertools import islice
 
-    found = client.endpoints.iterate(job=job, state="archived" if archived else None, limit=min(count or PAGE, PAGE))
+    group: Any = client.endpoints  # its types are the API's words
+    found = group.iterate(job=job, state=state, text=text, limit=min(count or PAGE, PAGE))
     return [sight_of(shape) for shape in islice(found, count)]
 
 

@@ -1,17 +1,17 @@
 """`mainspring runs` and `mainspring run show`: what happened."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from mainspring.cli import remote
+from mainspring.cli.arguments import read_choice, read_instant
 from mainspring.cli.door import Door, OutputOption, ask
 from mainspring.cli.screen import Output, show_json
 from mainspring.cli.sights import body_in_words, body_view, names_of, phases_in_words
 from mainspring.cli.table import Column, show_fields, show_table
-from mainspring.domain.errors import InvalidInput, NotFound, did_you_mean
-from mainspring.domain.name import shown
+from mainspring.domain.errors import NotFound
 from mainspring.shapes import run_in_full, run_shape
 from mainspring.words import clock, relative, took, when
 
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mainspring.client import Client
-    from mainspring.domain.looking import StatusFilter
     from mainspring.domain.run import Body, Run
     from mainspring.operations.endpoints import Desk
+
+PAGE = 200
 
 app = Door("One run: an attempt at one slot of an endpoint.")
 
@@ -33,6 +34,15 @@ def runs(
         str | None,
         typer.Option("--status", help="Only those that ended so: success, timeout, ...; failed: in any way."),
     ] = None,
+    trigger: Annotated[
+        str | None, typer.Option("--trigger", help="Only those started by: schedule, manual, test, catch-up, retry.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="RFC3339", help="Only those that started then or later.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="RFC3339", help="Only those that started before.")
+    ] = None,
     before: Annotated[
         str | None, typer.Option("--before", metavar="RUN", help="Only those older than this run.")
     ] = None,
@@ -41,24 +51,32 @@ def runs(
     """List runs, newest first."""
     from itertools import islice
 
+    from mainspring.domain.looking import RunLook
     from mainspring.operations.endpoints import find_endpoint
-    from mainspring.ports.records import RunFilter
     from mainspring.wiring.clock import SystemClock
 
-    wanted = _status(status)
+    wanted = _wanted(status, trigger, since, until)
 
     async def work(desk: "Desk") -> tuple[list["Run"], dict[str, str], "datetime"]:
         endpoint_id = (await find_endpoint(desk, name)).id if name is not None else None
         if before is not None:
             await _find(desk, before)
-        found = await desk.stores.runs.runs(desk.tenant_id, RunFilter(endpoint_id, wanted, before, count))
-        names = await names_of(desk, {run.endpoint_id for run in found})
-        return found, names, await desk.stores.schedule.now()
+        found: list[tuple[Run, str]] = []
+        place = before
+        while len(found) < count:
+            look = RunLook(endpoint_id, before_id=place, limit=min(count - len(found), PAGE), **wanted)
+            page = await desk.stores.look.runs(desk.tenant_id, look)
+            found.extend(page.runs)
+            if (place := page.next_before_id) is None:
+                break
+        names = {run.endpoint_id: called for run, called in found}
+        return [run for run, _ in found], names, await desk.stores.schedule.now()
 
     def over(client: "Client") -> tuple[list["Run"], dict[str, str], "datetime"]:
         if before is not None:
             client.runs.read(before)
-        shapes = client.runs.iterate(endpoint=name, status=wanted, limit=min(count, 200))
+        given = {"status": wanted["status"], "trigger": trigger, "since": since, "until": until}
+        shapes = client.runs.iterate(endpoint=name, limit=min(count, PAGE), **given)
         older = (shape for shape in shapes if before is None or shape["id"] < before)
         chosen = list(islice(older, count))
         names = {shape["endpoint_id"]: shape["endpoint"] for shape in chosen}
@@ -91,7 +109,7 @@ def runs(
         Column("RUN"),
         Column("ERROR", tail=True),
     )
-    show_table(columns, rows, "No run matches." if status or before else "No run yet.")
+    show_table(columns, rows, "No run matches." if before or any(wanted.values()) else "No run yet.")
 
 
 @app.command("show")
@@ -168,14 +186,15 @@ def _show(run: "Run", kept: "Body | None", name: str, now: "datetime") -> None:
     show_fields(fields)
 
 
-def _status(text: str | None) -> "StatusFilter | None":
+def _wanted(status: str | None, trigger: str | None, since: str | None, until: str | None) -> dict[str, Any]:
+    """The filters as a look takes them."""
     from mainspring.domain.looking import StatusFilter
+    from mainspring.domain.run import Trigger
 
-    known = get_args(StatusFilter)
-    if text is not None and text not in known:
-        raise InvalidInput(
-            f"unknown status '{shown(text)}'{did_you_mean(text, known) or ';'} choose one of {', '.join(known)}",
-            field="status",
-            value=shown(text),
-        )
-    return cast("StatusFilter | None", text)
+    by = read_choice(trigger, tuple(each.value for each in Trigger), "trigger")
+    return {
+        "status": read_choice(status, get_args(StatusFilter), "status"),
+        "trigger": None if by is None else Trigger(by),
+        "since": None if since is None else read_instant(since, "since"),
+        "until": None if until is None else read_instant(until, "until"),
+    }

@@ -28,10 +28,12 @@ async def see(desk: "Desk", endpoint: "Endpoint") -> Sight:
     return Sight(endpoint, job, await desk.stores.schedule.now(), await has_scheduler(desk.stores))
 
 
-async def see_all(desk: "Desk", job: str | None, archived: bool, count: int | None) -> list[Sight]:
+async def see_all(
+    desk: "Desk", job: str | None, count: int | None, *, state: str | None = None, text: str | None = None
+) -> list[Sight]:
     """Every endpoint that is wanted, by name; read in pages, so that no single query is large."""
+    from mainspring.domain.looking import EndpointLook
     from mainspring.operations.jobs import find_job
-    from mainspring.ports.endpoints import EndpointFilter
 
     job_id = (await find_job(desk, job)).id if job is not None else None
     jobs = {each.id: each.name for each in await desk.stores.endpoints.jobs(desk.tenant_id)}
@@ -40,8 +42,7 @@ async def see_all(desk: "Desk", job: str | None, archived: bool, count: int | No
     after: tuple[str, str] | None = None
     while count is None or len(sights) < count:
         limit = PAGE if count is None else min(PAGE, count - len(sights))
-        wanted = EndpointFilter(job_id=job_id, archived=archived, after=after, limit=limit)
-        page = await desk.stores.endpoints.endpoints(desk.tenant_id, wanted)
+        page = await desk.stores.look.endpoints(desk.tenant_id, EndpointLook(job_id, state, text, after, limit))
         sights.extend(Sight(endpoint, jobs[endpoint.job_id], now) for endpoint in page)
         if len(page) < limit:
             break

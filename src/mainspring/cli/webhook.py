@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mainspring.cli import afar
+from mainspring.cli.arguments import read_choice
 from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless, server_in_use
 from mainspring.cli.remote import PAGE
 from mainspring.cli.screen import Output, note, say, show_json
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from mainspring.client import Client
-    from mainspring.domain.delivery import Delivery
+    from mainspring.domain.delivery import Delivery, DeliveryStatus
     from mainspring.domain.run import Outcome
     from mainspring.domain.subscription import Subscription
     from mainspring.operations.endpoints import Desk
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 app = Door("Webhooks: receivers of events, outside.")
 
 WebhookName = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Name or id of the webhook.")]
+DeliveriesThatAre = Annotated[
+    str | None,
+    typer.Option("--status", help="Only those that are: pending, delivered, failed, held, digested, dropped."),
+]
 Types = Annotated[
     list[str] | None,
     typer.Option("--type", metavar="EVENT", help="An event, or a family such as run.*; repeatable. All if none."),
@@ -188,6 +193,7 @@ def send_test(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
 @app.command("deliveries")
 def deliveries(
     name: Annotated[str | None, typer.Argument(metavar="WEBHOOK", help="Of this webhook alone.")] = None,
+    status: DeliveriesThatAre = None,
     count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1_000, help="The newest so many.")] = 20,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -196,15 +202,16 @@ def deliveries(
     from mainspring.operations.webhooks import find_webhook
     from mainspring.ports.mail import DeliveryFilter
 
+    wanted = read_delivery_status(status)
+
     async def work(desk: "Desk") -> list["Delivery"]:
         webhook = None if name is None else await find_webhook(desk, name)
-        return await list_deliveries(desk, DeliveryFilter(webhook.id if webhook else None, limit=count))
+        return await list_deliveries(desk, DeliveryFilter(webhook.id if webhook else None, wanted, limit=count))
 
     def remotely(client: "Client") -> list["Delivery"]:
-        limit = min(count, PAGE)
-        webhooks = client.webhooks
-        every = webhooks.iterate_all_deliveries
-        found = every(limit=limit) if name is None else webhooks.iterate_deliveries(name, limit=limit)
+        webhooks: Any = client.webhooks  # its types are the API's words
+        given = {"status": wanted, "limit": min(count, PAGE)}
+        found = webhooks.iterate_all_deliveries(**given) if name is None else webhooks.iterate_deliveries(name, **given)
         return afar.deliveries_of(client, found, count, in_full=output is Output.JSON)
 
     show_deliveries(ask(work, remotely), output)
@@ -226,6 +233,13 @@ def redeliver(
         show_json(delivery_shape(delivery))
     else:
         say(f"{delivery.id} is sent again as soon as a notifier runs")
+
+
+def read_delivery_status(text: str | None) -> "DeliveryStatus | None":
+    from mainspring.domain.delivery import DeliveryStatus
+
+    found = read_choice(text, tuple(each.value for each in DeliveryStatus), "status")
+    return None if found is None else DeliveryStatus(found)
 
 
 def show_deliveries(found: list["Delivery"], output: Output) -> None:

@@ -12,6 +12,11 @@ StatusFilter = Literal[
 ]
 """A status of a run, or any of those with which a call failed."""
 
+StateFilter = Literal[
+    "active", "paused", "job-paused", "parked", "deferred", "archived", "running", "failing", "adapting"
+]
+"""A state, or what an endpoint does besides: `adapting` is with a hint in force."""
+
 
 class EndpointLook(Struct, frozen=True):
     """Which endpoints: `state` as `shapes.state_of` names it, or running, failing, adapting; text is literal."""

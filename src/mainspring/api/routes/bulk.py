@@ -9,11 +9,11 @@ from pydantic import Field
 from mainspring.api.access import Running, Writing
 from mainspring.api.answers import Answer
 from mainspring.api.cursors import open_cursor, seal_cursor
-from mainspring.api.fields import Cursor, DryRun, Duration, Instant, RequestModel, StateFilter, Text
+from mainspring.api.fields import Cursor, DryRun, Duration, Instant, RequestModel, Text
 from mainspring.api.requests import one_of_two
 from mainspring.domain.changes import Act
 from mainspring.domain.errors import InvalidInput
-from mainspring.domain.looking import EndpointLook
+from mainspring.domain.looking import EndpointLook, StateFilter
 from mainspring.operations import bulk
 from mainspring.operations.bulk import BATCH, Tally, Verb
 from mainspring.operations.endpoints import Desk

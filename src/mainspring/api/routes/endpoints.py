@@ -8,11 +8,11 @@ from mainspring.api.access import Reading, Running, Writing
 from mainspring.api.answers import Checked, Deleted, Endpoint, EndpointRehearsed, Page
 from mainspring.api.cursors import open_cursor, seal_cursor
 from mainspring.api.etags import IfMatch, endpoint_etag, version_wanted
-from mainspring.api.fields import Cursor, DryRun, EndpointRef, Limit, StateFilter
+from mainspring.api.fields import Cursor, DryRun, EndpointRef, Limit
 from mainspring.api.requests import EndpointNew, EndpointPatch, apply_patch
 from mainspring.api.sights import act_on_endpoint, rehearse_endpoint, tell
 from mainspring.domain.changes import Change
-from mainspring.domain.looking import EndpointLook
+from mainspring.domain.looking import EndpointLook, StateFilter
 from mainspring.domain.run import Outcome
 from mainspring.operations import endpoints
 from mainspring.operations.jobs import find_job
