@@ -266,7 +266,7 @@ def test_doctor_finds_nothing_wrong_with_a_new_installation(any_shell: Shell) ->
     levels = {finding["check"]: finding["level"] for finding in findings}
     assert levels.pop("schedulers") == WARNING
     assert set(levels.values()) == {OK}
-    assert {"program", "time zones", "data folder", "database", "schema", "clock", "secret key"} <= levels.keys()
+    assert {"program", "time zones", "data folder", "database", "clock", "secret key"} <= levels.keys()
     assert all(finding["way_out"] for finding in findings if finding["level"] != OK)
 
 

@@ -64,6 +64,17 @@ def test_missing_database_is_noted_beside_an_empty_answer(empty: Shell, tmp_path
     )
 
 
+def test_doctor_makes_no_database(empty: Shell, tmp_path: Path) -> None:
+    findings = {each["check"]: (each["level"], each["message"]) for each in empty.json("doctor")}
+
+    assert findings["database"][0] == "ok"
+    assert "creates" in findings["database"][1]
+    assert "will be made at the first start" in findings["secret key"][1]
+    assert not (tmp_path / "data").exists()
+    if url := empty.env.get("MAINSPRING_DATABASE_URL"):
+        assert asyncio.run(tables(url)) == []
+
+
 def test_events_of_a_database_that_does_not_exist_cannot_be_followed(empty: Shell, tmp_path: Path) -> None:
     assert "creates" in empty.refused("events", "--follow", code=78)
     assert not (tmp_path / "data").exists()

@@ -1,7 +1,8 @@
 """`mainspring doctor`: look at everything that is usually wrong, and say the way out of each.
 
 A finding is `ok`, a `warning` (it works, but somebody should know) or an `error` (it does not work); any error makes
-the exit code 1. Opening the database brings its schema up to date, as every command does.
+the exit code 1. Opening the database brings its schema up to date, as every command does; where there is none, none
+is made.
 """
 
 import os
@@ -12,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mainspring import __version__
 from mainspring.cli.configuration import masked
-from mainspring.cli.door import OutputOption, complete, current_settings, fail_unless
+from mainspring.cli.door import OutputOption, complete, current_settings, empty_database, fail_unless
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.waiting import live_schedulers
-from mainspring.domain.errors import MainspringError, Misconfigured
+from mainspring.domain.errors import MainspringError, Misconfigured, NoDatabase
 from mainspring.wiring.files import file_limit, files_for, places_within
 from mainspring.words import awaited, clock, relative, wait_advice
 
@@ -204,13 +205,13 @@ def file_system_of(path: Path, mounts: str = "/proc/self/mounts") -> str:
     return kind
 
 
-async def _database(settings: "Settings") -> list[Finding]:
+async def _database(settings: "Settings", create: bool = False) -> list[Finding]:
     from mainspring.cli.checkup import check_clock, check_use
     from mainspring.wiring.stores import open_stores
 
     shown = masked(settings.url)
     try:
-        async with open_stores(settings.url, pool_size=2, behind_bouncer=settings.pgbouncer) as stores:
+        async with open_stores(settings.url, pool_size=2, behind_bouncer=settings.pgbouncer, create=create) as stores:
             facts = await stores.upkeep.facts()
             applied = f", {len(facts.migrated)} applied just now" if facts.migrated else ""
             return [
@@ -226,6 +227,8 @@ async def _database(settings: "Settings") -> list[Finding]:
                 *await _blocked(stores, settings),
                 *await check_use(stores, settings),
             ]
+    except NoDatabase as fault:
+        return [Finding("database", OK, str(fault)), *await _without_database(settings)]
     except Misconfigured as fault:
         return [Finding("database", ERROR, f"{shown}: {fault}")]
     except MainspringError as fault:
@@ -234,6 +237,13 @@ async def _database(settings: "Settings") -> list[Finding]:
     except OSError as fault:
         way_out = "make it readable and writable, or set MAINSPRING_DATA_DIR to another folder"
         return [Finding("database", ERROR, f"{shown}: {fault}", way_out)]
+
+
+async def _without_database(settings: "Settings") -> list[Finding]:
+    """What else would be found: judged by an empty database, for a look makes none where there is none."""
+    with empty_database(settings) as empty:
+        findings = await _database(empty.model_copy(update={"secret_key": settings.secret_key}), create=True)
+    return [each for each in findings if each.check not in ("database", "schema")]
 
 
 def _policies(facts: "StoreFacts") -> Iterator[Finding]:
