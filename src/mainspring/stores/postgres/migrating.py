@@ -34,7 +34,7 @@ log = structlog.get_logger()
 
 
 async def migrate(database: "Database", package: str, *, create: bool = True) -> tuple[str, ...]:
-    """Apply what is missing; the names of what this call applied. Without `create`, tables that are not there stay so."""
+    """Apply what is missing; the names of what this call applied. Without `create`, an empty database stays empty."""
     known = migrations(package)
     done: list[str] = []
     give_up_s = time.monotonic() + GIVE_UP_S
