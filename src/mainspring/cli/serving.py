@@ -15,10 +15,12 @@ from mainspring.cli.waiting import live_schedulers
 from mainspring.wiring.files import raise_file_limit
 
 if TYPE_CHECKING:
+    from mainspring.cli.reporter import Reporter
     from mainspring.operations.endpoints import Desk
     from mainspring.ports.stores import Stores
     from mainspring.ports.upkeep import StoreFacts
     from mainspring.settings import Settings
+    from mainspring.wiring.workers import Notices, Running
 
 
 def serve(
@@ -33,6 +35,7 @@ def serve(
 
     Scheduler, planner, notifier, janitor and the web server with /healthz, /readyz and /metrics. SIGTERM or Ctrl-C
     lets runs in flight end (MAINSPRING_SHUTDOWN_GRACE) and gives back what did not; a second one ends at once.
+    On a terminal, each failure, recovery and alert is shown as one line.
     """
     given = {"host": host, "port": port}
     settings = current_settings().model_copy(update={name: value for name, value in given.items() if value is not None})
@@ -125,7 +128,20 @@ async def _serve(settings: "Settings") -> None:
             sys.stdout.flush()
 
         with open_web(settings, running, notices, greet) as workers:
-            await running.supervise(*workers, notices=notices)
+            await running.supervise(*workers, *_reporters(settings, running, notices), notices=notices)
+
+
+def _reporters(settings: "Settings", running: "Running", notices: "Notices") -> list["Reporter"]:
+    """Where a person watches, what goes wrong is shown; a log or a pipe has the log's own words."""
+    if not sys.stdout.isatty():
+        return []
+    from mainspring.cli.reporter import Reporter, patient_writer
+
+    def write(line: str) -> None:
+        say(line)
+        sys.stdout.flush()
+
+    return [Reporter(running.stores, notices.feed, settings.tenant, patient_writer(write))]
 
 
 async def _first_link(desk: "Desk") -> str:
