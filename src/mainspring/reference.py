@@ -91,6 +91,12 @@ def _cli() -> Iterator[str]:
     yield "The code of a command line that makes no sense is `usage`."
     yield "Where a document has several faults, each has a line of its own; in JSON they are a list, `faults`."
     yield ""
+    yield "`mainspring --install-completion` sets up completion of commands and options for the shell that runs it"
+    yield "(bash, zsh, fish, PowerShell); open a new shell afterwards."
+    yield "`mainspring --show-completion` prints the script instead, to install it elsewhere."
+    yield ""
+    yield "On a terminal, work that takes longer than two seconds shows its progress on standard error."
+    yield ""
     yield from _table(("exit code", "meaning"), [(str(code), meaning) for code, meaning in EXIT_CODES.items()])
     for name, command in commands():
         yield ""

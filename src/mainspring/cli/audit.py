@@ -6,6 +6,7 @@ import typer
 
 from mainspring.cli import afar
 from mainspring.cli.door import Door, OutputOption, ask, fail_unless
+from mainspring.cli.progress import progress
 from mainspring.cli.remote import PAGE
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.table import Column, show_table
@@ -68,10 +69,11 @@ def verify(installation: Installation = False, output: OutputOption = Output.TAB
     from mainspring.domain.audit import AuditHead
     from mainspring.operations.trail import verify_audit
 
-    found = ask(
-        lambda desk: verify_audit(_at(desk, installation)),
-        lambda client: afar.verdict_of(client.tenants.verify_audit(installation=installation)),
-    )
+    with progress("verify"):
+        found = ask(
+            lambda desk: verify_audit(_at(desk, installation)),
+            lambda client: afar.verdict_of(client.tenants.verify_audit(installation=installation)),
+        )
     whole = isinstance(found, AuditHead)
     if output is Output.JSON:
         fault = None if isinstance(found, AuditHead) else {"at": found.seq, "why": found.why}

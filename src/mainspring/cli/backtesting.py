@@ -9,6 +9,7 @@ import typer
 from mainspring.cli import plan_afar
 from mainspring.cli.afar import at
 from mainspring.cli.door import OutputOption, ask, server_in_use
+from mainspring.cli.progress import progress
 from mainspring.cli.remote import Shape
 from mainspring.cli.rules import MaybeEndpoint, OfJob, one_owner, read_documents
 from mainspring.cli.screen import Output, say, show_json
@@ -81,7 +82,8 @@ def backtest(
             report.write_text(comparison(tested), encoding="utf-8")
         return backtest_shape(tested)
 
-    tested = ask(work, lambda client: plan_afar.backtest(client, endpoint, job, wish))
+    with progress("backtest"):
+        tested = ask(work, lambda client: plan_afar.backtest(client, endpoint, job, wish))
     if output is Output.JSON:
         show_json(tested)
     else:

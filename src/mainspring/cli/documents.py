@@ -8,6 +8,7 @@ import typer
 
 from mainspring.cli import afar
 from mainspring.cli.door import WOULD_CHANGE, OutputOption, ask, current_settings
+from mainspring.cli.progress import progress
 from mainspring.cli.screen import Output, as_json, note, say, show_json
 
 if TYPE_CHECKING:
@@ -131,7 +132,8 @@ def _apply(
         )
 
     try:
-        return ask(work, remotely, only_reads=dry_run)
+        with progress("diff" if dry_run else "apply"):
+            return ask(work, remotely, only_reads=dry_run)
     except InvalidDocument as refused:
         show_faults(refused, output)
         raise typer.Exit(1) from None

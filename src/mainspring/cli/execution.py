@@ -11,6 +11,7 @@ from mainspring.cli.arguments import Force, Reason
 from mainspring.cli.door import Door, OutputOption, ask, fail_unless
 from mainspring.cli.flow_arguments import STATUSES, read_data, read_status
 from mainspring.cli.flow_sights import MOMENT_COLUMNS, moment_lines, show_breach, tell_execution, verify_file
+from mainspring.cli.progress import progress
 from mainspring.cli.remote import Shape
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.table import Column, show_fields, show_table
@@ -143,13 +144,15 @@ def verify(
 
     file = Path(execution_id)
     if file.suffix == ".json" or "/" in execution_id or file.is_file():
-        verify_file(file, output)
+        with progress("verify"):
+            verify_file(file, output)
         return
 
     async def work(desk: "Desk") -> Shape:
         return verified_shape(await verify_execution(desk, execution_id))
 
-    found: Shape = ask(work, lambda client: client.executions.verify(execution_id))
+    with progress("verify"):
+        found: Shape = ask(work, lambda client: client.executions.verify(execution_id))
     if output is Output.JSON:
         show_json(found)
     elif found["breach"] is None:

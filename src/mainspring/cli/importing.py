@@ -9,6 +9,7 @@ import typer
 from mainspring.cli import afar
 from mainspring.cli.documents import show_faults, show_report
 from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
+from mainspring.cli.progress import progress
 from mainspring.cli.screen import Output, note, show_json
 from mainspring.domain.errors import InvalidInput
 
@@ -78,7 +79,9 @@ def _apply(text: str, secrets: dict[str, str], output: Output) -> None:
         return afar.apply_afar(client, files, references, source=None, prune=False, take_over=False, dry_run=False)
 
     try:
-        show_report(ask(work, remotely), output)
+        with progress("apply"):
+            report = ask(work, remotely)
+        show_report(report, output)
     except InvalidDocument as refused:
         show_faults(refused, output)
         raise typer.Exit(1) from None

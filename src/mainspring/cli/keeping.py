@@ -1,14 +1,18 @@
 """`mainspring backup` and `restore`: the whole database as one file, and back."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mainspring.cli.arguments import Force
 from mainspring.cli.configuration import masked
 from mainspring.cli.door import OutputOption, complete, current_settings
+from mainspring.cli.progress import progress, size_of
 from mainspring.cli.screen import Output, note, say, show_json
+
+if TYPE_CHECKING:
+    from mainspring.settings import Settings
 
 
 def backup(
@@ -24,7 +28,8 @@ def backup(
     from mainspring.backup import back_up
 
     settings = current_settings()
-    size = back_up(settings, file, force=force)
+    with progress("backup", _size(settings), size_of(file.with_name(f".{file.name}.unfinished"))):
+        size = back_up(settings, file, force=force)
     if output is Output.JSON:
         show_json({"file": str(file), "bytes": size})
         return
@@ -45,9 +50,23 @@ def restore(
     from mainspring.backup import restore as put_back
 
     settings = current_settings()
-    installation_id = complete(put_back(settings, file, force=force))
+    database = _file_of(settings)
+    restoring = None if database is None else size_of(database.with_name(f".{database.name}.restoring"))
+    total = file.stat().st_size if database is not None and file.is_file() else None
+    with progress("restore", total, restoring):
+        installation_id = complete(put_back(settings, file, force=force))
     if output is Output.JSON:
         show_json({"database": masked(settings.url), "installation_id": installation_id})
         return
     say(f"restored {masked(settings.url)} from {file} as installation {installation_id}")
     note("the secret key is not in a backup; `mainspring doctor` says whether the right one is here")
+
+
+def _file_of(settings: "Settings") -> Path | None:
+    return Path(settings.url.removeprefix("sqlite://")) if settings.url.startswith("sqlite://") else None
+
+
+def _size(settings: "Settings") -> int | None:
+    """How large the copy will be, about; None for PostgreSQL, whose dump is another size than its tables."""
+    database = _file_of(settings)
+    return database.stat().st_size if database is not None and database.exists() else None

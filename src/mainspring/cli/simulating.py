@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from mainspring.cli.door import OutputOption, fail_unless
+from mainspring.cli.progress import progress
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.table import Column, show_table
 
@@ -44,17 +45,19 @@ def simulate(
     loaded = load_scenario(scenario)
     failed: dict[int, list[tuple[str, str]]] = {}
     runs = checks = 0
-    for each in range(seed, seed + seeds):
-        played = play(loaded, each)
-        verdicts = check_trace(played)
-        runs, checks = runs + len(played.runs), len(verdicts)
-        if faults := [(verdict.check, verdict.detail) for verdict in verdicts if not verdict.ok]:
-            failed[each] = faults
-        if each == seed + seeds - 1:
-            if report is not None:
-                report.write_text(write_report(played, verdicts), encoding="utf-8")
-            if trace is not None:
-                trace.write_text(played.text, encoding="utf-8")
+    with progress("simulate", seeds if seeds > 1 else None) as count:
+        for each in range(seed, seed + seeds):
+            played = play(loaded, each)
+            verdicts = check_trace(played)
+            runs, checks = runs + len(played.runs), len(verdicts)
+            if faults := [(verdict.check, verdict.detail) for verdict in verdicts if not verdict.ok]:
+                failed[each] = faults
+            if each == seed + seeds - 1:
+                if report is not None:
+                    report.write_text(write_report(played, verdicts), encoding="utf-8")
+                if trace is not None:
+                    trace.write_text(played.text, encoding="utf-8")
+            count.advance()
     if output is Output.JSON:
         show_json({"scenario": loaded.name, "seeds": seeds, "runs": runs, "checks": checks, "failed": failed})
     else:
