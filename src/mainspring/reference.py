@@ -83,6 +83,7 @@ def _cli() -> Iterator[str]:
     yield ""
     yield "`mainspring --server URL ...` works through a server instead (or `MAINSPRING_SERVER`)."
     yield "The API key is in `MAINSPRING_API_KEY`."
+    yield "The key decides the tenant: `MAINSPRING_TENANT` may name that one, and is refused if it names another."
     yield "Commands then print the same; those that need the machine itself refuse, and say why."
     yield ""
     yield "With `-o json` the answer is one JSON value on standard output: an array for a list, an object for a thing."

@@ -42,7 +42,7 @@ from mainspring.cli import (
 )
 from mainspring.cli.door import Door, use_server
 
-app = Door("Mainspring: a scheduler for HTTP jobs that explains every decision.")
+app = Door("Mainspring: a scheduler for HTTP jobs that explains every decision.", completes=True)
 
 
 def _show_version(wanted: bool) -> None:
