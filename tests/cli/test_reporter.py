@@ -71,7 +71,7 @@ async def test_failures_are_shown_at_powers_of_two_and_recoveries_once(pair: Pai
         later: list[dict[str, object]] = [
             {"status": "failure", "error_code": "connect", "failure_count": count} for count in (2, 3, 4)
         ]
-        ends = [*later, {"status": "success"}, {"status": "success"}]
+        ends: list[dict[str, object]] = [*later, {"status": "success"}, {"status": "success"}]
         finishes = [Event(EventType.RUN_FINISHED, now, "default", endpoint.id, f"{first}x", data=data) for data in ends]
         await pair.stores.runs.add_events([*finishes, finishes[0]])
         lines = await screen.has(5)
