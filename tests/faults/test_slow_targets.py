@@ -90,6 +90,7 @@ async def test_healthy_endpoints_start_on_time_beside_200_hosts_that_hang(
 
     figures(hanging=taken, calls=len(late), p50=round(percentile(late, 0.5), 3), p99=round(percentile(late, 0.99), 3))
     assert taken == for_new(PLACES)
+    assert sum(each >= MEASURED_S for each in late) <= HEALTHY  # on a busy machine a slot may come after the last look
     assert percentile(late, 0.99) <= pace.fair(1.0)
 
 
