@@ -232,6 +232,28 @@ async def test_fault_of_a_rule_is_that_of_its_last_evaluation(stores: Stores, cl
     assert seen == [missing.format("depth"), "", missing.format("most"), missing.format("depth")]
 
 
+async def test_rule_reads_earlier_runs_headers_hints_and_siblings(stores: Stores, clock: FixedClock) -> None:
+    endpoint, other = an_endpoint("one"), an_endpoint("two")
+    await add(stores, endpoint, other)
+    await rule(
+        stores, endpoint, interval="30s",
+        when="size(runs) == 2 && !runs[1].ok && runs[0].at > runs[1].at && avg(runs.map(r, r.duration_ms)) >= 0 "
+             "&& headers['x-left'] == '3' && schedule.hint_ms == null && schedule.interval_ms == 60000 "
+             "&& siblings.two.failures == 1 && siblings.two.status == 'failure'",
+    )  # fmt: skip
+    await run_slot(stores, clock, saying("{}", RunStatus.FAILURE), took_ms=0)
+    await plan(stores)
+    clock.tick(seconds=120)
+    await change(stores, other, lambda each, now: changes.pause(each, None, "", now, "user:ann", CRON))
+    await run_slot(stores, clock, replace(saying("{}"), headers=(("X-Left", "3"),)), took_ms=0)
+
+    await plan(stores)
+
+    (known,) = await stores.planner.rules("default")
+    assert known.states[endpoint.id].fault == ""
+    assert (await get(stores, endpoint)).interval_hint is not None
+
+
 async def test_failures_and_history_are_those_of_each_run_of_a_page(stores: Stores, clock: FixedClock) -> None:
     endpoint = an_endpoint("failing", interval_ms=1_000)
     await add(stores, endpoint)

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from mainspring.domain.window import FUNCTIONS
+
 if TYPE_CHECKING:
     from cel_expr_python import cel
 
@@ -56,6 +58,7 @@ _ARITHMETIC = {"+": "add_", "-": "sub_", "*": "mul_", "/": "div_", "%": "mod_"}
 _ORDER = {"<": "lt_", "<=": "le_", ">": "gt_", ">=": "ge_"}
 _OPERATORS = {name: f"_{mark}_" for mark, name in (_ARITHMETIC | _ORDER).items()}
 _CALLED = re.compile(r"\b(add_|sub_|mul_|div_|mod_|lt_|le_|gt_|ge_)")
+_DOUBLES = frozenset({"double", *FUNCTIONS})  # what they return
 _AT = re.compile(r"<input>:(\d+):(\d+): ")
 
 
@@ -290,7 +293,7 @@ class _Reader:
     def _called(self, name: Piece) -> Node:
         given = self._arguments("(", ")")
         if name.text != "has":
-            return Node((name, *given), name.text == "double")
+            return Node((name, *given), name.text in _DOUBLES)
         inner = given[1:-1]
         at = name.origin
         return Node((Piece("(", at), name, *given, Piece(" && ", at), *inner, Piece(" != null)", at)))

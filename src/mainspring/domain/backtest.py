@@ -23,7 +23,7 @@ from mainspring.domain.firing import RuleState, action_in_words, fire
 from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.planning import plan_first, replan
-from mainspring.domain.rulebook import Facts, FinishedRun, Health, Member, Page, Result, StoredRule, decide, want
+from mainspring.domain.rulebook import Facts, FinishedRun, Health, Page, Result, StoredRule, decide, member_of, want
 from mainspring.domain.rules import HISTORY_MAX
 from mainspring.domain.run import Outcome, RunStatus
 from mainspring.domain.settling import Finished, settle
@@ -199,18 +199,7 @@ class _Player:
     def _judge(self, endpoint_id: str, run_id: str, recorded_id: str, now: datetime) -> None:
         if not self._rules:
             return
-        members = tuple(
-            Member(
-                each.id,
-                each.tenant_id,
-                each.job_id,
-                each.name,
-                each.paused_until,
-                each.failure_count,
-                ",".join(each.advice),
-            )
-            for each in self._endpoints.values()
-        )
+        members = tuple(member_of(each, each.failure_count) for each in self._endpoints.values())
         endpoint = self._endpoints[endpoint_id]
         run = FinishedRun(endpoint.tenant_id, endpoint_id, run_id, now, endpoint.failure_count)
         page = Page("", "", now, (run,), self._rules, members, self._states, {})

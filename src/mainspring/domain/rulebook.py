@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from datetime import datetime
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.condition import parse_bounded
-from mainspring.domain.endpoint import POWERS, Power
+from mainspring.domain.endpoint import POWERS, Endpoint, Power
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.firing import LIVE, OFF, SHADOW, Firing, RuleState, author, counted, is_ripe
 from mainspring.domain.instant import rfc3339
@@ -54,6 +55,10 @@ class Member(Struct, frozen=True):
     paused_until: datetime | None
     failures: int = 0
     advice: str = ",".join(POWERS)  # what its owner lets advice do
+    cron: str | None = None
+    interval_ms: int | None = None
+    hint_ms: int | None = None
+    hint_until: datetime | None = None
 
     @property
     def may_reach(self) -> bool:
@@ -72,6 +77,7 @@ class Result(Struct, frozen=True):
     finished_at: datetime
     duration_ms: int
     body: bytes
+    detail: str = ""  # with the response headers, where a rule reads them
 
 
 class Health(Struct, frozen=True):
@@ -92,6 +98,7 @@ class Want(Struct, frozen=True):
     endpoint_id: str
     results: int
     health: bool = False
+    headers: bool = False
 
 
 class Facts(Struct, frozen=True):
@@ -139,27 +146,37 @@ def mode_of(modes: Mapping[str, str], tenant_id: str, endpoint_id: str) -> str:
 def want(page: Page) -> list[Want]:
     by_id = {member.id: member for member in page.members}
     names = {(member.job_id, member.name): member.id for member in page.members}
-    wanted: dict[str, tuple[int, bool]] = {}
+    wanted: dict[str, tuple[int, bool, bool]] = {}
 
-    def add(endpoint_id: str | None, results: int, health: bool = False) -> None:
+    def add(endpoint_id: str | None, results: int, health: bool = False, headers: bool = False) -> None:
         if endpoint_id is not None and endpoint_id in by_id:
-            most, either = wanted.get(endpoint_id, (0, False))
-            wanted[endpoint_id] = (max(most, results), either or health)
+            most, was_health, was_headers = wanted.get(endpoint_id, (0, False, False))
+            wanted[endpoint_id] = (max(most, results), was_health or health, was_headers or headers)
 
     runs_of = Counter(run.endpoint_id for run in page.runs)
     for _, stored, subject in _pairs(page, by_id):
         read = mentions(stored.rule.when)
         if read.names & OWN:
             # One page may hold several runs of an endpoint: each is judged by its own body.
-            history = HISTORY_MAX if "history" in read.names else 0
-            add(subject.id, max(1, runs_of[subject.id]) + history, "health" in read.names)
+            history = HISTORY_MAX if read.names & {"history", "runs"} else 0
+            count = max(1, runs_of[subject.id]) + history
+            add(subject.id, count, "health" in read.names, "headers" in read.names)
         for name in read.sibling_names:
             add(names.get((subject.job_id, name)), 1)
         if read.all_siblings:
             for member in page.members:
                 if member.job_id == subject.job_id:
                     add(member.id, 1)
-    return [Want(endpoint_id, results, health) for endpoint_id, (results, health) in wanted.items()]
+    return [Want(endpoint_id, *parts) for endpoint_id, parts in wanted.items()]
+
+
+def member_of(endpoint: Endpoint, failures: int) -> Member:
+    hint = endpoint.interval_hint
+    return Member(
+        endpoint.id, endpoint.tenant_id, endpoint.job_id, endpoint.name, endpoint.paused_until, failures,
+        ",".join(endpoint.advice), endpoint.cron, endpoint.interval_ms, None if hint is None else hint.interval_ms,
+        None if hint is None else hint.expires_at,
+    )  # fmt: skip
 
 
 def decide(page: Page, facts: Facts) -> Decisions:
@@ -285,6 +302,10 @@ class _Sight:
             case "history":
                 seen = [self._bodies.of(each) for each in self._results[:HISTORY_MAX]]
                 return _all_of([each.value for each in seen], seen)
+            case "runs":
+                return self._runs()
+            case "schedule":
+                return self._schedule()
             case "failures":
                 is_this = self._run.endpoint_id == self._subject.id
                 return Seen(self._run.failures if is_this else self._subject.failures)
@@ -294,7 +315,7 @@ class _Sight:
     def _own(self, name: str) -> Seen:
         if not self._results:
             self.lacks_data = True
-            return Seen({"body": None, "ok": False}.get(name, 0))
+            return Seen({"body": None, "ok": False, "headers": {}}.get(name, 0))
         result = self._results[0]
         match name:
             case "body":
@@ -303,8 +324,41 @@ class _Sight:
                 return Seen(result.ok)
             case "status_code":
                 return Seen(result.status_code or 0)
+            case "headers":
+                return _headers(result)
             case _:
                 return Seen(result.duration_ms)
+
+    def _runs(self) -> Seen:
+        """This run and those before it, newest first, with their bodies."""
+        results = self._results[:HISTORY_MAX]
+        seen = [self._bodies.of(each) for each in results]
+        value = [
+            {**self._told(each), "body": body.value, "at": rfc3339(each.finished_at)}
+            for each, body in zip(results, seen, strict=True)
+        ]
+        return _all_of(value, [*seen, Seen(None, 7 * len(results), 100 * len(results))])
+
+    def _told(self, result: Result) -> dict[str, object]:
+        return {
+            "ok": result.ok,
+            "status": result.status,
+            "status_code": result.status_code or 0,
+            "duration_ms": result.duration_ms,
+            "age_s": (self._page.now - result.finished_at).total_seconds(),
+        }
+
+    def _schedule(self) -> Seen:
+        """The endpoint's own schedule and the interval hint in force; null where there is none."""
+        member, now = self._subject, self._page.now
+        is_hinted = member.hint_until is not None and member.hint_until > now
+        value = {
+            "interval_ms": member.interval_ms,
+            "cron": member.cron,
+            "hint_ms": member.hint_ms if is_hinted else None,
+            "paused": member.paused_until is not None and member.paused_until > now,
+        }
+        return Seen(value, 5, 100)
 
     def _siblings(self) -> Seen:
         key = (self._subject.job_id, None if self._read.all_siblings else self._read.sibling_names)
@@ -324,11 +378,12 @@ class _Sight:
             lacks_data = lacks_data or not results
             body = self._bodies.of(results[0]) if results else Seen(None)
             seen.append(body)
+            unknown: dict[str, object] = {"ok": False, "status": "", "status_code": 0, "duration_ms": 0, "age_s": 0.0}
             value[member.name] = {
+                **(self._told(results[0]) if results else unknown),
                 "body": body.value,
-                "ok": bool(results) and results[0].ok,
                 "at": rfc3339(results[0].finished_at) if results else "",
-                "age_s": (self._page.now - results[0].finished_at).total_seconds() if results else 0.0,
+                "failures": member.failures,
                 "paused": member.paused_until is not None and member.paused_until > self._page.now,
             }
         return _all_of(value, seen), lacks_data
@@ -348,6 +403,23 @@ class _Sight:
         }
         self.lacks_data = self.lacks_data or not value or not spans[-1].runs
         return Seen(value, 12, 200)
+
+
+def _headers(result: Result) -> Seen:
+    """Names in lower case; several values of one name are joined."""
+    try:
+        pairs = msgspec.json.decode(result.detail or "{}", type=_Detail).headers
+    except msgspec.DecodeError:
+        pairs = ()
+    joined: dict[str, str] = {}
+    for name, text in pairs:
+        key = name.lower()
+        joined[key] = f"{joined[key]}, {text}" if key in joined else text
+    return Seen(joined, len(joined) + 1, sum(len(each) for each in joined.values()) + 8)
+
+
+class _Detail(Struct, frozen=True):
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 def _all_of(value: object, parts: list[Seen]) -> Seen:

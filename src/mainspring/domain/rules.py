@@ -39,8 +39,9 @@ from mainspring.domain.hint import (
     ONE_SHOT_TTL_DEFAULT,
 )
 from mainspring.domain.name import check_name, shown
-from mainspring.domain.ordering import TOKEN, in_order, ordered
+from mainspring.domain.ordering import TOKEN, in_order, ordered, tokens_of
 from mainspring.domain.text import clean_text
+from mainspring.domain.window import window_functions
 
 if TYPE_CHECKING:
     from cel_expr_python import cel
@@ -54,11 +55,27 @@ TTL_MS_MAX = int(HINT_TTL_MAX.total_seconds() * 1000)
 INTERVAL_TTL_MS = int(INTERVAL_TTL_DEFAULT.total_seconds() * 1000)
 ONE_SHOT_TTL_MS = int(ONE_SHOT_TTL_DEFAULT.total_seconds() * 1000)
 
-OWN = frozenset({"body", "status_code", "ok", "duration_ms", "failures", "health", "history"})
+OWN = frozenset(
+    {"body", "status_code", "ok", "duration_ms", "failures", "health", "history", "runs", "headers", "schedule"}
+)
 VARIABLES = OWN | {"siblings", "endpoint", "now"}
+# Fields of known shape: a misspelt one would be an error at every evaluation, so it is refused when it is written.
+RUN_FIELDS = ("body", "ok", "status", "status_code", "duration_ms", "at", "age_s")
+SIBLING_FIELDS = ("body", "ok", "at", "age_s", "paused", "status", "status_code", "duration_ms", "failures")
+SCHEDULE_FIELDS = ("interval_ms", "hint_ms", "cron", "paused")
+HEALTH_SPANS = ("h1", "h4", "h24")
+HEALTH_FIELDS = ("runs", "success_rate", "duration_ms")
 KEYS = (
     "name", "when", "for", "interval", "ttl", "run", "pause", "resume", "clear_hints", "target", "cooldown", "reason",
 )  # fmt: skip
+
+
+_SHAPES: dict[str, tuple[tuple[int, tuple[str, ...]], ...]] = {
+    "health": ((0, HEALTH_SPANS), (1, HEALTH_FIELDS)),
+    "schedule": ((0, SCHEDULE_FIELDS),),
+    "siblings": ((1, SIBLING_FIELDS),),
+    "runs": ((1, RUN_FIELDS),),
+}
 
 
 class Rule(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -185,6 +202,7 @@ def check_rule(rule: Rule, owner: str | None, members: tuple[str, ...]) -> None:
         if name not in members:
             hint = did_you_mean(name, members) or "; siblings are the endpoints of the same job"
             raise _refused(rule.name, "when", f"{_place(text, offset)}: no sibling {name!r}{hint}")
+    _check_fields(rule)
     if rule.target is not None and rule.target not in members:
         hint = did_you_mean(rule.target, members) or "; a target is an endpoint of the same job"
         raise _refused(rule.name, "target", f"no endpoint {rule.target!r}{hint}")
@@ -192,6 +210,39 @@ def check_rule(rule: Rule, owner: str | None, members: tuple[str, ...]) -> None:
         raise _refused(
             rule.name, "cooldown", "runs the endpoint it reads, so it would go round without end; give it a cooldown"
         )
+
+
+def _check_fields(rule: Rule) -> None:
+    """Refuse unknown fields of what has a known shape: `health.h24.runs`, `siblings.NAME.ok`, `runs[0].at`."""
+    tokens = tokens_of(rule.when)
+    for place, (kind, token, _) in enumerate(tokens):
+        before = tokens[place - 1][1] if place else ""
+        if kind != "name" or before == ".":
+            continue
+        path = _path(tokens, place + 1)
+        for depth, known in _SHAPES.get(token, ()):
+            if depth < len(path) and path[depth][0] and path[depth][0] not in known:
+                name, offset = path[depth]
+                hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
+                raise _refused(rule.name, "when", f"{_place(rule.when, offset)}: no field {name!r} of {token}{hint}")
+
+
+def _path(tokens: list[tuple[str, str, int]], place: int) -> list[tuple[str, int]]:
+    """What is selected from a variable: names with their places; "" for an index and for the name of a call."""
+    found: list[tuple[str, int]] = []
+    while place + 1 < len(tokens):
+        if tokens[place][1] == "." and tokens[place + 1][0] == "name":
+            is_call = place + 2 < len(tokens) and tokens[place + 2][1] == "("
+            if is_call:
+                break
+            found.append((tokens[place + 1][1], tokens[place + 1][2]))
+            place += 2
+        elif tokens[place][1] == "[" and place + 2 < len(tokens) and tokens[place + 2][1] == "]":
+            found.append(("", tokens[place][2]))
+            place += 3
+        else:
+            break
+    return found
 
 
 def concerns(rule: Rule, owner: str | None, ran: str) -> bool:
@@ -271,8 +322,11 @@ def _environment() -> "cel.Env":
             "siblings": kinds.Map(kinds.STRING, kinds.DYN),
             "endpoint": kinds.STRING,
             "now": kinds.TIMESTAMP,
+            "runs": kinds.List(kinds.Map(kinds.STRING, kinds.DYN)),
+            "headers": kinds.Map(kinds.STRING, kinds.STRING),
+            "schedule": kinds.Map(kinds.STRING, kinds.DYN),
         },
-        functions=[in_order(), *arithmetic()],
+        functions=[in_order(), *arithmetic(), *window_functions()],
     )
 
 

@@ -17,13 +17,13 @@ from mainspring.domain.rulebook import (
     Decisions,
     Facts,
     FinishedRun,
-    Member,
     Page,
     Result,
     StoredRule,
     Tested,
     Want,
     decide,
+    member_of,
 )
 from mainspring.domain.rules import HISTORY_MAX, RULES_MAX, Rule, check_rule, mentions, read_rule, rule_document
 from mainspring.operations.endpoints import Desk, find_endpoint, tenant_of
@@ -210,7 +210,7 @@ async def rehearse_rules(desk: Desk, owner: Owner, rules: Sequence[Rule], count:
     Runs of all the job's endpoints are replayed in the order in which they ended, each with what was known by then.
     """
     most = min(max(count, 1), TEST_RUNS_MAX) + HISTORY_MAX
-    facts = await desk.stores.planner.facts([Want(member.id, most) for member in owner.members])
+    facts = await desk.stores.planner.facts([Want(member.id, most, headers=True) for member in owner.members])
     now = await desk.stores.schedule.now()
     endpoint_id = None if owner.endpoint is None else owner.endpoint.id
     stored = tuple(
@@ -243,18 +243,7 @@ def _page_of(
     states: dict[tuple[str, str], object],
     now: datetime,
 ) -> Page:
-    members = tuple(
-        Member(
-            each.id,
-            each.tenant_id,
-            each.job_id,
-            each.name,
-            each.paused_until,
-            failures.get(each.id, 0),
-            ",".join(each.advice),
-        )
-        for each in owner.members
-    )
+    members = tuple(member_of(each, failures.get(each.id, 0)) for each in owner.members)
     run = FinishedRun(
         desk.tenant_id, result.endpoint_id, result.run_id, result.finished_at, failures[result.endpoint_id]
     )

@@ -60,9 +60,11 @@ def rule_states(rows: Iterable[Sequence[Any]]) -> dict[tuple[str, str], RuleStat
 
 
 def result_from(row: Sequence[Any]) -> Result:
-    run_id, endpoint_id, status, status_code, finished_at, duration_ms, body = row
+    run_id, endpoint_id, status, status_code, finished_at, duration_ms, body, detail = row
     ok = status == RunStatus.SUCCESS
-    return Result(run_id, endpoint_id, ok, status, status_code, finished_at, duration_ms or 0, body or b"")
+    return Result(
+        run_id, endpoint_id, ok, status, status_code, finished_at, duration_ms or 0, body or b"", detail or ""
+    )
 
 
 def finished_runs(stored: Iterable[StoredEvent]) -> tuple[FinishedRun, ...]:

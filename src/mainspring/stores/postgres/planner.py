@@ -73,7 +73,8 @@ class PostgresPlanner:
         health: dict[str, tuple[Health, Health, Health]] = {}
         async with self._db.statement() as session:
             limits = [want.results for want in wants]
-            for row in await session.rows("newest_results", list(results), limits):
+            headers = [want.headers for want in wants]
+            for row in await session.rows("newest_results", list(results), limits, headers):
                 result = result_from(row)
                 results[result.endpoint_id].append(result)
             for want in wants:

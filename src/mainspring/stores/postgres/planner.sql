@@ -27,7 +27,8 @@ ORDER BY tx, seq LIMIT :limit;
 
 -- name: members_of_jobs
 -- The endpoints of the jobs that some endpoints belong to.
-SELECT endpoint.id, endpoint.tenant_id, job_id, name, paused_until, failure_count, advice
+SELECT endpoint.id, endpoint.tenant_id, job_id, name, paused_until, failure_count, advice,
+       cron, interval_ms, hint_interval_ms, hint_interval_expires_at
 FROM endpoint JOIN schedule ON schedule.id = endpoint.id
 WHERE archived_at IS NULL
   AND job_id IN (SELECT job_id FROM endpoint WHERE id = ANY (:ids::text[]))
@@ -64,9 +65,11 @@ ON CONFLICT (rule_id, endpoint_id) DO UPDATE SET streak = excluded.streak, fired
 
 -- name: newest_results
 -- The newest runs of endpoints that ended by a call of the schedule.
-SELECT newest.* FROM unnest(:ids::text[], :limits::bigint[]) WITH ORDINALITY AS wanted (id, most, place)
+SELECT newest.* FROM unnest(:ids::text[], :limits::bigint[], :headers::boolean[])
+    WITH ORDINALITY AS wanted (id, most, headers, place)
 CROSS JOIN LATERAL (
-    SELECT id, endpoint_id, status, status_code, finished_at, duration_ms, body FROM run
+    SELECT id, endpoint_id, status, status_code, finished_at, duration_ms, body,
+           CASE WHEN wanted.headers THEN detail ELSE '' END FROM run
     WHERE endpoint_id = wanted.id AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test'
     ORDER BY id DESC LIMIT wanted.most) AS newest
 ORDER BY wanted.place, newest.id DESC;

@@ -57,7 +57,7 @@ class SqlitePlanner:
         if not runs and len(rows) < limit:
             return None
         ids = encoded(list({run.endpoint_id for run in runs}))
-        members = [Member(*row[:4], instant(row[4]), *row[5:7]) for row in db.rows("members_of_jobs", ids)]  # type: ignore[arg-type, call-arg]  # columns
+        members = [_member(row) for row in db.rows("members_of_jobs", ids)]
         jobs = encoded(list({member.job_id for member in members}))
         rules = [_stored(row) for row in db.rows("rules_of_jobs", jobs)]
         states = rule_states(
@@ -72,7 +72,7 @@ class SqlitePlanner:
         def work(db: Connection) -> Facts:
             results = {
                 want.endpoint_id: tuple(
-                    _result(row) for row in db.rows("newest_results", want.endpoint_id, want.results)
+                    _result(row) for row in db.rows("newest_results", want.headers, want.endpoint_id, want.results)
                 )
                 for want in wants
             }
@@ -179,6 +179,10 @@ class SqlitePlanner:
             add_events(db, [event])
 
         await self._db.write(work)
+
+
+def _member(row: tuple[object, ...]) -> Member:
+    return Member(*row[:4], instant(row[4]), *row[5:10], instant(row[10]))  # type: ignore[arg-type, call-arg]  # columns
 
 
 def _modes(db: Connection) -> dict[str, str]:

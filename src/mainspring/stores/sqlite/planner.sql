@@ -26,7 +26,8 @@ WHERE seq > :after ORDER BY seq LIMIT :limit;
 
 -- name: members_of_jobs
 -- The endpoints of the jobs that some endpoints belong to.
-SELECT endpoint.id, endpoint.tenant_id, job_id, name, paused_until, failure_count, advice
+SELECT endpoint.id, endpoint.tenant_id, job_id, name, paused_until, failure_count, advice,
+       cron, interval_ms, hint_interval_ms, hint_interval_expires_at
 FROM endpoint JOIN schedule ON schedule.id = endpoint.id
 WHERE archived_at IS NULL
   AND job_id IN (SELECT job_id FROM endpoint WHERE id IN (SELECT value FROM json_each(:ids)))
@@ -61,7 +62,8 @@ ON CONFLICT (rule_id, endpoint_id) DO UPDATE SET streak = excluded.streak, fired
 
 -- name: newest_results
 -- An endpoint's newest runs that ended by a call of the schedule.
-SELECT id, endpoint_id, status, status_code, finished_at, duration_ms, body FROM run
+SELECT id, endpoint_id, status, status_code, finished_at, duration_ms, body,
+       CASE WHEN :headers THEN detail ELSE '' END FROM run
 WHERE endpoint_id = :endpoint_id AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test'
 ORDER BY id DESC LIMIT :limit;
 
