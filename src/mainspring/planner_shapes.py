@@ -92,6 +92,8 @@ def backtest_shape(tested: "BackTest") -> Shape:
     return {
         "begin": instant(tested.begin),
         "end": instant(tested.end),
+        "limit": tested.limit,
+        "is_limited": tested.is_limited,
         "is_cut": tested.present.is_cut or tested.changed.is_cut,
         "faults": list(tested.changed.faults),
         "calls": _calls(tested),
@@ -99,6 +101,12 @@ def backtest_shape(tested: "BackTest") -> Shape:
             {"endpoint": name, "endpoint_id": endpoint_id, **_calls(tested, endpoint_id)}
             for endpoint_id, name in sorted(names.items(), key=lambda pair: pair[1])
         ],
+        "totals": {
+            "failures": len(tested.detections),
+            "only_present": len(tested.only_present),
+            "only_changed": len(tested.only_changed),
+            "listed": BACKTEST_MAX,
+        },
         "failures": [
             {
                 "endpoint": names[each.endpoint_id],

@@ -68,3 +68,30 @@ async def test_limits_alone_may_change_and_nothing_recorded_is_told(desk: Desk, 
     await recorded(desk, clock)
     wider = await run_backtest(desk, await find_owner(desk, "queue", None), Wish(max_interval_ms=600_000))
     assert len(wider.changed.runs) == len(wider.present.runs)
+
+
+async def test_limit_of_runs_is_each_endpoints_and_is_stated(desk: Desk, clock: FixedClock) -> None:
+    for name in ("one", "two"):
+        await add_endpoint(desk, Definition(name, "https://example.com/", interval_ms=60_000, spread=False))
+    for _ in range(6):
+        clock.tick(seconds=60)
+        await run_slot(desk.stores, clock, an_outcome(), took_ms=0)
+    owner = await find_owner(desk, "one", None)
+
+    limited = await run_backtest(desk, owner, Wish(limit=3))
+    whole = await run_backtest(desk, owner, Wish(limit=50_000))
+
+    assert (limited.limit, limited.is_limited) == (3, True)
+    assert {len(each) for each in limited.recorded.values()} == {3}
+    assert (whole.limit, whole.is_limited) == (25_000, False)
+
+
+async def test_large_bodies_lower_the_limit_rather_than_fill_the_memory(desk: Desk, clock: FixedClock) -> None:
+    await add_endpoint(desk, Definition("one", "https://example.com/", interval_ms=60_000, spread=False))
+    clock.tick(seconds=60)
+    large = Body(b"x" * 100_000, "text/plain", False, 100_000)
+    await run_slot(desk.stores, clock, an_outcome(body=large), took_ms=0)
+
+    tested = await run_backtest(desk, await find_owner(desk, "one", None), Wish(limit=50_000))
+
+    assert tested.limit == 2_000

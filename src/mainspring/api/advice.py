@@ -84,6 +84,7 @@ class RunTested(Answer):
 class RulesTested(Answer):
     runs: list[RunTested] = Field(description="Oldest first.")
     fired: dict[str, int] = Field(description="How often each would have fired.")
+    endpoints: list[str] = Field(description="Whose runs were counted: endpoints of the job, by name.")
 
 
 class ToolCalled(Answer):

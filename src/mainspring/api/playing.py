@@ -125,7 +125,9 @@ class BacktestWish(RequestModel):
     cron: Text | None = None
     min_interval_ms: Duration | None = None
     max_interval_ms: Duration | None = None
-    limit: int = Field(default=500, ge=1, le=5_000, description="The newest so many runs of each endpoint.")
+    limit: int = Field(
+        default=500, ge=1, le=50_000, description="The newest so many runs of each endpoint; 50,000 of all together."
+    )
 
 
 class Calls(Answer):
@@ -177,13 +179,25 @@ class ReplayedRuns(Answer):
     changed: list[ReplayedRun]
 
 
+class BacktestTotals(Answer):
+    """How many there are; the lists hold the first `listed` of them."""
+
+    failures: int
+    only_present: int
+    only_changed: int
+    listed: int
+
+
 class Backtest(Answer):
     begin: At
     end: At
-    is_cut: bool = Field(description="Whether a replay was ended at 20,000 runs.")
+    limit: int = Field(description="The newest so many runs of each endpoint were replayed.")
+    is_limited: bool = Field(description="Whether the limit left out runs of some endpoint, or may have.")
+    is_cut: bool = Field(description="Whether a replay was ended at 60,000 runs.")
     faults: list[str] = Field(description="Rules of the changed policy that could not be judged, and why.")
     calls: Calls
     endpoints: list[EndpointCalls]
+    totals: BacktestTotals
     failures: list[RecordedFailure]
     differs: Differences = Field(description="Decisions that only one of the two took.")
     runs: ReplayedRuns = Field(description="The first 2,000 of each.")

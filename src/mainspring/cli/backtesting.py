@@ -34,7 +34,7 @@ def backtest(
     least: Annotated[str | None, typer.Option("--min", metavar="DURATION", help="Another minimum interval.")] = None,
     most: Annotated[str | None, typer.Option("--max", metavar="DURATION", help="Another maximum interval.")] = None,
     count: Annotated[
-        int, typer.Option("-n", "--limit", min=1, max=5000, help="The newest so many runs of each endpoint.")
+        int, typer.Option("-n", "--limit", min=1, max=50_000, help="The newest so many runs of each endpoint.")
     ] = 500,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page about it.")
@@ -95,36 +95,36 @@ def show_backtest(tested: Shape) -> None:
 
     rows = []
     for each in tested["endpoints"]:
-        seen = [one["seen_after_s"]["changed"] for one in tested["failures"] if one["endpoint"] == each["endpoint"]]
-        delays = [after for after in seen if after is not None]
-        failures = f"{len(delays)} of {_counted(seen)}" if seen else "-"
-        slowest = f"{max(delays):.0f} s" if delays else "-"
+        mine = [one["seen_after_s"] for one in tested["failures"] if one["endpoint"] == each["endpoint"]]
         calls = (str(each["recorded"]), str(each["present"]), str(each["changed"]), f"{each['saved']:+d}")
-        rows.append((each["endpoint"], *calls, failures, slowest))
+        rows.append((each["endpoint"], *calls, *_seen(mine, "present"), *_seen(mine, "changed")))
     columns = (
         Column("ENDPOINT", can_cut=True), Column("RECORDED"), Column("PRESENT"), Column("CHANGED"), Column("SAVED"),
-        Column("FAILURES SEEN"), Column("AT THE LATEST AFTER"),
+        Column("FAILURES SEEN"), Column("AT THE LATEST AFTER"), Column("CHANGED: SEEN"), Column("LATEST AFTER"),
     )  # fmt: skip
     say(f"from {clock(at(tested['begin']))} to {clock(at(tested['end']))}")
+    more = "; older runs are left out, --limit reads more" if tested["is_limited"] else ""
+    say(f"the newest {tested['limit']:,} runs of each endpoint{more}")
     show_table(columns, rows, "No endpoint.")
     if tested["is_cut"]:
-        say("a replay was ended at 20,000 runs")
+        say("a replay was ended at 60,000 runs")
+    totals = tested["totals"]
+    if totals["failures"] > totals["listed"]:
+        say(f"failures are counted over the first {totals['listed']:,} of {totals['failures']:,}")
     for fault in tested["faults"]:
         say(f"could not be judged: {fault}")
     differs = tested["differs"]
-    differing = {
-        "only by the present policy": differs["only_present"],
-        "only by the changed one": differs["only_changed"],
-    }
-    for words, fired in differing.items():
+    for words, key in (("only by the present policy", "only_present"), ("only by the changed one", "only_changed")):
+        fired = differs[key]
         if fired:
-            say(f"{words}: {_counted(fired)} {'decision' if len(fired) == 1 else 'decisions'}")
+            count = totals[key]
+            say(f"{words}: {count:,} {'decision' if count == 1 else 'decisions'}")
             for one in fired[:FIRINGS_SHOWN]:
                 say(f"  {clock(at(one['at']))} {one['endpoint']}: rule {one['rule']!r}: {one['does']}")
 
 
-def _counted(found: Sequence[object]) -> str:
-    """How many; lists that long are cut."""
-    from mainspring.planner_shapes import BACKTEST_MAX
-
-    return f"{BACKTEST_MAX} or more" if len(found) == BACKTEST_MAX else str(len(found))
+def _seen(failures: Sequence[Shape], policy: str) -> tuple[str, str]:
+    """How many recorded failures a policy saw, and how long after the slowest of them."""
+    delays = [after for each in failures if (after := each[policy]) is not None]
+    seen = f"{len(delays)} of {len(failures)}" if failures else "-"
+    return seen, f"{max(delays):.0f} s" if delays else "-"

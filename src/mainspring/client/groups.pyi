@@ -145,13 +145,22 @@ class AuditVerdict(TypedDict):
 class Backtest(TypedDict):
     begin: str
     end: str
+    limit: int
+    is_limited: bool
     is_cut: bool
     faults: List[str]
     calls: Calls
     endpoints: List[EndpointCalls]
+    totals: BacktestTotals
     failures: List[RecordedFailure]
     differs: Differences
     runs: ReplayedRuns
+
+class BacktestTotals(TypedDict):
+    failures: int
+    only_present: int
+    only_changed: int
+    listed: int
 
 class BacktestWish(TypedDict):
     endpoint: NotRequired[Union[str, None]]
@@ -1222,6 +1231,7 @@ class RulesGiven(TypedDict):
 class RulesTested(TypedDict):
     runs: List[RunTested]
     fired: Dict[str, int]
+    endpoints: List[str]
 
 class Run(TypedDict):
     id: str

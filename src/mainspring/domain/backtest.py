@@ -28,7 +28,7 @@ from mainspring.domain.rules import HISTORY_MAX
 from mainspring.domain.run import Outcome, RunStatus
 from mainspring.domain.settling import Finished, settle
 
-RUNS_MAX = 20_000  # of one replay: a policy that calls more often than that is not worth its answer
+RUNS_MAX = 60_000  # of one replay, some seconds; 50,000 recorded runs fit
 SPANS = (timedelta(hours=1), timedelta(hours=4), timedelta(hours=24))
 
 History = Mapping[str, Sequence[Result]]  # by endpoint, oldest first
@@ -83,6 +83,8 @@ class BackTest(Struct, frozen=True):
     detections: tuple[Detection, ...]
     only_present: tuple[Fired, ...]
     only_changed: tuple[Fired, ...]
+    limit: int = 0  # the newest so many runs of each endpoint were replayed
+    is_limited: bool = False  # of some endpoint, more were recorded
 
 
 def back_test(history: History, present: Policy, changed: Policy, cron: CronReader) -> BackTest:

@@ -13,7 +13,9 @@ from mainspring.domain.rulebook import StoredRule, Want
 from mainspring.operations.endpoints import Desk, checked_definition, tenant_of
 from mainspring.operations.rules import Owner, check_rules
 
-RESULTS_MAX = 5_000  # of all endpoints together: their bodies are in memory meanwhile
+RESULTS_MAX = 50_000  # of all endpoints together
+BODIES_BYTES_MAX = 200_000_000  # of all endpoints together, estimated from the newest: they are in memory meanwhile
+SAMPLE = 50
 
 
 class Wish(Struct, frozen=True):
@@ -28,7 +30,7 @@ class Wish(Struct, frozen=True):
 
 
 async def run_backtest(desk: Desk, owner: Owner, wish: Wish) -> BackTest:
-    share = max(1, min(wish.limit, RESULTS_MAX // max(1, len(owner.members))))
+    share = await _share(desk, owner, wish.limit)
     facts = await desk.stores.planner.facts([Want(member.id, share) for member in owner.members])
     history = {endpoint_id: tuple(reversed(results)) for endpoint_id, results in facts.results.items() if results}
     if not history:
@@ -38,7 +40,18 @@ async def run_backtest(desk: Desk, owner: Owner, wish: Wish) -> BackTest:
     known = [each.stored for each in await desk.stores.planner.rules(desk.tenant_id, owner.job.id)]
     present = Policy(owner.members, tuple(known))
     changed = Policy(await _changed_members(desk, owner, wish), _changed_rules(desk, owner, wish, known))
-    return await desk.sandbox.call(desk.tenant_id, back_test, history, present, changed, desk.cron)
+    tested = await desk.sandbox.call(desk.tenant_id, back_test, history, present, changed, desk.cron)
+    return replace(tested, limit=share, is_limited=any(len(each) == share for each in history.values()))
+
+
+async def _share(desk: Desk, owner: Owner, wanted: int) -> int:
+    """How many runs of each endpoint are read: as many as are wanted, unless they would not fit into memory."""
+    most = min(wanted, max(1, RESULTS_MAX // max(1, len(owner.members))))
+    if most <= SAMPLE:
+        return most
+    facts = await desk.stores.planner.facts([Want(member.id, SAMPLE) for member in owner.members])
+    size = sum(max((len(each.body) for each in results), default=0) for results in facts.results.values())
+    return max(SAMPLE, min(most, BODIES_BYTES_MAX // max(1, size)))
 
 
 def _changed_rules(desk: Desk, owner: Owner, wish: Wish, known: list[StoredRule]) -> tuple[StoredRule, ...]:

@@ -33,7 +33,7 @@ export function BacktestResult({ tested }: { tested: Backtest }) {
       <div role="status">
         <Text fw={600}>{callsWords(tested.calls)}</Text>
         <Text size="sm">{failuresWords(tested.failures)}</Text>
-        <Text size="xs" c="dimmed">Played over {tested.calls.recorded.toLocaleString()} recorded runs, <When at={tested.begin} mode="local" /> to <When at={tested.end} mode="local" />. Between two of them the last response holds.{tested.is_cut ? " It was ended at 20,000 runs." : ""}</Text>
+        <Text size="xs" c="dimmed">Played over {tested.calls.recorded.toLocaleString()} recorded runs, <When at={tested.begin} mode="local" /> to <When at={tested.end} mode="local" />. Between two of them the last response holds.{tested.is_limited ? ` Only the newest ${tested.limit.toLocaleString()} runs of each endpoint are counted.` : ""}{tested.is_cut ? " It was ended at 60,000 runs." : ""}</Text>
       </div>
       {tested.faults.map((each) => <Text key={each} size="sm" c="red" className="breaks">{each}</Text>)}
       {tested.endpoints.length > 1 && <Select aria-label="Endpoint shown" size="xs" w={240} allowDeselect={false} data={tested.endpoints.map((each) => each.endpoint)} value={name} onChange={choose} />}

@@ -19,7 +19,7 @@ export function Fired({ tested }: { tested: RulesTested }) {
           </rect>
         ))}
       </svg>
-      <Text size="sm" role="status">It would have fired {fired === 1 ? "once" : `${fired} times`} in the last {count} runs.</Text>
+      <Text size="sm" role="status">It would have fired {fired === 1 ? "once" : `${fired} times`} in the last {count} runs of {tested.endpoints.join(", ")}.</Text>
       {fault && <Text size="xs" c="dimmed" className="breaks">Some runs could not be judged, and count as false: {fault}</Text>}
     </Stack>
   );

@@ -98,7 +98,8 @@ async def test_rules(desk: Reading, wish: RulesGiven) -> Shape:
             chosen = rules.check_rules(wish.rules, owner)
     tested = await rules.rehearse_rules(desk, owner, chosen, wish.limit)
     fired = {rule.name: sum(rule.name in each.fired for each in tested) for rule in chosen}
-    return {"runs": [tested_shape(each) for each in tested], "fired": fired}
+    names = sorted({each.endpoint for each in tested})
+    return {"runs": [tested_shape(each) for each in tested], "fired": fired, "endpoints": names}
 
 
 @router.post("/draft", response_model=RulesDrafted)
