@@ -6,7 +6,7 @@ import pytest
 from fastapi import FastAPI
 from httpx2 import AsyncClient, Response
 
-from mainspring.domain.access import Scope
+from mainspring.domain.access import SCOPES_OF, Role, Scope
 from mainspring.domain.delivery import Delivery, DeliveryStatus
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.event import Event, EventType
@@ -128,6 +128,71 @@ async def test_another_tenants_ids_are_answered_like_ids_that_never_were(
     assert differing == []
     assert seen == []
     assert await fingerprint(store_url, "default") == before
+
+
+CALLERS = {
+    **{f"a key with {scope}": scope.value for scope in Scope},
+    **{f"a {role}": " ".join(sorted(SCOPES_OF[role])) for role in Role},
+}
+
+
+async def test_every_role_and_key_is_answered_alike_for_foreign_and_random_ids(
+    app: FastAPI, api: AsyncClient, stores: Stores, store_url: str, ids: dict[str, str]
+) -> None:
+    """Whatever the caller may do: a refusal for a missing scope tells as little as a 404 does."""
+    await stores.endpoints.put_tenant(Tenant("other", "other"))
+    before = await fingerprint(store_url, "default")
+    differing, seen, asked = [], [], 0
+    for caller, scopes in CALLERS.items():
+        async with client_of(app, "other", scopes, actor=f"key:{scopes.replace(' ', '-')}") as other:
+            for operation in (each for each in every_operation(app) if each.in_path):
+                theirs, nobodys = await operation.send(other, ids), await operation.send(other, RANDOM)
+                asked += 1
+                if told(theirs, ids) != told(nobodys, RANDOM):
+                    differing.append((caller, operation.id))
+                if ids.keys() & set(operation.in_path) and theirs.status_code not in (403, 404):
+                    seen.append((caller, operation.id, theirs.status_code))
+
+    assert asked > 400
+    assert differing == []
+    assert seen == []
+    assert await fingerprint(store_url, "default") == before
+
+
+async def test_another_tenants_cursors_are_no_cursors(
+    app: FastAPI, api: AsyncClient, stores: Stores, ids: dict[str, str]
+) -> None:
+    await stores.endpoints.put_tenant(Tenant("other", "other"))
+    for number in range(3):
+        await make(api, f"another {number}")
+    differing, tried = [], []
+    async with client_of(app, "other") as other:
+        for operation in (each for each in every_operation(app) if "cursor" in each.in_query and not each.in_path):
+            cursor = (await operation.send(api, ids, "?limit=1")).json().get("next_cursor")
+            if cursor is None or cursor.isdigit():  # a number of a tenant's own trail: there is nothing to open
+                continue
+            tried.append(operation.id)
+            theirs, nobodys = [await operation.send(other, RANDOM, f"?cursor={each}") for each in (cursor, "random")]
+            if told(theirs, {"": cursor}) != told(nobodys, {"": "random"}):
+                differing.append(operation.id)
+
+    assert "list_endpoints" in tried
+    assert differing == []
+
+
+async def test_another_tenants_idempotency_key_and_name_in_a_header_give_nothing(
+    app: FastAPI, api: AsyncClient, stores: Stores, ids: dict[str, str]
+) -> None:
+    await stores.endpoints.put_tenant(Tenant("other", "other"))
+    key = {"Idempotency-Key": "shared"}
+    mine = await api.post("/api/v1/jobs", json={"name": "mine"}, headers=key)
+    async with client_of(app, "other") as other:
+        theirs = await other.post("/api/v1/jobs", json={"name": "theirs"}, headers=key)
+        named = await other.get("/api/v1/jobs", headers={"X-Mainspring-Tenant": "default"})
+
+    assert (mine.status_code, theirs.status_code) == (201, 201)
+    assert theirs.json()["name"] == "theirs"
+    assert [each["name"] for each in named.json()["items"]] == ["theirs"]
 
 
 async def test_another_tenants_ids_in_a_query_or_a_body_are_as_unknown_as_any(
