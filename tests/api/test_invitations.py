@@ -220,6 +220,23 @@ async def test_link_goes_by_email_where_a_mail_server_is_set_and_proves_the_addr
     assert user.proof == Proof.EMAIL
 
 
+async def test_address_is_not_filled_with_invitations(stores: Stores, clock: FixedClock) -> None:
+    await stores.endpoints.put_tenant(Tenant("a", "A"))
+    await a_user(stores, ALICE, tenant_id="a")
+    async with (
+        PostOffice() as office,
+        open_door(stores, clock, mailing(office)) as app,
+        Browser(app, site="https://127.0.0.1") as browser,
+    ):
+        await browser.log_in(ALICE)
+        wish = {"email": VICTIM, "role": "viewer"}
+        answers = [await browser.post("/api/v1/members", json=wish) for _ in range(5)]
+
+    assert [answer.status_code for answer in answers] == [201, 201, 201, 429, 429]
+    assert int(answers[-1].headers["retry-after"]) > 60
+    assert len(office.letters) == 3
+
+
 async def test_using_one_link_or_changing_the_password_voids_the_others(app: FastAPI, stores: Stores) -> None:
     await a_user(stores, VICTIM, role=None)
     desk = at_the_desk(stores)

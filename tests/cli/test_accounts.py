@@ -135,3 +135,9 @@ def test_served_link_makes_the_first_owner(any_shell: Shell, processes: Processe
     assert any_shell.json("user", "list")[0]["email"] == "ann@example.com"
     (login, created) = any_shell.json("audit", "list", "--installation")
     assert (login["act"], created["act"], login["address"]) == ("login.succeeded", "user.created", "127.0.0.1")
+
+
+def test_second_factor_that_is_not_there_is_not_reset(shell: Shell) -> None:
+    shell.ok("user", "add", "ann@example.com", "--password-stdin", stdin="four words in a row\n")
+
+    assert "ann@example.com has no second factor" in shell("user", "reset-factor", "ann@example.com").output

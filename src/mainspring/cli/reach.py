@@ -118,6 +118,7 @@ BY_API: dict[str, tuple[str, ...]] = {
     "user enable": ("update_user",),
     "user password": ("create_user_link", "set_up"),
     "user link": ("create_user_link",),
+    "user reset-factor": ("reset_second_factor",),
     "member list": ("list_members",),
     "member add": ("create_member",),
     "member role": ("update_member",),

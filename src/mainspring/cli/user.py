@@ -114,6 +114,21 @@ def enable(email: Email, output: OutputOption = Output.TABLE) -> None:
     _show(_edit(email, False), "enabled", output)
 
 
+@app.command("reset-factor")
+def reset_factor(email: Email, output: OutputOption = Output.TABLE) -> None:
+    """Take a user's second factor away, for one who has lost the app and the recovery codes."""
+    from mainspring.operations.accounts import find_user
+    from mainspring.operations.second_factor import reset
+
+    async def work(desk: "Desk") -> "User":
+        user = await find_user(desk, email)
+        await reset(desk, user)
+        return user
+
+    user = ask(work, lambda client: afar.user_of(client.users.reset_second_factor(email)))
+    _show(user, "took away the second factor of", output)
+
+
 @app.command("password")
 def password(email: Email, password_stdin: PasswordStdin = False, output: OutputOption = Output.TABLE) -> None:
     """Set a user's password; all sessions of the user end.

@@ -218,6 +218,14 @@ def guess_bucket(address: str) -> Bucket:
     return Bucket(f"guess:{neighbourhood(address)}", burst=20, every=timedelta(seconds=6))
 
 
+def invitation_buckets(tenant_id: str, email: str) -> tuple[Bucket, ...]:
+    """What one email that invites somebody counts against: nobody's mailbox is filled by way of us."""
+    return (
+        Bucket(f"invited:{digest(email)[:32]}", burst=3, every=timedelta(hours=1)),
+        Bucket(f"inviting:{tenant_id}", burst=50, every=timedelta(minutes=1)),
+    )
+
+
 def neighbourhood(address: str) -> str:
     """An IPv4 address, or the /64 of an IPv6 one: whoever has one address of it has them all."""
     if ":" not in address or address.startswith("::ffff:"):

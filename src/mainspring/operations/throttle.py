@@ -2,9 +2,21 @@
 
 import math
 
-from mainspring.domain.account import Bucket
+from mainspring.domain.account import Bucket, invitation_buckets
 from mainspring.domain.errors import TooManyRequests
 from mainspring.ports.stores import Stores
+
+
+async def refuse_invitations(stores: Stores, tenant_id: str, email: str) -> None:
+    """Count one email that invites somebody; raises TooManyRequests where an address or a tenant has had enough."""
+    buckets = invitation_buckets(tenant_id, email)
+    wait_s = await stores.credentials.take_turn(buckets)
+    if wait_s > 0:
+        seconds = math.ceil(wait_s)
+        raise TooManyRequests(
+            f"too many invitations were sent to this address or by this tenant; wait {seconds} s, then try again",
+            retry_after_s=seconds,
+        )
 
 
 async def refuse_guesses(stores: Stores, *buckets: Bucket) -> None:

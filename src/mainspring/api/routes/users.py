@@ -8,7 +8,7 @@ from mainspring.api.access import Administering, Known, Operating, Reading
 from mainspring.api.answers import Rehearsed
 from mainspring.api.context import Context
 from mainspring.api.fields import DryRun
-from mainspring.api.links import hand_out, proof_of
+from mainspring.api.links import hand_out, proof_of, sends_links
 from mainspring.api.people import (
     Invited,
     Member,
@@ -23,9 +23,10 @@ from mainspring.api.people import (
 )
 from mainspring.api.sights import compared
 from mainspring.domain.access import SCOPES_OF, Principal, Scope
-from mainspring.domain.account import check_role
+from mainspring.domain.account import check_email, check_role
 from mainspring.operations import accounts, members, second_factor
 from mainspring.operations.account_rehearsal import rehearsed
+from mainspring.operations.throttle import refuse_invitations
 from mainspring.shapes import Shape, member_shape, user_shape
 
 router = APIRouter(tags=["users"])
@@ -140,6 +141,8 @@ async def create_member(
     _require_grant(principal, SCOPES_OF[check_role(wish.role)])
     context: Context = request.app.state.context
     there = rehearsed(desk) if dry_run else desk
+    if sends_links(request) and not dry_run:
+        await refuse_invitations(desk.stores, desk.tenant_id, check_email(wish.email))
     member, token = await members.add_member(
         there, context.locksmith, wish.email, wish.role, wish.name, proof=proof_of(request, principal)
     )
