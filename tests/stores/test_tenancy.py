@@ -31,6 +31,7 @@ FOR_ALL = {
     "account": "a user belongs to the installation",
     "session": "a user's, not a tenant's",
     "link": "a user's, not a tenant's",
+    "second_factor": "a user's, not a tenant's",
     "attempt": "counts logins before anybody is known",
     "worker": "workers serve every tenant",
     "host_rate": "a rate holds for a host, whoever calls it",
