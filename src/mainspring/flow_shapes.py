@@ -14,10 +14,13 @@ from mainspring.workflow.engine import ALLOWED
 from mainspring.workflow.model import LogicalClock, Phase
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from mainspring.operations.archiving import Archived
+    from mainspring.operations.partitions import PartitionVerdict
     from mainspring.operations.playback import Compared
     from mainspring.operations.verification import Verified
-    from mainspring.ports.flows import Execution, Published
+    from mainspring.ports.flows import Execution, PartitionView, Published
     from mainspring.workflow.bundle import Bundle, Checked
     from mainspring.workflow.model import Entry, State, Workflow
     from mainspring.workflow.replay import Replay, Simulation
@@ -195,8 +198,8 @@ def sentence(entry: "Entry", clock: LogicalClock) -> str:
     if entry.input is None:
         return f"{entry.action} (its values were erased)"
     data = cast("Mapping[str, object]", given.get("data") or {})
-    tell = _SENTENCES.get(entry.action)
-    said = entry.action if tell is None else tell(given, data, came)
+    sentence = _SENTENCES.get(entry.action)
+    said = sentence(given, data, came) if sentence else entry.action
     return said if len(said) <= TEXT_MAX else said[: TEXT_MAX - 1] + "…"
 
 
@@ -236,7 +239,7 @@ def _sent(given: Values, data: Values, came: Values) -> str:
     return f"to be sent to {what}, attempt {came.get('attempt')}"
 
 
-_SENTENCES: "dict[str, Callable[[Values, Values, Values], str]]" = {
+_SENTENCES: dict[str, Callable[[Values, Values, Values], str]] = {
     "start": lambda given, data, came: f"started with version {given['version']}" if given["version"] else "started",
     "event": lambda given, data, came: f"event {given.get('type')!r} from {given.get('actor')}",
     "event.late": lambda given, data, came: f"event {given.get('type')!r} came too late: it was {came.get('status')}",
@@ -273,6 +276,22 @@ def verified_shape(found: "Verified") -> Shape:
         "checkpoints": found.checkpoints,
         "breach": None if breach is None else plain(breach),
     }
+
+
+def partition_shape(view: "PartitionView", now: "datetime") -> Shape:
+    return {
+        "partition": view.partition,
+        "tick": view.tick,
+        "ticks": view.ticks,
+        "writer": view.worker if view.lease_until > now else "",
+        "lease_until": rfc3339(view.lease_until) if view.lease_until > now else None,
+        "waits_since": None if view.waits_since is None else rfc3339(view.waits_since),
+        "overdue": view.overdue,
+    }
+
+
+def partition_verdict_shape(found: "PartitionVerdict") -> Shape:
+    return {"valid": found.valid, **plain(found)}
 
 
 def checked_shape(bundle: "Bundle", found: "Checked") -> Shape:

@@ -30,6 +30,7 @@ TAGS = {
     "events": "What changed, in order, by whom.",
     "workflows": "Work in several steps over days: documents, their versions, and what they would do.",
     "executions": "Single runs through a workflow: where they stand, what happened, what may be ordered.",
+    "partitions": "Parts of the work of workflows with a writer each, and their proofs; for operators.",
     "webhooks": "Receivers of events, outside, and what was delivered to them.",
     "alerts": "Who is told when something breaks, recovers, is late or runs out.",
     "dashboard": "Counts and lists for an overview.",

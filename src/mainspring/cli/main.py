@@ -27,6 +27,7 @@ from mainspring.cli import (
     keeping,
     keys,
     member,
+    partition,
     planner,
     rules,
     run,
@@ -103,6 +104,7 @@ app.command("next")(why.next_runs)
 app.command("events")(event.events)
 app.add_typer(workflow.app, name="workflow")
 app.add_typer(execution.app, name="execution")
+app.add_typer(partition.app, name="partition")
 app.add_typer(webhook.app, name="webhook")
 app.add_typer(user.app, name="user")
 app.add_typer(member.app, name="member")

@@ -741,6 +741,15 @@ class JobRehearsed(TypedDict):
 
 JsonValue = Any
 
+class KeptCheckpoint(TypedDict):
+    partition: int
+    sequence: int
+    tick: int
+    head: str
+    signed_at: str
+    public_key: str
+    signature: str
+
 class KeyNew(TypedDict):
     name: str
     scopes: NotRequired[List[Literal['read', 'run', 'write', 'admin']]]
@@ -926,6 +935,36 @@ class Page_Worker(TypedDict):
 class Page_Workflow(TypedDict):
     items: List[Workflow]
     next_cursor: Union[str, None]
+
+class Partition(TypedDict):
+    partition: int
+    tick: int
+    ticks: int
+    writer: str
+    lease_until: Union[str, None]
+    waits_since: Union[str, None]
+    overdue: int
+
+class PartitionVerified(TypedDict):
+    valid: bool
+    partition: int
+    ticks: int
+    executions: int
+    checkpoints: int
+    kept: int
+    unreachable: int
+    unsigned: int
+    breach: Union[Breach, None]
+
+class PartitionWish(TypedDict):
+    partition: NotRequired[Union[int, None]]
+    checkpoints: NotRequired[List[KeptCheckpoint]]
+
+class Partitions(TypedDict):
+    items: List[Partition]
+
+class PartitionsVerified(TypedDict):
+    items: List[PartitionVerified]
 
 class PasswordChange(TypedDict):
     current: NotRequired[str]
@@ -1340,6 +1379,19 @@ class ShadowFiring(TypedDict):
 class ShadowResults(TypedDict):
     firings: List[ShadowFiring]
     sessions: List[PlannerSession]
+
+class SignedCheckpoint(TypedDict):
+    partition: int
+    sequence: int
+    tick: int
+    head: str
+    signed_at: str
+    public_key: str
+    signature: str
+
+class SignedCheckpoints(TypedDict):
+    format: str
+    checkpoints: List[SignedCheckpoint]
 
 class SigningKey(TypedDict):
     id: str
@@ -1994,6 +2046,11 @@ class ExecutionsGroup:
     @overload
     def erase(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EraseRehearsed: ...
 
+class PartitionsGroup:
+    def list(self) -> Partitions: ...
+    def export_checkpoints(self) -> SignedCheckpoints: ...
+    def verify(self, *, partition: Union[int, None] = ..., checkpoints: Sequence[KeptCheckpoint] = ..., idempotency_key: str = ...) -> PartitionsVerified: ...
+
 class WebhooksGroup:
     def list(self) -> Page_Webhook: ...
     @overload
@@ -2159,6 +2216,7 @@ class Groups:
     events: EventsGroup
     workflows: WorkflowsGroup
     executions: ExecutionsGroup
+    partitions: PartitionsGroup
     webhooks: WebhooksGroup
     alerts: AlertsGroup
     dashboard: DashboardGroup
@@ -2394,6 +2452,11 @@ class AsyncExecutionsGroup:
     @overload
     def erase(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EraseRehearsed]: ...
 
+class AsyncPartitionsGroup:
+    def list(self) -> Coroutine[Any, Any, Partitions]: ...
+    def export_checkpoints(self) -> Coroutine[Any, Any, SignedCheckpoints]: ...
+    def verify(self, *, partition: Union[int, None] = ..., checkpoints: Sequence[KeptCheckpoint] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, PartitionsVerified]: ...
+
 class AsyncWebhooksGroup:
     def list(self) -> Coroutine[Any, Any, Page_Webhook]: ...
     @overload
@@ -2559,6 +2622,7 @@ class AsyncGroups:
     events: AsyncEventsGroup
     workflows: AsyncWorkflowsGroup
     executions: AsyncExecutionsGroup
+    partitions: AsyncPartitionsGroup
     webhooks: AsyncWebhooksGroup
     alerts: AsyncAlertsGroup
     dashboard: AsyncDashboardGroup

@@ -37,13 +37,13 @@ async def verify_execution(desk: Desk, execution_id: str) -> Verified:
     while True:
         start = await desk.stores.flows.logs.chain_start(execution.partition)
         found = await _Walk(desk, execution, start).go()
-        if found.valid and (breach := await _unlike_its_log(desk, execution)):
+        if found.valid and (breach := await unlike_its_log(desk, execution)):
             return replace(found, verdict=replace(found.verdict, valid=False, breach=breach))
         if found.valid or await desk.stores.flows.logs.chain_start(execution.partition) == start:
             return found  # otherwise old ticks were removed on the way
 
 
-async def _unlike_its_log(desk: Desk, execution: Execution) -> Breach | None:
+async def unlike_its_log(desk: Desk, execution: Execution) -> Breach | None:
     """What the rows say of an execution that its log does not: its origin, its document, its state."""
     state, logs = execution.state, desk.stores.flows.logs
     first = await logs.entries(desk.tenant_id, execution.id, 0, 1)
@@ -64,8 +64,14 @@ async def _unlike_its_log(desk: Desk, execution: Execution) -> Breach | None:
     difference: Difference | None = None
     while read < state.number and difference is None:
         page = await logs.entries(desk.tenant_id, execution.id, read, min(PAGE, state.number - read))
-        if not page or any(each.input is None for each in page):
-            return None  # removed or erased meanwhile
+        if not page:
+            return None  # removed meanwhile
+        if missing := next((each for each in page if each.input is None or each.output is None), None):
+            again = await desk.stores.flows.workflows.execution(desk.tenant_id, execution.id)
+            if again is None or not again.state.salt:
+                return None  # removed or erased meanwhile
+            field = "input" if missing.input is None else "output"
+            return Breach(execution.id, missing.number, field, "a value, as the other entries have", "erased")
         if read == 0 and (breach := check_origin(page[0], claims_of(execution, published, clock, page[0].tick))):
             return breach
         read += len(page)
@@ -77,13 +83,16 @@ async def _unlike_its_log(desk: Desk, execution: Execution) -> Breach | None:
 
 async def _wrongly_erased(desk: Desk, execution: Execution) -> Breach | None:
     """Values are erased of executions that are over only, and the log tells that without them."""
-    read, ended = 0, False
+    read, ended, whole = 0, False, not execution.state.salt
     while page := await desk.stores.flows.logs.entries(desk.tenant_id, execution.id, read, PAGE):
         read += len(page)
         ended = ended or any(each.action == "end" for each in page)
-    if ended and execution.state.is_over:
+        whole = whole and all(each.input is None and each.output is None for each in page)
+    if ended and whole and execution.state.is_over:
         return None
-    return Breach(execution.id, 1, "input", "a value, for it is not over", "erased")
+    return Breach(
+        execution.id, 1, "input", "a value; only an execution that is over is erased, and then as a whole", "erased"
+    )
 
 
 class _Walk:

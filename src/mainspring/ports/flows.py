@@ -244,6 +244,39 @@ class LogStore(Protocol):
         """Remove the values of a finished execution's log; its commitments stay. How many entries it has."""
 
 
+class PartitionView(Struct, frozen=True):
+    """Where a partition stands, who writes it, and what waits in it."""
+
+    partition: int
+    tick: int
+    ticks: int  # how many there were
+    worker: str  # who wrote it last
+    lease_until: datetime
+    zero: datetime  # the instant of tick 0
+    resolution_ms: int
+    ready_at: datetime | None  # when the first execution wants to move
+    arrived_at: datetime | None  # when the oldest arrival came that was not taken yet
+    overdue: int  # executions that should have moved before the instant that was asked about
+
+    @property
+    def waits_since(self) -> datetime | None:
+        """The earliest instant from which something waits in it, or will."""
+        return min((at for at in (self.ready_at, self.arrived_at) if at is not None), default=None)
+
+
+class PartitionStore(Protocol):
+    """Whole partitions, with the executions of every tenant: for operators of the installation."""
+
+    async def views(self, overdue_before: datetime) -> list[PartitionView]:
+        """Every partition that was ever used, by its number."""
+
+    async def members(self, partition: int, after: str, limit: int) -> list[Execution]:
+        """A page of the executions of a partition, by id."""
+
+    async def oldest_effect_at(self) -> datetime | None:
+        """Since when the oldest effect waits that no dispatcher has sent; None: none waits."""
+
+
 class Intent(Struct, frozen=True):
     """An effect that somebody has leased, to be sent now. `claim` fences: a late answer of a lost sender counts not."""
 
@@ -325,3 +358,4 @@ class FlowStores(Struct, frozen=True):
     effects: EffectStore
     triggers: TriggerStore
     archive: ArchiveStore
+    partitions: PartitionStore

@@ -8,7 +8,16 @@ from typing import cast
 import msgspec
 
 from mainspring.domain.instant import from_us, to_us
-from mainspring.ports.flows import Checkpoint, Execution, ExecutionFilter, Intent, Lead, Published, Sending
+from mainspring.ports.flows import (
+    Checkpoint,
+    Execution,
+    ExecutionFilter,
+    Intent,
+    Lead,
+    PartitionView,
+    Published,
+    Sending,
+)
 from mainspring.workflow.audit import Anchor, Breach, TickHead, document_hash, model_hash
 from mainspring.workflow.model import Arrival, Entry, Kind, LogicalClock, State, Workflow
 from mainspring.workflow.ticking import Moved, Ready, due_tick
@@ -164,6 +173,19 @@ def lead_from(partition: int, row: Row) -> Lead:
     return Lead(
         partition, cast(int, epoch), cast(int, tick), cast(int, sequence), str(head), from_us(cast(int, zero_us)),
         cast(int, resolution_ms), str(worker),
+    )  # fmt: skip
+
+
+def view_from(row: Row) -> PartitionView:
+    partition, tick, ticks, worker, lease_us, zero_us, resolution_ms, ready_tick, arrived_us, overdue = row
+    zero = from_us(cast(int, zero_us))
+    ready_at = None
+    if ready_tick is not None:
+        ready_at = LogicalClock(cast(int, ready_tick), zero, cast(int, resolution_ms)).instant()
+    return PartitionView(
+        cast(int, partition), cast(int, tick), cast(int, ticks), str(worker), from_us(cast(int, lease_us)), zero,
+        cast(int, resolution_ms), ready_at, None if arrived_us is None else from_us(cast(int, arrived_us)),
+        cast(int, overdue),
     )  # fmt: skip
 
 

@@ -60,6 +60,25 @@ SELECT 1 FROM workflow_partition WHERE partition = :partition AND lease_until_us
 -- Where a partition stands.
 SELECT epoch, tick, sequence, head, zero_us, resolution_ms, worker FROM workflow_partition WHERE partition = :partition;
 
+-- name: partition_views
+-- Every partition, the earliest tick in its queue, its oldest arrival, and how many executions are overdue.
+SELECT partition, tick, sequence, worker, lease_until_us, zero_us, resolution_ms,
+    (SELECT tick FROM execution_ready WHERE partition = one.partition ORDER BY tick LIMIT 1),
+    (SELECT arrived_us FROM execution_arrival WHERE partition = one.partition AND number IS NULL
+     ORDER BY arrived_us LIMIT 1),
+    (SELECT COUNT(*) FROM execution_ready WHERE partition = one.partition
+       AND tick < (:before_us - one.zero_us) / (one.resolution_ms * 1000))
+FROM workflow_partition AS one ORDER BY partition;
+
+-- name: partition_members
+-- A page of the executions of a partition, of every tenant.
+SELECT state, tenant_id, partition, correlation, idempotency_key, actor, created_us, moved_us FROM execution
+WHERE partition = :partition AND id > :after ORDER BY id LIMIT :limit;
+
+-- name: oldest_effect
+-- Since when the oldest effect waits that was not sent.
+SELECT MIN(due_us) FROM execution_effect WHERE status = 'ready';
+
 -- name: renew_lease
 -- Hold a partition longer.
 UPDATE workflow_partition SET lease_until_us = :lease_until_us WHERE partition = :partition AND epoch = :epoch;

@@ -84,6 +84,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
     from mainspring.stores.sqlite.endpoints import SqliteEndpoints
     from mainspring.stores.sqlite.look import SqliteLook
     from mainspring.stores.sqlite.notifications import SqliteOutbox, SqliteSubscriptions
+    from mainspring.stores.sqlite.partitions import SqlitePartitions
     from mainspring.stores.sqlite.planner import SqlitePlanner
     from mainspring.stores.sqlite.presence import SqlitePresence
     from mainspring.stores.sqlite.runs import SqliteRuns
@@ -117,6 +118,7 @@ def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
             SqliteEffects(database),
             SqliteTriggers(database),
             SqliteArchive(database),
+            SqlitePartitions(database),
         ),
         SqliteSessions(database),
         SqliteSealed(database),
@@ -133,6 +135,7 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
     from mainspring.stores.postgres.endpoints import PostgresEndpoints
     from mainspring.stores.postgres.look import PostgresLook
     from mainspring.stores.postgres.notifications import PostgresOutbox, PostgresSubscriptions
+    from mainspring.stores.postgres.partitions import PostgresPartitions
     from mainspring.stores.postgres.planner import PostgresPlanner
     from mainspring.stores.postgres.presence import PostgresPresence
     from mainspring.stores.postgres.runs import PostgresRuns
@@ -166,6 +169,7 @@ def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
             PostgresEffects(database),
             PostgresTriggers(database),
             PostgresArchive(database),
+            PostgresPartitions(database),
         ),
         PostgresSessions(database),
         PostgresSealed(database),

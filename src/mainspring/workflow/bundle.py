@@ -136,9 +136,15 @@ def check_bundle(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> Checked
     ]
     verdict = verify(bundle.execution, bundle.salt, entries, anchors)
     chain = _chain(bundle, is_signed)
-    is_whole = bool(entries) and all(each.input is not None for each in entries)
+    values = [value for each in entries for value in (each.input, each.output)]
     again = None
-    if verdict.valid and is_whole:
+    breach: Breach | None = None
+    if verdict.valid and None in values:
+        if bundle.salt or any(value is not None for value in values):
+            place = next(each.number for each in entries if each.input is None or each.output is None)
+            breach = Breach(bundle.execution, place, "input or output", "a value, as the other entries have", "erased")
+            verdict = msgspec.structs.replace(verdict, valid=False, breach=breach)
+    elif verdict.valid and entries:
         breach = check_origin(entries[0], _claims(bundle, entries[0].tick))
         if breach is None:
             again = replay(workflow_of(bundle), entries, bundle.salt, bundle.zero, bundle.resolution_ms, bundle.zeros)
@@ -162,6 +168,8 @@ def _chain(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> Breach | None
     before: TickHead | None = None
     for head in bundle.ticks:
         made = seal_tick(bundle.partition, head.sequence, head.tick, head.heads, head.previous)
+        if head.partition != bundle.partition:
+            return Breach(name, head.sequence, "partition", str(bundle.partition), str(head.partition))
         if made.hash != head.hash:
             return Breach(name, head.sequence, "hash", made.hash, head.hash)
         if before is not None and (head.sequence, head.previous) != (before.sequence + 1, before.hash):

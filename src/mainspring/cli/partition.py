@@ -1,0 +1,130 @@
+"""`mainspring partition ...`: where the partitions of workflows stand, and whether they are what was written."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli.afar import at, now
+from mainspring.cli.arguments import Force
+from mainspring.cli.door import Door, OutputOption, ask, fail_unless
+from mainspring.cli.flow_sights import show_breach
+from mainspring.cli.remote import Shape
+from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli.table import Column, show_table
+from mainspring.domain.errors import Conflict
+from mainspring.words import when
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from mainspring.client import Client
+    from mainspring.operations.endpoints import Desk
+
+app = Door("Partitions of workflows: their writers, and proofs of all they hold.")
+
+Number = Annotated[int | None, typer.Argument(metavar="PARTITION", min=0, help="Its number; without it, all.")]
+
+
+@app.command("list")
+def list_partitions(output: OutputOption = Output.TABLE) -> None:
+    """List partitions with their writers and what waits in them."""
+    from mainspring.flow_shapes import partition_shape
+
+    async def work(desk: "Desk") -> tuple[list[Shape], "datetime"]:
+        moment = await desk.stores.flows.workflows.now()
+        views = await desk.stores.flows.partitions.views(moment)
+        return [partition_shape(view, moment) for view in views], moment
+
+    def remotely(client: "Client") -> tuple[list[Shape], "datetime"]:
+        return list(client.partitions.list()["items"]), now()
+
+    found, moment = ask(work, remotely, for_all=True)
+    if output is Output.JSON:
+        show_json(found)
+        return
+    rows = [
+        (
+            str(each["partition"]), str(each["ticks"]), each["writer"] or "none", str(each["overdue"]),
+            when(moment, at(each["waits_since"])) if each["waits_since"] else "-",
+        )
+        for each in found
+    ]  # fmt: skip
+    columns = (
+        Column("PARTITION"),
+        Column("TICKS"),
+        Column("WRITER"),
+        Column("OVERDUE"),
+        Column("NEXT WORK", tail=True),
+    )
+    show_table(columns, rows, "No partition; the first execution that starts creates one.")
+
+
+@app.command("verify")
+def verify(
+    partition: Number = None,
+    kept: Annotated[
+        list[Path] | None,
+        typer.Option("--checkpoints", metavar="FILE", help="Checkpoints kept elsewhere; may be given several times."),
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Prove that partitions are what was written; ends with 1 where one is not, and names what is wrong.
+
+    Finds deleted executions and, with checkpoints kept elsewhere, cut-off ticks and deleted checkpoints.
+    """
+    import msgspec
+
+    from mainspring.flow_shapes import partition_verdict_shape
+    from mainspring.operations.partitions import read_kept, verify_partitions
+
+    checkpoints = [each for file in kept or () for each in read_kept(file.read_bytes()).checkpoints]
+
+    async def work(desk: "Desk") -> list[Shape]:
+        return [partition_verdict_shape(each) for each in await verify_partitions(desk, partition, checkpoints)]
+
+    def remotely(client: "Client") -> list[Shape]:
+        given = msgspec.to_builtins(checkpoints)
+        return list(client.partitions.verify(partition=partition, checkpoints=given)["items"])
+
+    found: list[Shape] = ask(work, remotely, for_all=True)
+    if output is Output.JSON:
+        show_json(found)
+    for each in found if output is Output.TABLE else ():
+        if each["breach"] is not None:
+            show_breach(each["breach"])
+            continue
+        held = f"{each['checkpoints']} stored and {each['kept']} kept checkpoints"
+        say(f"valid: partition {each['partition']}, {each['executions']} executions, {each['ticks']} ticks; {held}")
+        if each["unsigned"]:
+            note(f"partition {each['partition']}: no checkpoint was signed after its last {each['unsigned']} ticks")
+        if each["unreachable"]:
+            note(f"{each['unreachable']} kept checkpoints are of ticks that retention has removed")
+    fail_unless(all(each["valid"] for each in found))
+
+
+@app.command("checkpoints")
+def checkpoints(
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to; standard output without it.")] = None,
+    force: Force = False,
+) -> None:
+    """Write the newest signed checkpoint of each partition, to keep where this database cannot be written."""
+    import msgspec
+
+    from mainspring.operations.partitions import KeptCheckpoints, export_checkpoints
+
+    if file is not None and file.is_file() and not force:
+        raise Conflict(f"{file} exists; give another name, or overwrite it with --force", kind="file", name=str(file))
+
+    def remotely(client: "Client") -> KeptCheckpoints:
+        return msgspec.convert(client.partitions.export_checkpoints(), KeptCheckpoints)
+
+    found = ask(export_checkpoints, remotely, for_all=True)
+    text = msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n"
+    if file is None:
+        print(text.decode(), end="")
+    else:
+        file.write_bytes(text)
+        say(f"wrote {len(found.checkpoints)} checkpoints to {file}")
+    if not found.checkpoints:
+        note("no checkpoint was signed yet; a running ticker signs one a minute after its first tick at the latest")
