@@ -118,8 +118,8 @@ async def test_tick_finds_its_work_by_index_among_many_that_wait(
     else:
         values["outlook_and_read_clock"] = (0,)
         turn = ("x1", "waiting", "s0", 9, 3, "", "", "", "{}", None, 2_592_001)
-        entry = ("x1", 3, "s0", "wait", "null", "null")
-        values["write_turns"] = (as_json([turn]), now_us, 0, 5, bytes(160), as_json([entry]))
+        entry = ("x1", 3, "s0", "wait", "null", "null", 5)
+        values["write_turns"] = (as_json([turn]), now_us, 0, bytes(160), as_json([entry]))
 
     plans = {name: await plan_of(store_url, name, given) for name, given in values.items()}
 

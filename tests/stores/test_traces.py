@@ -40,6 +40,8 @@ class Variant(Struct, frozen=True):
     partitions: int = 1
     faulty: bool = False
     downtime: bool = False
+    cap: int = 500
+    format_: int = 1
 
 
 class LosingTicks:
@@ -93,8 +95,9 @@ class Stage:
             workflow, given, happenings, answers = generated(seed)
             name = f"x{seed}"
             await start(
-                self._stores, await publish(self._stores, workflow), name, given, partitions=self._variant.partitions
-            )
+                self._stores, await publish(self._stores, workflow), name, given, partitions=self._variant.partitions,
+                format_=self._variant.format_,
+            )  # fmt: skip
             self._answers[name] = answers
             self._coming += [(each.after_ms, name, number, each) for number, each in enumerate(happenings)]
         self._coming.sort(key=lambda each: each[:3])
@@ -148,7 +151,8 @@ class Stage:
         flows: FlowStores = self._stores.flows
         if self._variant.faulty:
             flows = replace(flows, ticks=self.losing)
-        options = TickerOptions("t1", tuple(range(self._variant.partitions)), lock_ttl_ms=0)
+        partitions = tuple(range(self._variant.partitions))
+        options = TickerOptions("t1", partitions, self._variant.cap, lock_ttl_ms=0)
         return Ticker(flows, options, Metrics())
 
 
@@ -213,3 +217,24 @@ async def test_day_of_downtime_changes_no_trace(
 
     print(f"{len(expected)} workflows through a day without a ticker")
     assert found == expected
+
+
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+async def test_cap_changes_no_trace(store: str, tmp_path: Path, shared_postgres_url: str, long_run: bool) -> None:
+    """One turn a tick for all of them, so that most turns are late; those without effects, as above."""
+    wanted = LONG if long_run else SHORT
+    seeds = [seed for seed in range(wanted * 10) if not has_effects(seed)][:wanted]
+    idle, _ = await traces(Variant(store, format_=2), seeds, tmp_path, shared_postgres_url)
+    busy, _ = await traces(Variant(store, format_=2, cap=1), seeds, tmp_path, shared_postgres_url)
+
+    print(f"{len(idle)} workflows, one turn a tick")
+    assert busy == idle
+
+
+async def test_cap_changes_traces_of_the_first_format(tmp_path: Path, shared_postgres_url: str) -> None:
+    """The negative control: a turn that had the tick in which it was taken was another one under load."""
+    seeds = [seed for seed in range(SHORT * 10) if not has_effects(seed)][:SHORT]
+    idle, _ = await traces(Variant("sqlite"), seeds, tmp_path, shared_postgres_url)
+    busy, _ = await traces(Variant("sqlite", cap=1), seeds, tmp_path, shared_postgres_url)
+
+    assert busy != idle

@@ -201,15 +201,24 @@ def tick_from_outlook(lead: Lead, wall: datetime, outlook: Row) -> tuple[int | N
     return due_tick(lead.tick, clock.reading(wall), ready_tick, first_arrival)
 
 
-def ready_of(rows: Iterable[Row], arrivals: Iterable[Row] = ()) -> tuple[Ready, ...]:
+def ready_of(rows: Iterable[Row], lead: Lead, arrivals: Iterable[Row] = ()) -> tuple[Ready, ...]:
     """Executions in the order of their rows (id, tenant, workflow, version, state, maybe when its time came), each with
-    its arrivals.
+    its arrivals and the ticks in which it may first take them.
     """
-    came: dict[object, tuple[Arrival, ...]] = {}
+    clock = clock_of(lead, 0)
+    arrived: dict[object, list[Arrival]] = {}
+    came: dict[object, list[int]] = {}
     for row in arrivals:
-        came[row[0]] = (*came.get(row[0], ()), arrival_from(row[1:]))
+        arrived.setdefault(row[0], []).append(arrival_from(row[1:-1]))
+        came.setdefault(row[0], []).append(clock.reading(from_us(cast(int, row[-1]))) + 1)
     return tuple(
-        Ready(*row[:4], partial(_STATE.decode, row[4]), came.get(row[0], ()), *row[5:])  # type: ignore[arg-type,call-arg]  # columns
+        Ready(  # type: ignore[call-arg]  # columns
+            *row[:4],  # type: ignore[arg-type]  # columns
+            partial(_STATE.decode, row[4]),  # type: ignore[arg-type]  # a column
+            tuple(arrived.get(row[0], ())),
+            cast("int | None", row[5] if len(row) > 5 else None),
+            tuple(came.get(row[0], ())),
+        )
         for row in rows
     )
 

@@ -127,12 +127,12 @@ class _Turn:
             self.visit, self.attempt, self.key, self.wake_tick, self.vars, self.steps, self.events, self.taken,
             self.visits, self.outcome, self.error, state.number + len(self.drafts), state.head, self.context,
             self.context_bytes, state.format, self.queue, state.origin,
+            self.tick if self.queues and self.drafts else state.last_tick,
         )  # fmt: skip
         return Advance(after, tuple(self.effects), tuple(self.withdrawn), tuple(self.drafts))
 
     def begin(self) -> None:
-        self.step = self.workflow.start
-        state = self.state
+        self.step, state = self.workflow.start, self.state
         first = {"workflow": state.workflow, "version": state.version, "input": state.input, "tick": state.wake_tick}
         if state.format > OLDEST_FORMAT:
             first |= {"format": state.format, "origin": state.origin and to_builtins(state.origin)}

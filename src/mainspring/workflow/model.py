@@ -258,7 +258,7 @@ ENDED: Final = frozenset({Phase.COMPLETED, Phase.CANCELLED})
 # What the log of an execution means. An execution keeps the format it started with, so old logs replay unchanged.
 #   1  a `wait_for` looks at the latest event of its type only
 #   2  events queue per type; a `wait_for` takes the oldest that fits; the first entry commits to the origin; a document
-#      that was changed halts the execution
+#      that was changed halts the execution; turns have the tick in which they were due, however late they are taken
 OLDEST_FORMAT: Final = 1
 NEWEST_FORMAT: Final = 2
 
@@ -304,6 +304,7 @@ class State(Struct, frozen=True, omit_defaults=True, gc=False):
     format: int = OLDEST_FORMAT
     queue: dict[str, tuple[dict[str, object], ...]] = {}  # format 2: type -> {"id", "data"} of events not taken yet
     origin: Origin | None = None  # format 2; None: a simulation
+    last_tick: int = -1  # format 2: of the last entry
 
     @property
     def status(self) -> Status:

@@ -7,6 +7,7 @@ other, in order, exactly as they would have. What arrived during tick t is taken
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from itertools import islice
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,6 +27,8 @@ from mainspring.workflow.model import (
     Workflow,
 )
 
+TURNS_MAX: Final = 100  # of one execution in one tick; the rest follow in the next
+
 
 class Ready(Struct, frozen=True, gc=False):
     """An execution that a tick must look at, with what arrived for it, in the writer's order."""
@@ -37,6 +40,7 @@ class Ready(Struct, frozen=True, gc=False):
     state: Callable[[], State]  # read when its turn comes
     arrivals: tuple[Arrival, ...] = ()
     due_tick: int | None = None  # when its time came, where whoever loaded it saw that
+    came: tuple[int, ...] = ()  # the tick in which each arrival may first be taken
 
 
 class Moved(Struct, frozen=True, gc=False):
@@ -132,19 +136,48 @@ class Turns:
         return Ticked(tuple(self._moved), seal_tick(partition, sequence, self.tick, heads, head, epoch))
 
     def _turn(self, ready: Ready) -> Moved:
-        state, clock = ready.state(), self._clock
+        """One turn; in format 2 as many as were due by now, each in the tick in which it was due."""
+        state = first = ready.state()
+        ticks = self._ticks_due(ready) if state.format > OLDEST_FORMAT else None
+        entries: list[Entry] = []
+        effects: dict[str, Effect] = {}
+        withdrawn: dict[str, None] = {}
+        left = list(ready.arrivals)
+        for _ in range(1 if ticks is None else TURNS_MAX):
+            tick = self.tick if ticks is None else _next_tick(state, ticks)
+            if tick is None or tick > self.tick:
+                break
+            count = len(left) if ticks is None else sum(came <= tick for came in ticks)
+            done = self._advance(ready, state, left[:count], replace(self._clock, tick=tick))
+            sealed = seal(state.id, state.salt, state.number, state.head, done.drafts)
+            state = replace(done.state, head=sealed[-1].hash) if sealed else done.state
+            entries += sealed
+            for key in done.withdrawn:  # what was not written yet need not be
+                effects.pop(key, None)
+                withdrawn[key] = None
+            for effect in done.effects:
+                effects[effect.key] = effect
+                withdrawn.pop(effect.key, None)
+            del left[:count]
+            if ticks is not None:
+                del ticks[:count]
+        taken = tuple(arrival.id for arrival in ready.arrivals[: len(ready.arrivals) - len(left)])
+        return Moved(
+            ready.tenant_id, state, tuple(entries), tuple(effects.values()), tuple(withdrawn), taken, first.ready_tick
+        )
+
+    def _ticks_due(self, ready: Ready) -> list[int]:
+        """When each arrival may first be taken; now, where whoever loaded them did not say."""
+        return list(ready.came) or [self.tick] * len(ready.arrivals)
+
+    def _advance(self, ready: Ready, state: State, arrivals: Sequence[Arrival], clock: LogicalClock) -> Advance:
         if changed := self._changed(ready, state):
-            done = halt(state, ready.arrivals, clock, "document", changed)
-        else:
-            try:
-                workflow = self._workflow_of(ready.tenant_id, ready.workflow, ready.version)
-                done = advance(workflow, state, ready.arrivals, clock)
-            except Exception as fault:  # whatever one execution throws is that execution's alone; the partition goes on
-                done = _broken(state, ready.arrivals, clock, fault)
-        entries = seal(state.id, state.salt, state.number, state.head, done.drafts)
-        after = replace(done.state, head=entries[-1].hash) if entries else done.state
-        taken = tuple(arrival.id for arrival in ready.arrivals)
-        return Moved(ready.tenant_id, after, tuple(entries), done.effects, done.withdrawn, taken, state.ready_tick)
+            return halt(state, arrivals, clock, "document", changed)
+        try:
+            workflow = self._workflow_of(ready.tenant_id, ready.workflow, ready.version)
+            return advance(workflow, state, arrivals, clock)
+        except Exception as fault:  # whatever one execution throws is that execution's alone; the partition goes on
+            return _broken(state, arrivals, clock, fault)
 
     def _changed(self, ready: Ready, state: State) -> str:
         """Why the stored version is not the one that the execution started with; "" where it is."""
@@ -162,6 +195,12 @@ class Turns:
             f"the stored document of workflow {ready.workflow!r}, version {ready.version}, was changed after this "
             "execution started, so it stopped; restore the document from a backup and retry, or cancel"
         )
+
+
+def _next_tick(state: State, came: Sequence[int]) -> int | None:
+    """The tick of an execution's next turn: when its time came or something arrived, and after its last turn."""
+    wanted = [tick for tick in (state.ready_tick, *came[:1]) if tick is not None]
+    return max(min(wanted), state.last_tick + 1) if wanted else None
 
 
 def _broken(state: State, arrivals: Sequence[Arrival], clock: LogicalClock, fault: Exception) -> Advance:

@@ -57,7 +57,7 @@ class PostgresTicks:
                 return TickLoad(wall, next_tick=next_tick)
             rows = await session.rows("ready_by_time", lead.partition, tick, limit)
             if outlook[1] is None:
-                return TickLoad(wall, tick, ready_of(rows), next_tick)
+                return TickLoad(wall, tick, ready_of(rows, lead), next_tick)
             before_us, step_us = to_us(clock_of(lead, tick).instant()), lead.resolution_ms * 1000
             by_arrival = await session.rows(
                 "ready_by_arrival", to_us(lead.zero), step_us, lead.partition, before_us, limit
@@ -67,7 +67,7 @@ class PostgresTicks:
             found |= {row[0]: row for row in await session.rows("ready_states", list(set(ids) - found.keys()))}
             rows = [found[each] for each in ids if each in found]
             arrivals = await session.rows("new_arrivals", ids, before_us)
-            return TickLoad(wall, tick, ready_of(rows, arrivals), next_tick)
+            return TickLoad(wall, tick, ready_of(rows, lead, arrivals), next_tick)
 
     async def commit_tick(
         self, lead: Lead, turns: Turns, wall: datetime, ttl_ms: int, tell: Tell = nothing_to_tell
@@ -92,7 +92,7 @@ class PostgresTicks:
                     return None
                 while batch:
                     rows, entries, hashes = turn_rows(batch, wall_us, due)
-                    await writing.run("write_turns", rows, wall_us, lead.partition, turns.tick, hashes, entries)
+                    await writing.run("write_turns", rows, wall_us, lead.partition, hashes, entries)
                     batch = turns.take(BATCH)
                 ticked = turns.close()
                 events = tell(ticked)
@@ -201,7 +201,9 @@ def turn_rows(moved: Iterable[Moved], wall_us: int, gone: Container[str] = ()) -
         ))  # fmt: skip
         for entry in each.entries:
             given, came = entry.input or b"null", entry.output or b"null"
-            entries.append((entry.execution_id, entry.number, entry.step, entry.action, given.decode(), came.decode()))
+            entries.append((
+                entry.execution_id, entry.number, entry.step, entry.action, given.decode(), came.decode(), entry.tick,
+            ))  # fmt: skip
             hashes += (entry.input_hash, entry.output_hash, entry.context or GENESIS, entry.previous, entry.hash)
     return as_json(rows), as_json(entries), bytes.fromhex("".join(hashes))
 

@@ -25,7 +25,7 @@ SELECT id, number FROM execution WHERE id = ANY (:ids::text[]);
 
 -- name: new_arrivals
 -- What came for them before this tick, in the order in which it came.
-SELECT execution_id, id, kind, type, data, actor, occurred_at FROM execution_arrival
+SELECT execution_id, id, kind, type, data, actor, occurred_at, arrived_us FROM execution_arrival
 WHERE execution_id = ANY (:ids::text[]) AND number IS NULL AND arrived_us < :before_us
 ORDER BY arrived_us, id;
 
@@ -88,7 +88,7 @@ WITH new AS MATERIALIZED (
 )
 INSERT INTO execution_entry (execution_id, number, tick, step, action, input_hash, output_hash, context, previous, hash,
     input, output)
-SELECT value->>0, (value->>1)::bigint, :tick::bigint, value->>2, value->>3,
+SELECT value->>0, (value->>1)::bigint, (value->>6)::bigint, value->>2, value->>3,
     substring(:hashes::bytea FROM at FOR 32), substring(:hashes FROM at + 32 FOR 32),
     COALESCE(NULLIF(substring(:hashes FROM at + 64 FOR 32), decode(repeat('00', 32), 'hex')), ''),
     substring(:hashes FROM at + 96 FOR 32), substring(:hashes FROM at + 128 FOR 32), value->>4, value->>5

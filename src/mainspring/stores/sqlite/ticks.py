@@ -64,7 +64,7 @@ class SqliteTicks:
             listed = msgspec.json.encode(ids).decode()
             states = {row[0]: row for row in db.rows("ready_states", listed)}
             rows = [states[each] for each in ids if each in states]
-            return TickLoad(wall, tick, ready_of(rows, db.rows("new_arrivals", listed, before_us)), next_tick)
+            return TickLoad(wall, tick, ready_of(rows, lead, db.rows("new_arrivals", listed, before_us)), next_tick)
 
         return await self._db.read(work)
 

@@ -10,7 +10,7 @@ SELECT id, number FROM execution WHERE id IN (SELECT value FROM json_each(:ids))
 
 -- name: new_arrivals
 -- What came for them before this tick, in the order in which it came.
-SELECT execution_id, id, kind, type, data, actor, occurred_at FROM execution_arrival
+SELECT execution_id, id, kind, type, data, actor, occurred_at, arrived_us FROM execution_arrival
 WHERE execution_id IN (SELECT value FROM json_each(:ids)) AND number IS NULL AND arrived_us < :before_us
 ORDER BY arrived_us, id;
 
