@@ -194,6 +194,13 @@ async def test_a_step_while_no_process_ran_is_found_by_the_newest_heartbeat(stag
     assert [await stage.another_watch().run_once() for _ in range(2)] == [0, 0]
 
 
+async def test_a_new_database_has_stored_no_instant_and_an_event_counts_as_one(stores: Stores) -> None:
+    new = await stores.clock.newest_stored_at()
+    await add(stores, an_endpoint())
+
+    assert (new, await stores.clock.newest_stored_at()) == (None, START)
+
+
 async def test_a_step_is_reported_once_by_all_processes_together(stage: Stage, clock: FixedClock) -> None:
     other = stage.another_watch("worker-2")
     await add(stage.stores, an_endpoint())

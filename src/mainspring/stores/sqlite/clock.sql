@@ -2,8 +2,8 @@
 
 -- name: newest_stored_at
 -- The newest instant that a process has stored: of a heartbeat, or of the last event.
-SELECT MAX(COALESCE((SELECT MAX(seen_at) FROM worker), 0),
-           COALESCE((SELECT at FROM event ORDER BY seq DESC LIMIT 1), 0));
+SELECT MAX(at) FROM (
+    SELECT MAX(seen_at) AS at FROM worker UNION ALL SELECT at FROM (SELECT at FROM event ORDER BY seq DESC LIMIT 1));
 
 -- name: add_clock_report
 -- A report, unless another process has made it.
