@@ -35,6 +35,9 @@ LOG_EVENTS = {
     "endpoints late": "The watchdog found endpoints that were due and did not start in time.",
     "endpoints on time again": "Nothing waits any more.",
     "worker lost": "A process died; everything it held was freed: how much that was, of all that died together.",
+    "executions overdue": "Executions of workflows should have moved a minute ago and did not.",
+    "executions on time again": "No execution is overdue any more.",
+    "partitions adopted": "A ticker writes partitions beyond the configured number, in which executions wait.",
     "events held back": "A transaction that wrote events has not ended; rules, alerts and webhooks wait for it.",
     "events flow again": "It has ended, and what it held back can be read.",
     "endpoints waiting": "Endpoints that are late wait for this: a host, a rate, a tenant's cap or a place.",
@@ -133,6 +136,10 @@ class Metrics:
         self.turns = 0
         self.step_downs = 0
         self.events_ignored = 0
+        self.executions_overdue = 0
+        self.tick_lag = 0.0
+        self.partitions_unwritten = 0
+        self.effect_age = 0.0
         self.effects: Counter[str] = Counter()
         self.tick_seconds = Spread(DURATION_BUCKETS_S)
         self.judged = 0
@@ -206,6 +213,30 @@ METRICS = {  # attribute: (kind, name, meaning, label)
     ),
     "turns": ("counter", "mainspring_turns", "Turns that executions of workflows had.", ""),
     "step_downs": ("counter", "mainspring_step_downs", "Times another process had taken a partition over.", ""),
+    "executions_overdue": (
+        "gauge",
+        "mainspring_executions_overdue",
+        "Executions of workflows that should have moved a minute ago.",
+        "",
+    ),
+    "tick_lag": (
+        "gauge",
+        "mainspring_tick_lag_seconds",
+        "How long the oldest work of workflows waits for its tick.",
+        "",
+    ),
+    "partitions_unwritten": (
+        "gauge",
+        "mainspring_partitions_unwritten",
+        "Partitions in which work waits and that no ticker writes.",
+        "",
+    ),
+    "effect_age": (
+        "gauge",
+        "mainspring_effect_age_seconds",
+        "How long the oldest effect of a workflow waits to be sent.",
+        "",
+    ),
     "events_ignored": (
         "counter",
         "mainspring_events_ignored",

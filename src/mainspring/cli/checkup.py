@@ -202,6 +202,8 @@ async def _workflows(stores: "Stores", settings: "Settings", now: datetime) -> l
     from mainspring.ports.flows import ExecutionFilter
     from mainspring.workflow.model import Status
 
+    if overdue := await _overdue(stores):
+        return [overdue]
     store = stores.flows.workflows
     failed = await store.executions(settings.tenant, ExecutionFilter(status=Status.FAILED, limit=LOOKED_AT_MAX))
     active = await store.executions(settings.tenant, ExecutionFilter(status=Status.ACTIVE, limit=LOOKED_AT_MAX))
@@ -215,6 +217,30 @@ async def _workflows(stores: "Stores", settings: "Settings", now: datetime) -> l
         way_out = "see why: mainspring execution show ID; then `execution retry`, `skip` or `cancel`"
         return [Finding("workflows", WARNING, message, way_out)]
     return [Finding("workflows", OK, "no execution is stuck or waits for a person")]
+
+
+async def _overdue(stores: "Stores") -> Finding | None:
+    """Work of workflows that waits for a writer, for its tick, or to be sent."""
+    from mainspring.ports.flow_health import OVERDUE_AFTER, look_at_flows
+
+    found = await look_at_flows(stores.flows)
+    if found.unwritten:
+        numbers = ", ".join(map(str, found.unwritten))
+        message = (
+            f"no ticker writes partition {numbers}, in which executions wait for {span_in_words(found.lag)}; "
+            f"{found.overdue} are overdue"
+        )
+        way_out = "start a scheduler, or let one own it: MAINSPRING_WORKFLOW_PARTITIONS_OWNED names those it may write"
+        return Finding("workflows", ERROR, message, way_out)
+    if found.overdue:
+        message = f"{found.overdue} executions are overdue, the oldest by {span_in_words(found.lag)}"
+        way_out = "see mainspring_tick_seconds; raise MAINSPRING_EXECUTIONS_PER_TICK, or use more partitions"
+        return Finding("workflows", WARNING, message, way_out)
+    if found.effect_age > OVERDUE_AFTER:
+        message = f"the oldest effect waits for {span_in_words(found.effect_age)} to be sent"
+        way_out = "start a scheduler if none is running: its dispatcher sends them"
+        return Finding("workflows", WARNING, message, way_out)
+    return None
 
 
 def _retention(settings: "Settings") -> Finding:

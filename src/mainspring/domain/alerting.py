@@ -19,7 +19,7 @@ from mainspring.domain.subscription import Alert, AlertKind, Subscription
 
 OPEN, CLOSE, FORGET = "open", "close", "forget"
 # Trouble that ends by itself, and that is told.
-HEALING = (AlertKind.FAILING, AlertKind.LATE, AlertKind.QUOTA, AlertKind.MODEL_FAILING)
+HEALING = (AlertKind.FAILING, AlertKind.LATE, AlertKind.QUOTA, AlertKind.MODEL_FAILING, AlertKind.OVERDUE)
 OF_ENDPOINTS = (AlertKind.FAILING, AlertKind.PARKED, AlertKind.LATE, AlertKind.ADVICE_PAUSED)
 
 Signal = tuple[AlertKind, str, str]  # which trouble, what becomes of it, whose
@@ -184,6 +184,10 @@ def _of_others(event: Event) -> Iterator[Signal]:
             yield AlertKind.WEBHOOK_DISABLED, OPEN, str(data.get("webhook", ""))
         case EventType.WEBHOOK_UPDATED | EventType.WEBHOOK_DELETED:
             yield AlertKind.WEBHOOK_DISABLED, FORGET, str(data.get("webhook", ""))
+        case EventType.EXECUTIONS_LATE:
+            yield AlertKind.OVERDUE, OPEN, event.tenant_id
+        case EventType.EXECUTIONS_ON_TIME:
+            yield AlertKind.OVERDUE, CLOSE, event.tenant_id
         case EventType.EXECUTION_FAILED:
             yield AlertKind.STOPPED, OPEN, str(data.get("execution", ""))
         case EventType.EXECUTION_ORDERED | EventType.EXECUTION_ENDED:

@@ -63,6 +63,8 @@ class EventType(StrEnum):
     EXECUTION_ENDED = "execution.ended"
     EXECUTION_EVENT_IGNORED = "execution.event_ignored"
     EXECUTION_ERASED = "execution.erased"
+    EXECUTIONS_LATE = "executions.late"
+    EXECUTIONS_ON_TIME = "executions.on_time"
     TRIGGER_REFUSED = "trigger.refused"
     ALERT_FIRED = "alert.fired"
     SIGNING_KEY_CREATED = "signing_key.created"
@@ -142,6 +144,8 @@ MEANING: dict[EventType, str] = {
     EventType.EXECUTION_ENDED: "An execution was completed or cancelled; carries its outcome.",
     EventType.EXECUTION_EVENT_IGNORED: "An execution refused an event, such as for a full queue; carries why.",
     EventType.EXECUTION_ERASED: "The values in the log of a finished execution were erased; its hashes stay.",
+    EventType.EXECUTIONS_LATE: "Executions that should have moved a minute ago did not; carries how many.",
+    EventType.EXECUTIONS_ON_TIME: "No execution is overdue any more.",
     EventType.TRIGGER_REFUSED: "What should have started a workflow, or been told to one, could not; carries why.",
     EventType.ALERT_FIRED: "An alert tells its people of a change of state; carries what its message says.",
     EventType.SIGNING_KEY_CREATED: "A signing key was made; calls are signed with it.",

@@ -136,6 +136,10 @@ def _said(turn: Turn, facts: Facts, name: str) -> tuple[str, str]:
         case AlertKind.WEBHOOK_DISABLED:
             what = f"webhook {name} was disabled"
             return what, f"{what}: {turn.data.get('reason', 'it failed for too long')}."
+        case AlertKind.OVERDUE:
+            what = f"executions of {name} are overdue"
+            way_out = "Start a scheduler if none is running; `mainspring doctor` says what is missing."
+            return what, f"{what}: {turn.data.get('count', 'some')} should have moved a minute ago. {way_out}"
         case AlertKind.STOPPED:
             what = f"{name} stopped"
             step = spelled_out(str(turn.data.get("step", "")))
@@ -155,6 +159,8 @@ def _well(turn: Turn, name: str) -> tuple[str, str]:
             return f"{name} is on time again", f"{name} is on time again."
         case AlertKind.MODEL_FAILING:
             return "the language model has recovered", f"A session of the language model about {name} succeeded."
+        case AlertKind.OVERDUE:
+            return f"executions of {name} are on time again", f"No execution of {name} is overdue any more."
         case AlertKind.QUOTA:
             return f"{name} may run again", f"{name} may run again: its quota allows it."
         case _:

@@ -40,6 +40,7 @@ class AlertKind(StrEnum):
     STOPPED = "stopped"
     ADVICE_PAUSED = "advice_paused"
     MODEL_FAILING = "model_failing"
+    OVERDUE = "overdue"
 
 
 ALERT_MEANING: dict[AlertKind, str] = {
@@ -52,6 +53,7 @@ ALERT_MEANING: dict[AlertKind, str] = {
     AlertKind.QUOTA: "The tenant used up its runs of the month.",
     AlertKind.WEBHOOK_DISABLED: "A webhook failed for so long that it was disabled.",
     AlertKind.STOPPED: "An execution of a workflow stopped and waits for a person.",
+    AlertKind.OVERDUE: "Executions of workflows should have moved a minute ago and did not.",
 }
 
 

@@ -273,6 +273,9 @@ class PartitionStore(Protocol):
     async def members(self, partition: int, after: str, limit: int) -> list[Execution]:
         """A page of the executions of a partition, by id."""
 
+    async def overdue_by_tenant(self, before: datetime) -> dict[str, int]:
+        """How many executions of each tenant should have moved before an instant."""
+
     async def oldest_effect_at(self) -> datetime | None:
         """Since when the oldest effect waits that no dispatcher has sent; None: none waits."""
 

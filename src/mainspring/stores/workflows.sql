@@ -75,6 +75,14 @@ FROM workflow_partition AS one ORDER BY partition;
 SELECT state, tenant_id, partition, correlation, idempotency_key, actor, created_us, moved_us FROM execution
 WHERE partition = :partition AND id > :after ORDER BY id LIMIT :limit;
 
+-- name: overdue_by_tenant
+-- How many executions of each tenant should have moved before an instant.
+SELECT execution.tenant_id, COUNT(*) FROM workflow_partition AS one
+JOIN execution_ready ON execution_ready.partition = one.partition
+    AND execution_ready.tick < (:before_us - one.zero_us) / (one.resolution_ms * 1000)
+JOIN execution ON execution.id = execution_ready.execution_id
+GROUP BY execution.tenant_id;
+
 -- name: oldest_effect
 -- Since when the oldest effect waits that was not sent.
 SELECT MIN(due_us) FROM execution_effect WHERE status = 'ready';

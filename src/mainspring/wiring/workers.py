@@ -67,6 +67,7 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
     from mainspring.wiring.planner import open_analyst, open_models
     from mainspring.workers.clock_watch import ClockWatch, ClockWatchOptions
     from mainspring.workers.file_watch import FileWatch
+    from mainspring.workers.flow_watch import FlowWatch
     from mainspring.workers.janitor import Janitor, JanitorOptions
     from mainspring.workers.planner import Planner
     from mainspring.workers.scheduler import Scheduler, SchedulerOptions
@@ -103,7 +104,8 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
                 ClockWatchOptions(options.worker, options.lease_margin_ms),
                 metrics,
             )
-            janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics, lambda: watch.is_steady)
+            flow_watch = FlowWatch(stores.flows, stores.runs, metrics)
+            janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics, lambda: watch.is_steady, flow_watch)
             analysts = [open_analyst(settings, desk, model) for model in models]
             files = FileWatch(stores.upkeep)
             workers: tuple[Worker, ...] = (scheduler, planner, *analysts, janitor, watch, files, *flows)

@@ -108,7 +108,7 @@ class Alerter:
     async def _facts(self, turn: Turn) -> Facts:
         tenant_id, subject_id = turn.state.tenant_id, turn.state.subject_id
         match turn.state.trouble:
-            case AlertKind.QUOTA:
+            case AlertKind.QUOTA | AlertKind.OVERDUE:
                 tenant = await self._stores.endpoints.tenant(tenant_id)
                 return Facts(f"tenant {tenant.name if tenant else tenant_id}")
             case AlertKind.WEBHOOK_DISABLED:

@@ -3,7 +3,8 @@
 Each round is small, so that a claim never waits long for it:
     1 zombies    `running` rows whose lease was over long ago become timeouts
     2 watchdog   reports what is due and has not started within `late_after`, and what it waits for: log, metric, event;
-                 and events that readers cannot see for that long: log, metric (an event would be held back too)
+                 and events that readers cannot see for that long: log, metric (an event would be held back too);
+                 and executions of workflows that are overdue (`flow_watch`)
     3 history    runs, bodies and events beyond their retention go, a batch at a time
 """
 
@@ -24,6 +25,7 @@ from mainspring.observe import Metrics
 from mainspring.ports.records import RunStore
 from mainspring.ports.upkeep import Backlog, Retention, UpkeepStore
 from mainspring.workers.ending import end_tasks
+from mainspring.workers.flow_watch import FlowWatch
 
 ROUND_S = 10.0
 SWEEP_EVERY_ROUNDS = 30
@@ -51,9 +53,11 @@ class Janitor:
         options: JanitorOptions,
         metrics: Metrics,
         is_steady: Callable[[], bool] = lambda: True,
+        flow_watch: FlowWatch | None = None,
     ) -> None:
         """`is_steady` says whether the clock was not set lately: one far ahead would let all history look old."""
         self._is_steady = is_steady
+        self._flow_watch = flow_watch
         self._upkeep = upkeep
         self._runs = runs
         self._options = options
@@ -91,6 +95,8 @@ class Janitor:
         await self._watch()
         await self._watch_events()
         self._metrics.dead_rows = (await self._upkeep.dead_rows()).dead
+        if self._flow_watch is not None:
+            await self._flow_watch.run_once()
         if sweep and self._is_steady():
             await self._sweep()
 

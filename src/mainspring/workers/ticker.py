@@ -38,6 +38,7 @@ RETRY_S = 1.0
 RESIGN_S = 0.5
 SWEEP_S = 60.0
 SWEEP_LIMIT = 500
+ADOPT_S = 10.0  # how soon executions of a partition beyond the configured ones get a writer
 WORKFLOWS_KEPT = 1_000
 HOLD = timedelta(minutes=1)  # a tick cannot be taken back, so a jump of the clock ahead is confirmed first
 JUMP_MIN = timedelta(minutes=1)
@@ -47,7 +48,9 @@ log = structlog.get_logger()
 
 
 class TickerOptions(Struct, frozen=True):
-    """`partitions` are those this process may write; others may stand by for the same ones."""
+    """`partitions` are those this process may write; others may stand by for the same ones. `adopts`: also any other
+    partition in which work waits, such as after MAINSPRING_WORKFLOW_PARTITIONS was lowered.
+    """
 
     worker: str
     partitions: tuple[int, ...] = (0,)
@@ -59,6 +62,7 @@ class TickerOptions(Struct, frozen=True):
     keep: timedelta = timedelta(days=365)
     hold: timedelta = timedelta(0)  # a clock that jumps ahead is followed only after this long; zero: at once
     seen_at: datetime | None = None  # the newest instant that was stored before this process started
+    adopts: bool = False
 
 
 def options_of(settings: Settings, worker: str, seen_at: datetime | None = None) -> TickerOptions:
@@ -71,6 +75,7 @@ def options_of(settings: Settings, worker: str, seen_at: datetime | None = None)
         keep=settings.keep_executions,
         hold=HOLD,
         seen_at=seen_at,
+        adopts=not settings.workflow_partitions_owned,
     )
 
 
@@ -97,6 +102,8 @@ class Ticker:
         self._leads: dict[int, Lead] = {}
         self._renewed_s: dict[int, float] = {}
         self._signed: dict[int, tuple[float, int]] = {}  # when, and at which sequence, a checkpoint was signed
+        self._adopted: tuple[int, ...] = ()
+        self._adopted_s = -math.inf
         self._swept_s = time.monotonic()
         self._forgot_s = self._swept_s - SWEEP_S / 2  # both may want to write a tick, and a tick is written once
         self._published: dict[tuple[str, str, int], Published] = {}
@@ -133,7 +140,9 @@ class Ticker:
     async def run_once(self) -> int:
         """One round over all partitions: every tick that is due. How many turns executions had."""
         turns = 0
-        for partition in self._options.partitions:
+        if self._options.adopts and time.monotonic() - self._adopted_s >= ADOPT_S:
+            await self._adopt()
+        for partition in (*self._options.partitions, *self._adopted):
             lead = self._leads.get(partition) or await self._try_to_lead(partition)
             if lead is not None:
                 turns += await self._catch_up(lead)
@@ -157,6 +166,16 @@ class Ticker:
         for lead in list(self._leads.values()):
             before = now - self._options.keep
             self._lead_on(lead, await forget_ticks(self._stores, lead, self._signer, before, self._options.lock_ttl_ms))
+
+    async def _adopt(self) -> None:
+        """Find partitions beyond the configured ones in which executions wait: they need a writer as any other."""
+        self._adopted_s = time.monotonic()
+        views = await self._stores.partitions.views(await self._stores.workflows.now())
+        waiting = {each.partition for each in views if each.waits_since is not None}
+        found = tuple(sorted(waiting - set(self._options.partitions)))
+        if new := set(found) - set(self._adopted):
+            log.info("partitions adopted", partitions=sorted(new))
+        self._adopted = found
 
     async def _keep_ticking(self) -> None:
         while True:

@@ -82,6 +82,10 @@ export function eventWords(event: EventShown): string {
       return `execution of ${said("workflow")} failed at ${said("step")} and waits for a person`;
     case "execution.event_ignored":
       return `execution of ${said("workflow")} refused the event ${said("event")}: ${said("reason")}`;
+    case "executions.late":
+      return `${said("count")} executions of workflows are overdue`;
+    case "executions.on_time":
+      return "no execution of a workflow is overdue any more";
     case "execution.ended":
       return `execution of ${said("workflow")} ${said("status") === "cancelled" ? "cancelled" : "ended"}${said("outcome") ? `: ${said("outcome")}` : ""}`;
     case "rule.fired":

@@ -21,6 +21,11 @@ class PostgresPartitions:
         async with self._db.statement() as session:
             return [execution_from(row) for row in await session.rows("partition_members", partition, after, limit)]
 
+    async def overdue_by_tenant(self, before: datetime) -> dict[str, int]:
+        async with self._db.statement() as session:
+            rows = await session.rows("overdue_by_tenant", to_us(before))
+        return {str(tenant_id): cast(int, count) for tenant_id, count in rows}
+
     async def oldest_effect_at(self) -> datetime | None:
         async with self._db.statement() as session:
             found = await session.value("oldest_effect")

@@ -21,6 +21,11 @@ class SqlitePartitions:
         rows = await self._db.read(lambda db: db.rows("partition_members", partition, after, limit))
         return [execution_from(row) for row in rows]
 
+    async def overdue_by_tenant(self, before: datetime) -> dict[str, int]:
+        before_us = to_us(before)
+        rows = await self._db.read(lambda db: db.rows("overdue_by_tenant", before_us))
+        return {str(tenant_id): cast(int, count) for tenant_id, count in rows}
+
     async def oldest_effect_at(self) -> datetime | None:
         found = await self._db.read(lambda db: db.value("oldest_effect"))
         return None if found is None else from_us(cast(int, found))

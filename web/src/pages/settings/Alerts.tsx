@@ -19,7 +19,7 @@ import { Deliveries } from "./Deliveries";
 const KINDS: [string, string][] = [
   ["failing", "an endpoint fails several times in a row"], ["recovered", "what was failing or late is well again"], ["parked", "an endpoint was taken out of the schedule"],
   ["late", "an endpoint was due and did not start"], ["quota", "the runs of the month are used up"], ["webhook_disabled", "a webhook failed for so long that it was disabled"], ["stopped", "a workflow stopped and waits for a person"],
-  ["advice_paused", "a rule or the model paused an endpoint"], ["model_failing", "a session of the language model failed"],
+  ["advice_paused", "a rule or the model paused an endpoint"], ["model_failing", "a session of the language model failed"], ["overdue", "executions of workflows are overdue"],
 ];
 type Asked = { what: "edit" | "test" | "deliveries" | "delete"; alert: Alert } | { what: "new" } | null;
 
