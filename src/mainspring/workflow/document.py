@@ -101,7 +101,8 @@ def _checked(document: object, reader: Reader) -> Workflow:
     reentry = reader.one_of(top.get("reentry", "allow"), ("reentry",), REENTRY)
     raw = _raw_steps(reader, top.get("steps"))
     ids = tuple(str(each.get("id")) for each in raw if isinstance(each.get("id"), str))
-    names = Names(ids, _variables(raw), tuple(parameters) if parameters else None, WITHIN)
+    types = () if reader.is_stored else tuple((name, each.type) for name, each in parameters.items())
+    names = Names(ids, _variables(raw), tuple(parameters) if parameters else None, WITHIN, types)
     triggers = read_triggers(reader, top.get("on", []), parameters)
     reader.names, reader.templates = names, templates
     reader.holes(templates, ("templates",))

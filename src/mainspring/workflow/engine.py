@@ -12,7 +12,7 @@ from typing import Final, assert_never, cast
 from msgspec import to_builtins
 
 from mainspring.workflow.audit import canonical, commit, effect_key
-from mainspring.workflow.expression import Failure, evaluate, judge, roots_of
+from mainspring.workflow.expression import Failure, Values, evaluate, judge, roots_of
 from mainspring.workflow.model import (
     ENDED,
     OLDEST_FORMAT,
@@ -338,8 +338,9 @@ class _Turn:
             event = waiting[place]
             answer: bool | Failure = True
             if step.where:
-                judged = {"event": {"type": step.event, **event}}
-                answer = judge(step.where, self.data(step.where) | judged, self.size())
+                data = self.data(step.where)
+                data["event"] = {"type": step.event, **event}
+                answer = judge(step.where, data, self.size())
             if isinstance(answer, Failure):
                 reason = f"wait_for.where {answer.text}"
                 self.log("event.skipped", None, {"event": step.event, "id": event["id"], "reason": reason})
@@ -393,12 +394,8 @@ class _Turn:
             return
         self.attempt += 1
         self.phase, self.wake_tick = Phase.EFFECT, None
-        self.effects.append(
-            Effect(
-                self.key, self.state.id, step.id, self.visit, self.attempt, kind, request, step.idempotency,
-                step.timeout_ms,
-            )
-        )  # fmt: skip
+        effect_id = (self.key, self.state.id, step.id, self.visit, self.attempt)
+        self.effects.append(Effect(*effect_id, kind, request, step.idempotency, step.timeout_ms))
         self.log("effect", request, {"key": self.key, "attempt": self.attempt})
 
     def run_end(self, step: End) -> None:
@@ -468,8 +465,9 @@ class _Turn:
         return self.context_bytes + 256
 
     def data(self, *texts: str) -> dict[str, object]:
-        """The variables that these expressions read."""
-        return {root: self.variable(root) for text in texts for root in roots_of(text)}
+        """What these expressions read."""
+        read = {root: self.variable(root) for text in texts for root in roots_of(text)}
+        return Values(read, self.workflow.numbers) if self.queues else read
 
     def variable(self, root: str) -> object:
         match root:

@@ -5,9 +5,10 @@ For the same reason the zone argument of `getHours` and its kin is refused: zone
 """
 
 import math
+import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard
 
 from mainspring.domain.condition import (
     CACHE_MAX,
@@ -32,6 +33,11 @@ ZONED: Final = frozenset(
     "getMilliseconds".split()
 )
 DEPTH_MAX: Final = 64
+INPUTS: Final = ("input", "contact")
+_KINDS: Final = {"text": "STRING", "integer": "INT", "number": "DOUBLE", "boolean": "BOOL"}
+_BARE: Final = re.compile(r"(?:input|contact)\.\w+")
+_MIXED: Final = re.compile(r"'_[-+*/%]_' applied to '\((?:double, int|int, double)\)'")
+_NO_FIELDS: Final = "Applying SELECT to non-message type"  # CEL's words for a field of what is no map
 
 
 class Failure(NamedTuple):
@@ -41,12 +47,37 @@ class Failure(NamedTuple):
 
 
 class Names(NamedTuple):
-    """What an expression may refer to: which variables, and what in them; None: anything."""
+    """What an expression may refer to: which variables, and what in them; None: anything. `types` are the declared
+    types of inputs, as far as a wrong use of them is refused.
+    """
 
     steps: tuple[str, ...] | None = None
     vars: tuple[str, ...] | None = None
     input: tuple[str, ...] | None = None
     roots: tuple[str, ...] = ROOTS
+    types: tuple[tuple[str, str], ...] = ()
+
+
+class Values(dict[str, object]):
+    """The variables of an execution of format 2: failures name the field that is missing, and inputs declared as
+    `number` (`numbers`) are fractions in every expression that does more than read them.
+    """
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, values: Mapping[str, object], numbers: frozenset[str]) -> None:
+        super().__init__(values)
+        self.numbers = numbers
+
+    def seen_by(self, text: str) -> Mapping[str, object]:
+        if not self.numbers or _BARE.fullmatch(text.strip()):
+            return self
+        return {name: self._with_fractions(value) if name in INPUTS else value for name, value in self.items()}
+
+    def _with_fractions(self, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        return {key: float(item) if key in self.numbers and _is_whole(item) else item for key, item in value.items()}
 
 
 def check_expression(text: str, names: Names, *, is_condition: bool) -> str:
@@ -69,11 +100,18 @@ def check_expression(text: str, names: Names, *, is_condition: bool) -> str:
         return f"does not compile{' at ' if words.startswith('line ') else ': '}{words}{known}"
     if is_condition and returns not in ("BOOL", "DYN"):
         return f"gives {returns.lower()}; it must be true or false; compare it with something"
-    return _wrong_name(text, names)
+    return _wrong_name(text, names) or _wrong_type(text, names)
 
 
 def evaluate(text: str, data: Mapping[str, object], size: int) -> object:
     """The value as plain data, or a Failure. `size` is how many bytes the values in `data` take as JSON."""
+    if not isinstance(data, Values):
+        return _evaluate(text, data, size)
+    answer = _evaluate(text, data.seen_by(text), size)
+    return Failure(_missing(text, data, answer.text)) if isinstance(answer, Failure) else answer
+
+
+def _evaluate(text: str, data: Mapping[str, object], size: int) -> object:
     shape = shape_of(text)
     work = worst_work(shape, size + len(text), size if shape.loops else 0)
     if work > WORK_MAX:
@@ -141,6 +179,105 @@ def _wrong_name(text: str, names: Names) -> str:
     return ""
 
 
+def _wrong_type(text: str, names: Names) -> str:
+    """How declared types of inputs are used wrongly; `has(input.x)` and deeper fields are left alone."""
+    types = {name: kind for name, kind in names.types if kind in _KINDS}
+    used = [each for each in _paths(text) if len(each.names) == 1 and each.root in INPUTS and each.names[0] in types]
+    if not used:
+        return ""
+    parts, done = [], 0
+    for each in used:
+        parts += [text[done : each.first], f"input_{each.names[0]}"]
+        done = each.end
+    try:
+        _environment(names.roots, tuple(sorted((each.names[0], types[each.names[0]]) for each in used))).compile(
+            "".join([*parts, text[done:]])
+        )
+    except RuntimeError as fault:
+        declared = ", ".join(dict.fromkeys(f"input.{each.names[0]} is {types[each.names[0]]}" for each in used))
+        if "number" in {types[each.names[0]] for each in used}:
+            return _wrong_arithmetic(str(fault), declared)
+        return (
+            f"does not fit the declared types: {_without_place(fault_text(str(fault)))}, where {declared}; change one"
+        )
+    return ""
+
+
+def _wrong_arithmetic(fault: str, declared: str) -> str:
+    """A fraction may be compared with a whole number, and not be added to one."""
+    if _MIXED.search(fault):
+        return f"mixes a number with a whole one, where {declared}; write whole ones with a point, such as 1.0"
+    return ""
+
+
+def _without_place(words: str) -> str:
+    """The places are of a text that the author did not write."""
+    return words.partition(": ")[2] if words.startswith("line ") else words
+
+
+class _Path(NamedTuple):
+    """`root.name.name` in a text, outside of has(); a method at its end is none of the names."""
+
+    root: str
+    names: tuple[str, ...]
+    first: int
+    end: int
+
+
+def _paths(text: str) -> list[_Path]:
+    tokens = tokens_of(text)
+    found = []
+    for place, (kind, root, first) in enumerate(tokens):
+        before = [each for _, each, _ in tokens[max(0, place - 2) : place]]
+        if kind != "name" or root not in ROOTS or before[-1:] == ["."] or before == ["has", "("]:
+            continue
+        names, at, end = [], place + 1, first + len(root)
+        while at + 1 < len(tokens) and tokens[at][1] == "." and tokens[at + 1][0] == "name":
+            if at + 2 < len(tokens) and tokens[at + 2][1] == "(":
+                break
+            names.append(tokens[at + 1][1])
+            end = tokens[at + 1][2] + len(tokens[at + 1][1])
+            at += 2
+        found.append(_Path(root, tuple(names), first, end))
+    return found
+
+
+def _missing(text: str, data: Mapping[str, object], said: str) -> str:
+    """The failure with the whole path of a field that is not there, where that is why."""
+    for path in _paths(text):
+        value, way = data.get(path.root), path.root
+        for name in path.names:
+            if not isinstance(value, dict):
+                if _NO_FIELDS in said:
+                    return f"{way}.{name} is missing, because {way} is {_kind_of(value)} and has no fields"
+                break
+            if name not in value:
+                if f'"{name}"' in said:
+                    known = ", ".join(sorted(map(str, value))[:10]) or "no fields"
+                    return f"{way}.{name} is missing; {way} has {known}; use has({way}.{name}) where it may be"
+                break
+            value, way = value[name], f"{way}.{name}"
+    return said
+
+
+def _kind_of(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+        case _:
+            return "a list"
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def _suggestion(root: str, names: Names) -> str:
     if not root:
         return ""
@@ -153,12 +290,13 @@ def _suggestion(root: str, names: Names) -> str:
     return did_you_mean(root, names.roots) or f"; there are {', '.join(names.roots)}"
 
 
-@lru_cache
-def _environment(roots: tuple[str, ...] = ROOTS) -> "cel.Env":
+@lru_cache(maxsize=1_000)
+def _environment(roots: tuple[str, ...] = ROOTS, types: tuple[tuple[str, str], ...] = ()) -> "cel.Env":
     from cel_expr_python import cel  # 40 ms; not before the first expression
 
     kinds = cel.Type
     variables = {root: kinds.INT if root == "tick" else kinds.DYN for root in roots}
+    variables |= {f"input_{name}": getattr(kinds, _KINDS[kind]) for name, kind in types}
     return cel.NewEnv(variables=variables, functions=[in_order()])
 
 

@@ -212,6 +212,11 @@ class Workflow(Struct, frozen=True):
     reentry: str = "allow"  # whether a second execution with the same correlation key may start: allow | refuse
     triggers: tuple[Trigger, ...] = ()
 
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Inputs that may be whole or not."""
+        return frozenset(name for name, each in self.parameters.items() if each.type == "number")
+
     def waits_for(self, event_type: str) -> bool:
         """Whether any step takes events of this type; others need not queue."""
         return any(isinstance(step, WaitFor) and step.event == event_type for step in self.steps.values())
