@@ -33,7 +33,7 @@ class Alert(TypedDict):
     during_quiet: Literal['digest', 'drop']
     description: str
 
-AlertKind = Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing']
+AlertKind = Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing', 'overdue']
 
 class AlertNew(TypedDict):
     name: str
@@ -530,7 +530,7 @@ class EventSent(TypedDict):
     new: int
     trouble: str
 
-EventType = Literal['run.started', 'run.finished', 'run.timeout', 'run.abandoned', 'run.superseded', 'run.missed', 'schedule.updated', 'schedule.late', 'schedule.waiting', 'backoff.applied', 'manual_run.requested', 'manual_run.started', 'hint.written', 'hint.expired', 'hint.cleared', 'advice.refused', 'failures.reset', 'endpoint.created', 'endpoint.updated', 'endpoint.paused', 'endpoint.resumed', 'endpoint.parked', 'endpoint.archived', 'endpoint.deleted', 'endpoint.faulty', 'job.created', 'job.updated', 'job.paused', 'job.resumed', 'job.archived', 'clock.stepped', 'clock.differs', 'clock.repaired', 'configuration.applied', 'configuration.refused', 'quota.deferred', 'workflow.published', 'workflow.archived', 'workflow.restored', 'execution.started', 'execution.ordered', 'execution.failed', 'execution.ended', 'execution.event_ignored', 'execution.erased', 'trigger.refused', 'alert.fired', 'signing_key.created', 'signing_key.revoked', 'secret_key.changed', 'login.succeeded', 'login.failed', 'logout', 'user.created', 'user.updated', 'password.set', 'second_factor.changed', 'member.changed', 'member.invited', 'api_key.created', 'api_key.revoked', 'tenant.created', 'quota.changed', 'data.exported', 'rules.changed', 'rule.fired', 'rule.faulty', 'planner.analysed', 'planner.mode_set', 'webhook.created', 'webhook.updated', 'webhook.deleted', 'webhook.disabled', 'alert.created', 'alert.updated', 'alert.deleted']
+EventType = Literal['run.started', 'run.finished', 'run.timeout', 'run.abandoned', 'run.superseded', 'run.missed', 'schedule.updated', 'schedule.late', 'schedule.waiting', 'backoff.applied', 'manual_run.requested', 'manual_run.started', 'hint.written', 'hint.expired', 'hint.cleared', 'advice.refused', 'failures.reset', 'endpoint.created', 'endpoint.updated', 'endpoint.paused', 'endpoint.resumed', 'endpoint.parked', 'endpoint.archived', 'endpoint.deleted', 'endpoint.faulty', 'job.created', 'job.updated', 'job.paused', 'job.resumed', 'job.archived', 'clock.stepped', 'clock.differs', 'clock.repaired', 'configuration.applied', 'configuration.refused', 'quota.deferred', 'workflow.published', 'workflow.archived', 'workflow.restored', 'execution.started', 'execution.ordered', 'execution.failed', 'execution.ended', 'execution.event_ignored', 'execution.erased', 'executions.late', 'executions.on_time', 'trigger.refused', 'alert.fired', 'signing_key.created', 'signing_key.revoked', 'secret_key.changed', 'login.succeeded', 'login.failed', 'logout', 'user.created', 'user.updated', 'password.set', 'second_factor.changed', 'member.changed', 'member.invited', 'api_key.created', 'api_key.revoked', 'tenant.created', 'quota.changed', 'data.exported', 'rules.changed', 'rule.fired', 'rule.faulty', 'planner.analysed', 'planner.mode_set', 'webhook.created', 'webhook.updated', 'webhook.deleted', 'webhook.disabled', 'alert.created', 'alert.updated', 'alert.deleted']
 
 class EventsNew(TypedDict):
     events: List[EventNew]
