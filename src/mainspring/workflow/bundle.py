@@ -172,6 +172,8 @@ def _chain(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> Breach | None
             return Breach(name, head.sequence, "partition", str(bundle.partition), str(head.partition))
         if made.hash != head.hash:
             return Breach(name, head.sequence, "hash", made.hash, head.hash)
+        if made.heads != head.heads:
+            return Breach(name, head.sequence, "heads", "sorted", "in another order")
         if before is not None and (head.sequence, head.previous) != (before.sequence + 1, before.hash):
             return Breach(name, head.sequence, "previous", before.hash, head.previous)
         before = head
