@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import PAGE, claims_of, clock_of, find_execution
 from mainspring.operations.rekeying import remember_retired
-from mainspring.ports.flows import Checkpoint, Execution
+from mainspring.ports.flows import Checkpoint, Execution, Published
 from mainspring.workflow.audit import BEGINNING, GENESIS, Anchor, Breach, LogWalk, TickHead, TickWalk, Verdict
 from mainspring.workflow.model import OLDEST_FORMAT, Entry
 from mainspring.workflow.proof import check_origin, check_state, format_of
@@ -49,6 +49,11 @@ async def unlike_its_log(desk: Desk, execution: Execution) -> Breach | None:
     first = await logs.entries(desk.tenant_id, execution.id, 0, 1)
     if not first:
         return None  # it has not moved yet, or was removed meanwhile
+    if state.number == 0:  # it has moved since it was read
+        again = await desk.stores.flows.workflows.execution(desk.tenant_id, execution.id)
+        if again is None or again.state.number > 0:
+            return None if again is None else await unlike_its_log(desk, again)
+        return Breach(execution.id, 1, "state.number", "as many as the log has", "0")
     if first[0].input is None:
         return await _wrongly_erased(desk, execution)
     if format_of(first[0]) == OLDEST_FORMAT:
@@ -58,6 +63,12 @@ async def unlike_its_log(desk: Desk, execution: Execution) -> Breach | None:
     published = await desk.stores.flows.workflows.version(desk.tenant_id, state.workflow, state.version)
     if published is None:
         return Breach(execution.id, 1, "document", "the version that it started with", f"no version {state.version}")
+    return await _unlike_replay(desk, execution, published)
+
+
+async def _unlike_replay(desk: Desk, execution: Execution, published: Published) -> Breach | None:
+    """What differs first when the log is run again: its origin, an entry, the state that it leads to."""
+    state, logs = execution.state, desk.stores.flows.logs
     clock = await clock_of(desk, execution)
     rerun = Rerun(published.workflow, state.salt, clock)
     read = 0
