@@ -23,6 +23,7 @@ READERS = (
 
 @pytest.mark.parametrize("command", READERS, ids=" ".join)
 def test_what_is_no_file_is_named_with_the_way_out(shell: Shell, tmp_path: Path, command: tuple[str, ...]) -> None:
+    shell.ok("migrate")
     (tmp_path / "binary").write_bytes(b"\x00\xff\xfe")
     (tmp_path / "empty").write_bytes(b"")
 

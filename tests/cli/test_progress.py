@@ -45,10 +45,13 @@ def test_bar_measures_a_file_that_grows(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("TERM", "xterm")
     screen, file = Terminal("25%"), tmp_path / "growing"
     assert size_of(file)() == 0
-    with progress("backup", 400, size_of(file), stream=screen, after_s=0):
+    measure = size_of(file)
+    with progress("backup", 400, measure, stream=screen, after_s=0):
         file.write_bytes(bytes(100))
 
         assert screen.seen.wait(30), screen.getvalue()
+        file.rename(tmp_path / "named")
+        assert measure() == 100
 
 
 def test_work_that_ends_soon_shows_nothing() -> None:

@@ -110,6 +110,8 @@ async def test_what_is_done_is_done_and_told_the_same(pair: Pair) -> None:
 
 async def test_run_is_waited_for_and_deleted(pair: Pair) -> None:
     await pair.json("endpoint", "add", "health", "--url", "https://example.com/", "--every", "1h")
+    await pair.stores.presence.appear("worker-1")
+    await pair.stores.presence.beat("worker-1", {"scheduler": 1})
     waiting = asyncio.create_task(asyncio.to_thread(pair.far, "endpoint", "run", "health", "--wait"))
     while not waiting.done():  # what it waits for is done here
         batch = await claim(pair.stores)

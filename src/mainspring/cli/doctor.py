@@ -1,8 +1,8 @@
 """`mainspring doctor`: look at everything that is usually wrong, and say the way out of each.
 
 A finding is `ok`, a `warning` (it works, but somebody should know) or an `error` (it does not work); any error makes
-the exit code 1. Opening the database brings its schema up to date, as every command does; where there is none, none
-is made.
+the exit code 1. Opening the database brings its schema up to date, as every command does. A database that does not
+exist is not created.
 """
 
 import os
@@ -240,7 +240,7 @@ async def _database(settings: "Settings", create: bool = False) -> list[Finding]
 
 
 async def _without_database(settings: "Settings") -> list[Finding]:
-    """What else would be found: judged by an empty database, for a look makes none where there is none."""
+    """The other findings, judged by an empty database: `doctor` creates none."""
     with empty_database(settings) as empty:
         findings = await _database(empty.model_copy(update={"secret_key": settings.secret_key}), create=True)
     return [each for each in findings if each.check not in ("database", "schema")]

@@ -193,7 +193,7 @@ def ask(
 
     With `--server` it is `remotely` that works, through that server's API; a command that has none refuses. What is
     `for_all` tenants works where the configured one does not exist. What `only_reads`, as the commands in READS do,
-    makes no database: where there is none it sees an empty one, or refuses where it `must_exist`.
+    creates no database: if none exists, `work` sees an empty one, or NoDatabase is raised where it `must_exist`.
     """
     if server := _server.get():
         from mainspring.cli.remote import ask_server

@@ -144,8 +144,7 @@ def verify(
 
     file = Path(execution_id)
     if file.suffix == ".json" or "/" in execution_id or file.is_file():
-        with progress("verify"):
-            verify_file(file, output)
+        verify_file(file, output)
         return
 
     async def work(desk: "Desk") -> Shape:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mainspring.cli.afar import at
 from mainspring.cli.door import fail_unless
+from mainspring.cli.progress import progress
 from mainspring.cli.remote import Shape
 from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.table import Column
@@ -50,9 +51,10 @@ def verify_file(file: Path, output: Output) -> None:
     from mainspring.wiring.flows import is_signed
     from mainspring.workflow.bundle import check_bundle, read_bundle
 
-    bundle = read_bundle(file.read_bytes())
-    found = check_bundle(bundle, is_signed)
-    shape: Shape = checked_shape(bundle, found)
+    with progress("verify"):
+        bundle = read_bundle(file.read_bytes())
+        found = check_bundle(bundle, is_signed)
+        shape: Shape = checked_shape(bundle, found)
     if output is Output.JSON:
         show_json(shape)
     elif shape["breach"] is not None:

@@ -69,4 +69,7 @@ def _file_of(settings: "Settings") -> Path | None:
 def _size(settings: "Settings") -> int | None:
     """How large the copy will be, about; None for PostgreSQL, whose dump is another size than its tables."""
     database = _file_of(settings)
-    return database.stat().st_size if database is not None and database.exists() else None
+    if database is None or not database.exists():
+        return None
+    files = (database, Path(f"{database}-wal"))  # what is not in the first yet
+    return sum(file.stat().st_size for file in files if file.exists())

@@ -6,7 +6,7 @@ measured from outside, such as the size of a file that grows. Standard output st
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
 from typing import TextIO
@@ -58,13 +58,14 @@ def progress(
 
 
 def size_of(file: Path) -> Measure:
-    """The bytes that a file has by now; 0 before it is there and once it got its name."""
+    """The bytes that a file has by now; once it was renamed, as many as it had at last."""
+    most = 0
 
     def measure() -> int:
-        try:
-            return file.stat().st_size
-        except OSError:
-            return 0
+        nonlocal most
+        with suppress(OSError):
+            most = max(most, file.stat().st_size)
+        return most
 
     return measure
 

@@ -139,7 +139,7 @@ BY_API: dict[str, tuple[str, ...]] = {
     "audit list": ("list_audit_entries",),
     "audit verify": ("verify_audit",),
 }
-# What only reads, and so makes no database where there is none: a GET at the API, or a look that changes nothing.
+# Commands that only read, and so create no database: a GET of the API, or a check that changes nothing.
 READS = frozenset(
     {
         "export", "runs", "run show", "why", "next", "events", "job list", "job show", "endpoint list", "endpoint show",

@@ -86,6 +86,11 @@ def runs(
     if output is Output.JSON:
         show_json([run_shape(run, names.get(run.endpoint_id, run.endpoint_id)) for run in found])
         return
+    nothing = "No run matches." if before or any(wanted.values()) else "No run yet."
+    _show_all(found, names, now, nothing)
+
+
+def _show_all(found: list["Run"], names: dict[str, str], now: "datetime", nothing: str) -> None:
     rows = [
         (
             clock(run.started_at),
@@ -109,7 +114,7 @@ def runs(
         Column("RUN"),
         Column("ERROR", tail=True),
     )
-    show_table(columns, rows, "No run matches." if before or any(wanted.values()) else "No run yet.")
+    show_table(columns, rows, nothing)
 
 
 @app.command("show")

@@ -180,7 +180,7 @@ _DURATIONS = {  # option -> field, and what refusals call it
 
 
 def _refuse_idle_zone(definition: "Definition", given: Mapping[str, object]) -> None:
-    """A time zone changes nothing about an interval, so that whoever gives one means something else."""
+    """A time zone has no effect on an interval: refuse it, because a cron expression was probably meant."""
     zone = _text(given, "tz")
     is_cron = given.get("cron") is not None or (definition.cron is not None and given.get("every") is None)
     if zone is not None and not is_cron and (given.get("every") is not None or definition.interval_ms is not None):

@@ -13,7 +13,7 @@
     ├── TooManyRequests    wait, then try again                (retry_after_s)
     ├── StoreUnavailable   wait and try again
     └── Misconfigured      the operator changes a setting      (setting)
-        └── NoDatabase     there is none yet, and whoever only reads makes none
+        └── NoDatabase     start it once: a command that only reads creates none
 
 A message has three parts: what happened, with the value; the rule; the way out.
 """

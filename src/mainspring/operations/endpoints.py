@@ -61,6 +61,11 @@ class Inline:
     async def call(self, tenant_id: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return function(*args, **kwargs)
 
+    async def call_within(
+        self, seconds: float, tenant_id: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return function(*args, **kwargs)
+
 
 class Desk(Struct, frozen=True):
     """What operations work with: one tenant's view of the stores, who acts, and the sources of ids and secrecy."""

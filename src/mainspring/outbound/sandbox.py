@@ -51,13 +51,18 @@ class ProcessSandbox:
         self._tenants: OrderedDict[str, _Tenant] = OrderedDict()
 
     async def call(self, tenant_id: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.call_within(self._seconds_max, tenant_id, function, *args, **kwargs)
+
+    async def call_within(
+        self, seconds: float, tenant_id: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         tenant = self._enter(tenant_id)
         try:
             async with tenant.turn, self._places:
                 self._refuse_spent(tenant_id, tenant)
                 started = self._monotonic_s()
                 try:
-                    return await self._call(function, args, kwargs)
+                    return await self._call(seconds, function, args, kwargs)
                 finally:
                     tenant.spend(self._monotonic_s() - started, self._monotonic_s())
         finally:
@@ -104,18 +109,20 @@ class ProcessSandbox:
                 retry_after_s=wait_s,
             )
 
-    async def _call(self, function: Callable[..., T], args: tuple[object, ...], kwargs: dict[str, object]) -> T:
+    async def _call(
+        self, seconds: float, function: Callable[..., T], args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> T:
         wanted = pickle.dumps((function, args, kwargs))
         child = self._idle.pop() if self._idle else await _start(self._forget)
         child.wake()
         try:
-            async with asyncio.timeout(self._seconds_max):
+            async with asyncio.timeout(seconds):
                 answer = await child.ask(wanted)
         except TimeoutError:
             await child.end()
-            log.warning("sandbox timeout", function=function.__name__, seconds=self._seconds_max)
+            log.warning("sandbox timeout", function=function.__name__, seconds=seconds)
             raise InvalidInput(
-                f"this took longer than {self._seconds_max:g} s to read; make it smaller or simpler", field="document"
+                f"this took longer than {seconds:g} s to read; make it smaller or simpler", field="document"
             ) from None
         except (asyncio.IncompleteReadError, ConnectionError):
             await child.end()
@@ -145,6 +152,11 @@ class _Unmetered:
 
     async def call(self, tenant_id: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._sandbox.call("", function, *args, **kwargs)
+
+    async def call_within(
+        self, seconds: float, tenant_id: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return await self._sandbox.call_within(seconds, "", function, *args, **kwargs)
 
 
 class _Tenant:

@@ -71,3 +71,8 @@ class Sandbox(Protocol):
         it takes too long or too much memory, and TooManyRequests where the tenant asks for too much; "" is the
         installation itself, which may ask for anything.
         """
+
+    async def call_within(
+        self, seconds: float, tenant_id: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """The same for work that may take so many seconds, which count against the tenant's budget as any others."""

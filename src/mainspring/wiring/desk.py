@@ -60,8 +60,8 @@ async def open_desk(
 ) -> AsyncIterator[Desk]:
     """One tenant's stores with everything operations need; refuses a database that was sealed with another key.
 
-    `for_all` is for work about all tenants, which the settings' own need not be one of. Without `create`, neither a
-    database nor its key is made where there is none: NoDatabase.
+    `for_all` is for work about all tenants, which the settings' own need not be one of. Without `create`, a
+    database that does not exist is not created, nor is its key: NoDatabase.
     """
     from mainspring.outbound.checkpoints import CheckpointSigner
     from mainspring.outbound.vault import Vault as SealingVault
