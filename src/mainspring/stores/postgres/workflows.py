@@ -153,7 +153,7 @@ class PostgresLogs:
             return [entry_from(row) for row in await session.rows("entries", execution_id, after, tenant_id, limit)]
 
     async def row_breach(self, tenant_id: str, execution_id: str) -> Breach | None:
-        async with self._db.statement() as session:
+        async with self._db.statement(tenant_id) as session:
             rows = await session.rows("execution_row", tenant_id, execution_id)
         return breach_of_row(rows[0]) if rows else None
 
