@@ -37,7 +37,18 @@ ELSEWHERE = {
 STATE = {"pause", "resume", "reset", "run", "put", "clear", "act", "order", "retry", "skip", "cancel", "erase", "start",
          "send", "redeliver", "look"}  # fmt: skip
 ASKING = {"check", "test", "simulate", "replay", "draft", "verify", "log"}
-WHO = {"user", "member", "key", "password", "tenant", "link", "session"}  # who may do what is no matter of a repository
+WHO = {
+    "user",
+    "member",
+    "key",
+    "password",
+    "tenant",
+    "link",
+    "session",
+    "sessions",
+    "invitation",
+    "factor",
+}  # who may do what is no matter of a repository
 NOT_IN_DOCUMENTS = {
     "archive_workflow": "retiring one is an act of a person: executions may still run its versions",
     "restore_workflow": "the same; an entry that says something new brings it back too",

@@ -352,7 +352,9 @@ async def by_workers(door: FastAPI, stores: Stores, clock: FixedClock, api: Asyn
             ("alerts", {"name": "worked", "kinds": ["failing"], "failures": 1, "to": [f"{url}say/{planted.new()}"]}),
         ):
             assert (await api.post(f"/api/v1/{path}", json=wish)).status_code == 201
-        assert (await api.patch("/api/v1/endpoints/echo", json={"url": url})).status_code == 200
+        headers = [{"name": name, "value": planted.new(), "secret": True} for name in HEADERS]
+        moved = {"url": url, "headers": headers}  # another origin: secrets are asked for again
+        assert (await api.patch("/api/v1/endpoints/echo", json=moved)).status_code == 200
         rule = {"endpoint": "echo", "rule": {"when": "body.depth > 10", "interval": "30s"}}
         assert (await api.post("/api/v1/rules", json=rule)).status_code == 201
         assert (await api.post("/api/v1/workflows", json={"document": ECHOES})).status_code == 201
@@ -398,7 +400,8 @@ async def everything_told(door: FastAPI, stores: Stores, api: AsyncClient) -> by
     }
     reads = [each for each in every_operation(door) if each.method == "get"]
     answers = {each.id: await each.send(api, ids) for each in reads}
-    assert {name: answer.text for name, answer in answers.items() if answer.status_code != 200} == {}
+    refused = {name: answer.text for name, answer in answers.items() if answer.status_code != 200}
+    assert refused.keys() == {"list_login_sessions", "read_second_factor"}  # of users who are logged in, not of keys
     lists = [each.path for each in reads if not each.in_path and "limit" in each.in_query and each.id not in QUERIES]
     full = [await api.get(f"{path}?limit=50") for path in lists]
     full += [await api.get(f"/api/v1/{path}?limit=200") for path in ("endpoints", "events", "audit", "runs")]

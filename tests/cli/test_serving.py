@@ -168,7 +168,7 @@ def test_served_process_answers_for_its_health_and_ends_with_0(stage: Stage) -> 
 
     assert json.loads(answers["/healthz"])["status"] == "ok"
     assert json.loads(answers["/readyz"])["status"] == "ready"
-    assert "mainspring_places 100.0" in answers["/metrics"]
+    assert "mainspring_places 1000.0" in answers["/metrics"]
     wait_until(lambda: "1 alive" in stage.shell("doctor").stdout, "a heartbeat")
     findings = {finding["check"]: finding["level"] for finding in stage.shell.json("doctor")}
     assert set(findings.values()) == {"ok"}

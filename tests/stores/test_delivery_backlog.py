@@ -43,7 +43,7 @@ async def deliveries(url: str, subscription_id: str, status: str, count: int) ->
 VALUES = {
     "next_attempt_at": (),
     "held_deliveries": (START, 10),
-    "claim_deliveries": {"sqlite": (START, START, 4, "[]", 32), "postgres": (START, 4, [], 32, START)},
+    "claim_deliveries": {"sqlite": (START, "w", START, 4, "[]", 32), "postgres": (START, 4, [], 32, START, "w")},
 }
 
 
@@ -137,7 +137,7 @@ async def steps_of_a_claim(stores: Stores) -> int:
         try:
             db.rows("next_attempt_at")
             db.rows("held_deliveries", START, 1)
-            db.rows("claim_deliveries", START, START, 4, "[]", 32)
+            db.rows("claim_deliveries", START, "w", START, 4, "[]", 32)
         finally:
             db._db.set_progress_handler(None)
         return steps

@@ -91,4 +91,5 @@ async def test_link_for_a_password_has_a_bare_form_for_where_the_ui_is_not_built
 
     page, script = await client.get("/setup"), await client.get("/setup.js")
     assert "set a password" in page.text
-    assert "/api/v1/auth/setup" in script.text
+    assert "/api/v1/auth/" in script.text
+    assert 'send("setup"' in script.text

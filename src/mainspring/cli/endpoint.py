@@ -10,6 +10,8 @@ from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_choi
 from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
 from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.sights import (
+    last_in_words,
+    next_in_words,
     note_if_managed,
     run_sentence,
     schedule_in_words,
@@ -17,15 +19,14 @@ from mainspring.cli.sights import (
     see_all,
     show_endpoint,
     show_outcome,
+    state_in_words,
 )
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.errors import Conflict, MainspringError
-from mainspring.shapes import endpoint_shape, run_in_full, run_shape, state_of
+from mainspring.shapes import endpoint_shape, run_in_full, run_shape
 from mainspring.words import Sight, relative, when
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from mainspring.client import Client
     from mainspring.domain.changes import Change
     from mainspring.domain.endpoint import Endpoint
@@ -85,7 +86,7 @@ def add(
         return remote.sight_of(client.endpoints.create(**given), remote.is_served(client))
 
     sight = ask(work, over)
-    _show(sight, output, f"added {sight.endpoint.name!r}: {schedule_in_words(sight.endpoint)}; {_next(sight)}")
+    _show(sight, output, f"added {sight.endpoint.name!r}: {schedule_in_words(sight.endpoint)}; {next_in_words(sight)}")
     _note_contradiction(sight)
     if output is Output.TABLE:
         _note_what_is_missing(sight)
@@ -125,10 +126,10 @@ def list_endpoints(
     rows = [
         (
             sight.endpoint.name,
-            _state(sight),
+            state_in_words(sight),
             schedule_in_words(sight.endpoint),
             relative(sight.now, sight.endpoint.next_run_at, none="never"),
-            _last(sight),
+            last_in_words(sight),
             sight.job,
         )
         for sight in sights
@@ -202,7 +203,7 @@ def edit(
     def said(sight: Sight, changed: bool) -> str:
         if not changed:
             return f"{sight.endpoint.name!r} is so already; nothing changed"
-        return f"edited {sight.endpoint.name!r}: {schedule_in_words(sight.endpoint)}; {_next(sight)}"
+        return f"edited {sight.endpoint.name!r}: {schedule_in_words(sight.endpoint)}; {next_in_words(sight)}"
 
     def over(client: "Client", endpoint_id: str, endpoint: "Endpoint", job: str) -> "remote.Shape | None":
         before = definition_of(endpoint, job)
@@ -263,7 +264,7 @@ def resume(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
 
     def said(sight: Sight, changed: bool) -> str:
         name = f"{sight.endpoint.name!r}"
-        return f"{f'resumed {name}' if changed else f'{name} was neither paused nor parked'}; {_next(sight)}"
+        return f"{f'resumed {name}' if changed else f'{name} was neither paused nor parked'}; {next_in_words(sight)}"
 
     _act(
         name,
@@ -429,7 +430,7 @@ def reset(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
         name,
         lambda desk: reset_failures(desk, name),
         lambda client, which, *_: client.endpoints.reset_failures(which),
-        lambda sight, _: f"reset the failures of {sight.endpoint.name!r}; {_next(sight)}",
+        lambda sight, _: f"reset the failures of {sight.endpoint.name!r}; {next_in_words(sight)}",
         output,
     )
 
@@ -474,31 +475,6 @@ def _note_contradiction(sight: Sight) -> None:
     endpoint = sight.endpoint
     if words := contradiction_of(endpoint.cron, endpoint.max_interval_ms, endpoint.id):
         note(words)
-
-
-def _next(sight: Sight) -> str:
-    at: datetime | None = sight.endpoint.next_run_at
-    state = state_of(sight.endpoint, sight.now)
-    if at is None:
-        return f"it does not run: {state}"
-    suffix = f" ({state})" if state != "active" else ""
-    return f"next run {when(sight.now, at)}{suffix}"
-
-
-def _state(sight: Sight) -> str:
-    """What a person looks for first: whether it runs now, whether it fails, and how often it did in a row."""
-    endpoint = sight.endpoint
-    state = "running" if endpoint.is_running else state_of(endpoint, sight.now)
-    if not endpoint.failure_count or state == "archived":
-        return state
-    failing = f"failing ({endpoint.failure_count} in a row)" if endpoint.failure_count > 1 else "failing"
-    return failing if state == "active" else f"{state}, {failing}"
-
-
-def _last(sight: Sight) -> str:
-    if sight.endpoint.last_run_at is None:
-        return "-"
-    return f"{sight.endpoint.last_status} {relative(sight.now, sight.endpoint.last_run_at)}"
 
 
 def _note_what_is_missing(sight: Sight) -> None:

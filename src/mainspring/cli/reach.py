@@ -148,6 +148,6 @@ READS = frozenset(
         "execution replay", "execution export", "webhook list", "webhook show", "webhook deliveries", "alert list",
         "alert show", "alert deliveries", "user list", "member list", "apikey list", "signing-key list", "tenant show",
         "tenant list", "audit list", "audit verify", "diff", "backtest", "rules check", "rules test",
-        "workflow simulate", "secret-key show",
+        "workflow simulate", "secret-key show", "partition list", "partition checkpoints",
     }
 )  # fmt: skip

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 from mainspring.cli.screen import note
 from mainspring.cli.table import show_fields
 from mainspring.domain.duration import format_duration
-from mainspring.domain.endpoint import POWERS
-from mainspring.domain.hint import author_in_words
 from mainspring.shapes import MASK, state_of
-from mainspring.words import Sight, hints_in_words, took, when
+from mainspring.words import Sight, hints_in_words, relative, took, when
 
 if TYPE_CHECKING:
     from mainspring.domain.endpoint import Endpoint
@@ -103,6 +101,8 @@ def note_if_managed(name: str, managed_by: str) -> None:
 
 
 def _stops(endpoint: "Endpoint", now: datetime) -> list[tuple[str, str]]:
+    from mainspring.domain.hint import author_in_words
+
     fields: list[tuple[str, str]] = []
     if endpoint.is_paused(now):
         by = f", by {author_in_words(endpoint.pause_author)}" if endpoint.pause_author else ""
@@ -137,6 +137,7 @@ def _plan(endpoint: "Endpoint", now: datetime) -> list[tuple[str, str]]:
 
 
 def _schedule(endpoint: "Endpoint") -> list[tuple[str, str]]:
+    from mainspring.domain.endpoint import POWERS
     from mainspring.domain.schedule import describe
 
     words = schedule_in_words(endpoint)
@@ -242,3 +243,28 @@ def body_view(body: "Body", chars_max: int | None = None) -> str:
 
 def _if(name: str, value: str) -> list[tuple[str, str]]:
     return [(name, value)] if value else []
+
+
+def next_in_words(sight: Sight) -> str:
+    at: datetime | None = sight.endpoint.next_run_at
+    state = state_of(sight.endpoint, sight.now)
+    if at is None:
+        return f"it does not run: {state}"
+    suffix = f" ({state})" if state != "active" else ""
+    return f"next run {when(sight.now, at)}{suffix}"
+
+
+def state_in_words(sight: Sight) -> str:
+    """What a person looks for first: whether it runs now, whether it fails, and how often it did in a row."""
+    endpoint = sight.endpoint
+    state = "running" if endpoint.is_running else state_of(endpoint, sight.now)
+    if not endpoint.failure_count or state == "archived":
+        return state
+    failing = f"failing ({endpoint.failure_count} in a row)" if endpoint.failure_count > 1 else "failing"
+    return failing if state == "active" else f"{state}, {failing}"
+
+
+def last_in_words(sight: Sight) -> str:
+    if sight.endpoint.last_run_at is None:
+        return "-"
+    return f"{sight.endpoint.last_status} {relative(sight.now, sight.endpoint.last_run_at)}"

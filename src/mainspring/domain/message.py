@@ -19,7 +19,13 @@ from mainspring.domain.text import clean_text, spelled_out
 
 LISTED_MAX = 20
 ERROR_MAX = 300
-PAST = {AlertKind.FAILING: "Failed:", AlertKind.LATE: "Late:", AlertKind.QUOTA: "Waited:"}  # what a recovery ended
+PAST = {  # what a recovery ended
+    AlertKind.FAILING: "Failed:",
+    AlertKind.LATE: "Late:",
+    AlertKind.QUOTA: "Waited:",
+    AlertKind.MODEL_FAILING: "Failed:",
+    AlertKind.OVERDUE: "Overdue:",
+}
 
 
 class Facts(Struct, frozen=True):
