@@ -1,7 +1,8 @@
 """A circuit breaker for the model's server: after a refusal no session is begun until the server may answer again.
 
-After 401 and 403 the key is wrong, and only an operator can change that; after 429 and 5xx, and where no connection
-could be made, the pause doubles with each refusal in a row. `Retry-After` is honoured where it asks for more.
+After 401 and 403 the key is wrong, and only an operator can change that; after 429 and 5xx the pause doubles with each
+refusal in a row. `Retry-After` in seconds is honoured where it asks for more. A server that cannot be reached is tried
+again at the next session.
 """
 
 import structlog
