@@ -70,7 +70,7 @@ collection:
 
 .PHONY: short-faults
 short-faults:
-	$(PYTEST) -n 2 --dist worksteal tests/faults $(ARGS)
+	$(PYTEST) -n 3 --dist worksteal tests/faults $(ARGS)
 
 .PHONY: browser
 browser:

@@ -79,7 +79,7 @@ def test_tenant_is_made_and_limited_and_whoever_made_it_stays_where_they_are(bro
         form.get_by_label("Name").fill("Acme Inc")  # before 'default' by name: the first is taken where none is chosen
         form.get_by_role("button", name="Make the tenant").click()
         row = tenants.get_by_role("row").filter(has_text="Acme Inc")
-        expect(row).to_contain_text("no limit")
+        expect(row).to_contain_text("of 50,000,000")  # what every new tenant may do
         row.get_by_role("button", name="Change Acme Inc").click()
         form.get_by_label("Runs a month").fill("1000")
         form.get_by_label("Shortest interval").fill("soon")
@@ -98,7 +98,7 @@ def test_tenant_is_made_and_limited_and_whoever_made_it_stays_where_they_are(bro
         expect(page.get_by_text("Who belongs to acme.")).to_be_visible()
 
     made = site.call("GET", "/tenants/acme")
-    assert (made["runs_per_month"], made["interval_ms_min"], made["endpoints_max"]) == (1_000, 90_000, None)
+    assert (made["runs_per_month"], made["interval_ms_min"], made["endpoints_max"]) == (1_000, 90_000, 1_000)
     assert faults == []
 
 

@@ -133,8 +133,8 @@ def test_mistake_in_the_form_is_said_where_it_is(page: Page, site: Site) -> None
     page.goto("/endpoints/new")
     page.get_by_label("Name").fill("mistaken")
     page.get_by_label("URL").fill(f"{site.shop}/ok")
-    page.get_by_label("Interval").fill("1ms")
-    expect(page.get_by_label("Interval")).to_have_attribute("aria-invalid", "true")
+    page.get_by_role("textbox", name="Interval", exact=True).fill("1ms")
+    expect(page.get_by_role("textbox", name="Interval", exact=True)).to_have_attribute("aria-invalid", "true")
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def test_overview_leads_to_all_that_failed_a_blocked_run_says_why_and_is_quieted
     expect(notice).to_contain_text("10.1.2.3 is private")
     notice.get_by_role("button", name="Keep it quiet").click()
     page.get_by_role("dialog", name="Pause walled").get_by_role("button", name="Pause").click()
-    expect(page.get_by_text("Paused by ann@example.com")).to_be_visible()
+    expect(page.get_by_text("Paused by ann@example.com", exact=True)).to_be_visible()
     site.call("DELETE", f"/endpoints/{walled}")
 
 
