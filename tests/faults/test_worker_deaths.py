@@ -256,6 +256,9 @@ async def test_what_a_killed_worker_was_sending_is_sent_again_within_five_second
         if what == "effect":
             step = {"call": {"url": slow}, "timeout": "60s"}
             workflow = await publish(stores, a_workflow(step, {"end": "done"}))
+            # A ticker that finds nothing newer than a day waits a minute before it trusts its clock.
+            now = await stores.schedule.now()
+            await stores.runs.add_events([Event(EventType.JOB_UPDATED, now, "default")])
         else:
             await add_webhook(desk, WebhookDraft(slow, types=("job.updated",)))
         with stage.nursery() as nursery:

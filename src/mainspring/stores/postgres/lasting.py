@@ -16,7 +16,7 @@ from mainspring.stores.postgres.hosts import Hosts
 CHANNEL = "mainspring"
 CONNECT_TIMEOUT_S = 3
 HOLD_TIMEOUT_S = 3  # for the first lock; a process goes on without it, and tries again
-RETRY_S = 1.0
+RETRY_S = 1.5  # with the pool, at most two attempts a second while the database is away
 SETTINGS = {
     "application_name": "mainspring",
     "idle_session_timeout": "0",
