@@ -57,6 +57,13 @@ test: $(VENV)/.test ## Lint, types and all tests (short fault tests included)
 	$(PYTEST) $(PYTEST_WORKERS) --ignore=tests/faults --ignore=tests/browser $(ARGS)
 	@$(MAKE) --no-print-directory -j2 short-faults browser
 
+# The inner loop, a few minutes: what needs neither PostgreSQL nor a browser.
+.PHONY: quick
+quick: $(VENV)/.test ## Lint, types, pure packages and SQLite stores
+	@$(MAKE) --no-print-directory check
+	$(PYTEST) $(PYTEST_WORKERS) -q tests/domain tests/workflow $(ARGS)
+	$(PYTEST) $(PYTEST_WORKERS) -q tests/stores -k "not postgres" $(ARGS)
+
 # What `test` does side by side, for it leaves a core idle: mypy works on one, a fault test mostly waits.
 .PHONY: pages
 pages:
@@ -89,7 +96,7 @@ format: $(VENV)/.test ## Rewrite the code in the house format
 	$(PY) -m ruff format .
 
 # Who calls the three rooms: much of what they do is tested at a door or on a worker, and need not be tested twice.
-COVERING := $(addprefix tests/,domain workflow operations configuration api cli mcp stores workers simulation)
+COVERING := $(addprefix tests/,domain workflow operations documents api cli mcp stores workers simulation)
 
 .PHONY: coverage
 coverage: $(VENV)/.test ## Branch coverage of the rooms that must have all of it
@@ -118,8 +125,7 @@ screenshots: $(VENV)/.test ## Make the pictures of the documents from the demo
 
 .PHONY: docs
 docs: $(VENV)/.test ## Regenerate docs/reference from the code
-	@if test -e src/mainspring/reference.py; then $(PY) -m mainspring.reference; \
-	else echo "Nothing to generate yet: src/mainspring/reference.py does not exist."; fi
+	$(PY) -m tools.reference
 
 .PHONY: lock
 lock: ## Pin all dependencies again (needs uv; UPGRADE=--upgrade moves the pins)

@@ -13,7 +13,7 @@ import time
 from datetime import datetime, timedelta
 
 from httpx2 import AsyncClient
-from tests.api.door import client_of, open_app
+from tests.api.app import client_of, open_app
 from tests.stores.databases import is_sqlite, query
 
 from benchmarks.world import database_url, filled, steal_told

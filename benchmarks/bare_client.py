@@ -22,7 +22,7 @@ from mainspring.domain.run import HttpAction, Request, RunStatus
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.signing import generate_secret
-from mainspring.outbound.vault import KeyRing, Vault
+from mainspring.outbound.vault import AesVault, KeyRing
 
 ANSWER = (
     b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 15\r\n"
@@ -74,7 +74,7 @@ def floor(url: str, calls: int, in_flight: int) -> tuple[float, float]:
 
 
 async def ours(url: str, calls: int, in_flight: int, signed: bool) -> tuple[float, float]:
-    vault = Vault(KeyRing(b"k" * 32))
+    vault = AesVault(KeyRing(b"k" * 32))
     guard = AddressGuard((ip_network("127.0.0.0/8"),))
     caller = HttpCaller(guard, vault, clock=lambda: datetime.now(UTC), connections_max=max(512, in_flight))
     keys = (vault.seal(generate_secret(), "t|signing"),) if signed else ()

@@ -15,8 +15,8 @@ from datetime import timedelta
 from tests.stores.world import an_outcome
 
 from benchmarks.world import database_url, filled
-from mainspring.domain.fairness import Caps
-from mainspring.domain.settling import Finished
+from mainspring.domain.schedule.fairness import Caps
+from mainspring.domain.schedule.finish import Finished
 from mainspring.ports.schedule import ClaimBatch
 from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import SystemClock
@@ -62,8 +62,8 @@ async def _timed(stores: Stores, found: int) -> tuple[ClaimBatch, float]:
 async def _make_due(stores: Stores, size: int) -> None:
     from msgspec.structs import replace
 
-    from mainspring.domain.changes import Change
     from mainspring.domain.endpoint import Endpoint
+    from mainspring.domain.schedule.changes import Change
 
     def act(endpoint: Endpoint, now) -> Change:  # type: ignore[no-untyped-def]  # datetime
         return Change(replace(endpoint, next_run_at=now))

@@ -11,9 +11,9 @@ from datetime import timedelta
 from tests.stores.world import START, an_endpoint
 
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint
-from mainspring.domain.governor import plan_next_run
-from mainspring.domain.hint import IntervalHint, OneShotHint
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.governor import plan_next_run
+from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 
 HOUR = timedelta(hours=1)
 

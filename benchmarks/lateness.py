@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 
 from benchmarks.target import running_target
 from benchmarks.world import database_url, filled, make_caller, recorded_runs, steal_told
-from mainspring.cli.door import complete
+from mainspring.cli.command import complete
 from mainspring.observe import Metrics, Spread
 from mainspring.wiring.clock import SystemClock
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions

@@ -6,8 +6,17 @@ Reading and committing are done a page at a time; judging is what grows with run
 import time
 from datetime import UTC, datetime
 
-from mainspring.domain.rulebook import Facts, FinishedRun, Member, Page, Result, StoredRule, decide, want
-from mainspring.domain.rules import read_rule
+from mainspring.domain.rules.judge import (
+    FinishedRun,
+    JobMember,
+    JudgedPage,
+    RuleFacts,
+    RuleResult,
+    StoredRule,
+    decide,
+    want,
+)
+from mainspring.domain.rules.rule import read_rule
 
 GOAL_PER_S = 5_000
 PAGES, ENDPOINTS = 20, 250
@@ -20,8 +29,8 @@ RULES: tuple[dict[str, object], ...] = (
 BODY = b'{"visitors": 5200, "orders": 180, "depth": 12, "page_load_ms": 1800, "phase": "surge"}'
 
 
-def page() -> tuple[Page, Facts]:
-    members = tuple(Member(f"ep_{n}", "t", f"job_{n}", f"endpoint {n}", None) for n in range(ENDPOINTS))
+def page() -> tuple[JudgedPage, RuleFacts]:
+    members = tuple(JobMember(f"ep_{n}", "t", f"job_{n}", f"endpoint {n}", None) for n in range(ENDPOINTS))
     rules = tuple(
         StoredRule(f"rule_{member.id}_{place}", "t", member.job_id, member.id, read_rule(each, f"r{place}"), NOW)
         for member in members
@@ -29,9 +38,10 @@ def page() -> tuple[Page, Facts]:
     )
     runs = tuple(FinishedRun("t", member.id, f"run_{member.id}", NOW) for member in members)
     results = {
-        member.id: (Result(f"run_{member.id}", member.id, True, "success", 200, NOW, 120, BODY),) for member in members
+        member.id: (RuleResult(f"run_{member.id}", member.id, True, "success", 200, NOW, 120, BODY),)
+        for member in members
     }
-    return Page("1", "2", NOW, runs, rules, members, {}, {}), Facts(results, {})
+    return JudgedPage("1", "2", NOW, runs, rules, members, {}, {}), RuleFacts(results, {})
 
 
 def main() -> None:

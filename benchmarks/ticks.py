@@ -15,15 +15,15 @@ from msgspec import Struct
 from tests.stores.databases import is_sqlite, query
 
 from benchmarks.world import database_url, steal_told
-from mainspring.cli.door import complete
+from mainspring.cli.command import complete
 from mainspring.domain.event import Event, EventType
 from mainspring.observe import Metrics
-from mainspring.ports.flows import Execution, FlowStores, Start
+from mainspring.ports.workflows import Execution, Start, WorkflowStores
 from mainspring.wiring.stores import open_stores
 from mainspring.workers.supervisor import tune_interpreter
 from mainspring.workers.ticker import Ticker, TickerOptions
 from mainspring.workflow.document import parse_document
-from mainspring.workflow.model import State, Workflow
+from mainspring.workflow.model import ExecutionState, Workflow
 
 EXECUTIONS = 500
 WAITING = 100_000
@@ -65,8 +65,8 @@ async def measure(url: str, waiting: int = 0) -> Spent:
         return await _tick(Ticker(flows, TickerOptions("bench"), Metrics()), clock)
 
 
-async def _start(flows: FlowStores, workflow: Workflow, name: str, now: datetime) -> None:
-    state = State(name, "00" * 16, workflow.name, workflow.version, {"n": 1}, wake_tick=0)
+async def _start(flows: WorkflowStores, workflow: Workflow, name: str, now: datetime) -> None:
+    state = ExecutionState(name, "00" * 16, workflow.name, workflow.version, {"n": 1}, wake_tick=0)
     execution = Execution(state, "default", 0, "", None, "bench", now, now)
     await flows.workflows.start([Start(execution, Event(EventType.EXECUTION_STARTED, now, "default"))])
 

@@ -18,7 +18,7 @@ from tests.harness.postgres import Cluster, as_superuser
 from tests.stores.world import FixedClock, an_outcome
 
 from benchmarks.world import filled
-from mainspring.domain.settling import Finished
+from mainspring.domain.schedule.finish import Finished
 from mainspring.ports.schedule import Caps
 from mainspring.ports.stores import Stores
 from mainspring.stores.postgres.database import QUERIES, SERVER_SETTINGS

@@ -10,17 +10,17 @@ from datetime import timedelta
 from benchmarks.ticks import MovedClock
 from benchmarks.world import database_url
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule.cron import CRON
 from mainspring.observe import Metrics
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.verification import verify_execution
-from mainspring.outbound.vault import KeyRing, Vault
-from mainspring.ports.flows import Execution, Sending, Start
+from mainspring.outbound.vault import AesVault, KeyRing
+from mainspring.ports.workflows import Execution, Sending, Start
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.wiring.stores import open_stores
 from mainspring.workers.ticker import Ticker, TickerOptions
 from mainspring.workflow.document import parse_document
-from mainspring.workflow.model import Arrival, Kind, State
+from mainspring.workflow.model import Arrival, ArrivalKind, ExecutionState
 
 TICKS = 10
 EVENTS = 1_000  # a tick; each is an entry of the log
@@ -37,16 +37,18 @@ async def measure(url: str) -> tuple[int, list[float]]:
         document = {"name": "listen", "steps": [{"id": "a", "wait": "5d"}]}
         workflow = (await flows.workflows.publish("default", parse_document(document), "", "bench", told)).workflow
         await flows.workflows.clock(0, 1_000)
-        state = State("x1", "00" * 16, workflow.name, workflow.version, {}, wake_tick=0)
+        state = ExecutionState("x1", "00" * 16, workflow.name, workflow.version, {}, wake_tick=0)
         execution = Execution(state, "default", 0, "", None, "bench", clock.at, clock.at)
         await flows.workflows.start([Start(execution, Event(EventType.EXECUTION_STARTED, clock.at, "default"))])
         ticker = Ticker(flows, TickerOptions("bench"), Metrics())
         for tick in range(TICKS):
-            arrivals = [Arrival(Kind.EVENT, f"{tick}-{number}", "reading", {"n": number}) for number in range(EVENTS)]
+            arrivals = [
+                Arrival(ArrivalKind.EVENT, f"{tick}-{number}", "reading", {"n": number}) for number in range(EVENTS)
+            ]
             await flows.workflows.send([Sending("x1", 0, arrival) for arrival in arrivals], [])
             clock.at += timedelta(seconds=1)
             await ticker.run_once()
-        desk = Desk(stores, "default", "bench", TimeOrderedIds(), Vault(KeyRing(bytes(32))), CRON)
+        desk = Desk(stores, "default", "bench", TimeOrderedIds(), AesVault(KeyRing(bytes(32))), CRON)
         return await _verify(desk)
 
 

@@ -21,7 +21,7 @@ from statistics import median
 
 from benchmarks.target import running_target
 from benchmarks.world import database_url, filled, make_caller, steal_told
-from mainspring.cli.door import complete
+from mainspring.cli.command import complete
 from mainspring.domain.run import HttpAction, Request
 from mainspring.observe import Metrics
 from mainspring.wiring.clock import SystemClock

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from mainspring.workflow.audit import seal, verify
 from mainspring.workflow.document import parse_document
 from mainspring.workflow.engine import advance
-from mainspring.workflow.model import LogicalClock, State, Workflow
+from mainspring.workflow.model import ExecutionState, LogicalClock, Workflow
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 SALT = "00" * 16
@@ -40,7 +40,7 @@ def rate(work: Callable[[], int]) -> float:
 
 
 def advances(workflow: Workflow, *, sealed: bool = False) -> float:
-    first = State("x1", SALT, workflow.name, 1, {}, wake_tick=0)
+    first = ExecutionState("x1", SALT, workflow.name, 1, {}, wake_tick=0)
 
     def work() -> int:
         state = first
@@ -57,7 +57,7 @@ def advances(workflow: Workflow, *, sealed: bool = False) -> float:
 
 def verified() -> float:
     workflow = a_loop(with_condition=False)
-    state, log = State("x1", SALT, workflow.name, 1, {}, wake_tick=0), []
+    state, log = ExecutionState("x1", SALT, workflow.name, 1, {}, wake_tick=0), []
     for tick in range(4_000):
         done = advance(workflow, state, (), LogicalClock(tick, EPOCH))
         entries = seal("x1", SALT, state.number, state.head, done.drafts)

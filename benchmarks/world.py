@@ -16,7 +16,7 @@ from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.instant import from_us
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
-from mainspring.outbound.vault import KeyRing, Vault
+from mainspring.outbound.vault import AesVault, KeyRing
 from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import SystemClock
 from mainspring.wiring.stores import open_stores
@@ -80,7 +80,7 @@ async def recorded_runs(stores: Stores) -> list[tuple[str, datetime, datetime]]:
 
 def make_caller() -> HttpCaller:
     guard = AddressGuard((ip_network("127.0.0.0/8"),))
-    return HttpCaller(guard, Vault(KeyRing(bytes(32))), clock=SystemClock().now)
+    return HttpCaller(guard, AesVault(KeyRing(bytes(32))), clock=SystemClock().now)
 
 
 def _endpoints(count: int, target: str, first: datetime, spread_s: float, interval_ms: int) -> list[Endpoint]:
@@ -113,7 +113,7 @@ async def _bulk(stores: Stores, endpoints: list[Endpoint]) -> None:
     states = [(each.id, each.tenant_id, each.host, *state_values(each)) for each in endpoints]
     database = stores.endpoints._db  # type: ignore[attr-defined]  # benchmarks reach inside to fill quickly
     if hasattr(database, "write_much"):
-        from mainspring.stores.sqlite.database import bound
+        from mainspring.stores.sqlite.connection import bound
 
         def work(db) -> None:  # type: ignore[no-untyped-def]  # a connection of whichever store
             db.run_many("add_endpoint", [bound(row) for row in configs])

@@ -5,6 +5,7 @@ postgres_url        the URL of an empty database at the newest schema; what a te
 postgres_empty_url  the same without a schema, for tests of the migrations
 processes           starts real worker processes and ends them
 long_run            True under `make faults` (pytest --long): run the long version of a fault test
+fuzz_minutes        how long the long fuzz test fuzzes each database (pytest --fuzz-minutes)
 """
 
 import os
@@ -17,10 +18,10 @@ from hypothesis import HealthCheck, settings
 
 from mainspring.stores.postgres import database
 from tests.harness import template
+from tests.harness.database_pool import Shelf
 from tests.harness.postgres import Cluster
+from tests.harness.process_reaper import undertaker
 from tests.harness.processes import Processes
-from tests.harness.shelf import Shelf
-from tests.harness.undertaker import undertaker
 
 # Two busy cores make any deadline a coin toss; derandomised, a red run is red again on the next machine.
 settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -35,6 +36,7 @@ database_numbers = count(1)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the long versions of fault and property tests")
+    parser.addoption("--fuzz-minutes", type=float, default=60, help="how long test_fuzz.py fuzzes each database")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,6 +51,11 @@ def pytest_unconfigure() -> None:
 @pytest.fixture(scope="session")
 def long_run(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("--long"))
+
+
+@pytest.fixture(scope="session")
+def fuzz_minutes(pytestconfig: pytest.Config) -> float:
+    return float(pytestconfig.getoption("--fuzz-minutes"))
 
 
 @pytest.fixture(scope="session")

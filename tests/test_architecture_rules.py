@@ -87,7 +87,7 @@ INNOCENTS = {
     "pydantic in the settings": ("pydantic", "mainspring.settings", "from pydantic_settings import BaseSettings"),
     "the one wall clock": ("wall clock", "mainspring.wiring.clock", "x = datetime.now(UTC)"),
     "a measured duration": ("wall clock", "mainspring.workers.scheduler", "x = time.monotonic()"),
-    "times of day and zones": ("pure", "mainspring.domain.schedule", "from datetime import time\nimport zoneinfo"),
+    "times of day and zones": ("pure", "mainspring.domain.schedule.cron", "from datetime import time\nimport zoneinfo"),
     "a random number in a worker": ("pure", "mainspring.workers.janitor", "import random"),
     "public names of the package": ("init", "src/mainspring/__init__.py", '"""Doc."""\n__version__ = "1"\n'),
     "a promise with a number": ("comments", "src/x.py", "# TO" + "DO(#12): later"),

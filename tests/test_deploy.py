@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
+from tools.reference import commands
 
-from mainspring.cli.door import EXIT_CODES
-from mainspring.reference import commands
+from mainspring.cli.command import EXIT_CODES
 from mainspring.settings import PREFIX, Settings
 
 DEPLOY = Path(__file__).parents[1] / "deploy"

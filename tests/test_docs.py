@@ -6,21 +6,18 @@ from fnmatch import fnmatchcase as fnmatch
 from pathlib import Path
 
 import pytest
+from tools.reference import commands, pages
 
 from mainspring.domain.errors import MainspringError
 from mainspring.domain.event import EventType
 from mainspring.observe import LOG_EVENTS, METRICS
-from mainspring.reference import commands, pages
 from mainspring.settings import OURS_BUT_NOT_SETTINGS, PREFIX, Settings
 from tests.cli.shell import Shell
+from tests.test_architecture import ROOMS
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
-WRITTEN = sorted(
-    path
-    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    if path.parent != REFERENCE and path.name != "CHANGELOG.md"
-)
+WRITTEN = sorted(path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")] if path.parent != REFERENCE)
 COMMAND_NAMES = [name for name, _ in commands()]
 SHELL_BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
@@ -95,6 +92,42 @@ def test_page_links_to_files_that_exist(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=by_name)
+def test_page_links_to_headings_that_exist(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s:]*)#([^)]+)\)", page.read_text(encoding="utf-8"))
+
+    assert [
+        f"{file}#{heading}"
+        for file, heading in links
+        if heading not in anchors_of((page.parent / file if file else page).read_text(encoding="utf-8"))
+    ] == []
+
+
+def anchors_of(text: str) -> set[str]:
+    """The anchors of a page's headings, as renderers make them: lower case, no punctuation, hyphens for spaces."""
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ +(.+)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-") for heading in headings}
+
+
+def test_architecture_page_lists_every_package() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("## Packages")[2].partition("\n## ")[0]
+
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(ROOMS)
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_files_named_for_contributors_exist(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    folders = "api|cli|documents|domain|mcp|operations|outbound|ports|stores|views|wiring|workers|workflow"
+    whole = set(re.findall(r"\b(?:src|tests|web/src|tools)/[\w./]*\w", text))
+    short = set(re.findall(rf"(?<![\w/.])(?:{folders})/[\w/]+\.py\b", text))
+
+    assert [path for path in sorted(whole) if not (ROOT / path).exists()] == []
+    assert [path for path in sorted(short) if not (ROOT / "src/mainspring" / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=by_name)
 def test_examples_of_page_run(page: Path, tmp_path: Path) -> None:
     """Every `mainspring ...` line of a shell block, in order, in one installation that has an endpoint `health`."""
     shell = Shell({"MAINSPRING_DATA_DIR": str(tmp_path)})
@@ -109,7 +142,11 @@ def test_examples_of_page_run(page: Path, tmp_path: Path) -> None:
         assert name is not None, f"no such command: mainspring {' '.join(arguments)}"
         if not name.removeprefix("mainspring ").startswith(NOT_RUN):
             result = shell(*arguments, stdin=stdin)
-            assert result.exit_code == 0, f"mainspring {' '.join(arguments)}\n{result.output}"
+            # No scheduler runs here: where the machine is slow, doctor rightly finds that an endpoint has become due.
+            is_diagnosis = (
+                arguments == ["doctor"] and result.exit_code == 1 and "no scheduler is alive" in result.output
+            )
+            assert result.exit_code == 0 or is_diagnosis, f"mainspring {' '.join(arguments)}\n{result.output}"
 
 
 def examples_of(text: str) -> list[tuple[list[str], str | None]]:

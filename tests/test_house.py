@@ -10,10 +10,11 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 LOCKS = ("runtime", "test", "bench")
-TARGETS = ("help", "setup", "run", "test", "check", "bench", "faults", "web", "screenshots", "docs", "lock", "clean")
+TARGETS = "help setup run test quick check bench faults coverage web screenshots docs lock clean".split()
 README_LINES_MAX = 60
 
 # A .pth line that starts with `import` runs in every Python process of the environment: a hijacked release of a package
@@ -78,6 +79,16 @@ def test_every_dependency_is_locked() -> None:
     assert wanted - pins_of("runtime").keys() == set()
 
 
+@pytest.mark.parametrize("lock", LOCKS)
+def test_locked_versions_satisfy_the_bounds_of_the_project(lock: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [each for extra in project["optional-dependencies"].values() for each in extra]
+    pins = {re.sub(r"\[.*\]", "", name): version.partition(" ;")[0] for name, version in pins_of(lock).items()}
+    wanted = [Requirement(each) for each in [*project["dependencies"], *extras]]
+
+    assert [str(each) for each in wanted if each.name in pins and pins[each.name] not in each.specifier] == []
+
+
 @pytest.mark.skipif(Path(sys.prefix) != ROOT / ".venv", reason="only the environment the Makefile made is locked")
 def test_environment_is_what_the_lock_says() -> None:
     locked = {name: version.partition(" ;")[0] for name, version in pins_of("bench").items()}
@@ -127,6 +138,13 @@ def test_ci_runs_make_test_and_nothing_else() -> None:
     _, *lines = (ROOT / ".ci" / "run").read_text().splitlines()
 
     assert lines == ["set -euo pipefail", 'exec make -C "$(dirname "$0")/.." test']
+
+
+def test_public_ci_runs_make_test_and_names_no_registry() -> None:
+    text = (ROOT / ".github" / "workflows" / "test.yml").read_text()
+
+    assert re.findall(r"- run: (.*)", text) == ["make test"]
+    assert "://" not in text
 
 
 @pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="there is no README yet")

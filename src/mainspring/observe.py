@@ -48,6 +48,7 @@ LOG_EVENTS = {
     "ticks held": "The clock jumped ahead; workflows wait until it is confirmed.",
     "ticks go on": "The clock came back or was confirmed; workflows go on.",
     "migration waits": "Another session holds a table that a migration changes; the migration is tried again.",
+    "proposals expired": "Proposals of the mode ask expired before a person decided; nothing was applied.",
     "history swept": "Runs, bodies or events beyond their retention were removed.",
     "second scheduler on sqlite": "Another scheduler uses the same SQLite file; use PostgreSQL for more than one.",
     "ticker started": "The ticker moves the executions of its partitions from now on.",

@@ -15,11 +15,11 @@ from typing import Annotated, Literal
 from platformdirs import user_data_path
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationError
 
-from mainspring.domain import fairness
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput, Misconfigured, did_you_mean
-from mainspring.domain.host_limit import HostLimits, parse_host_limits
-from mainspring.domain.misfit import misfit
+from mainspring.domain.schedule import fairness
+from mainspring.domain.schedule.host_limit import HostLimits, parse_host_limits
+from mainspring.domain.validation_message import validation_message
 
 PREFIX = "MAINSPRING_"
 OURS_BUT_NOT_SETTINGS = ("MAINSPRING_FAILPOINTS", "MAINSPRING_SERVER", "MAINSPRING_API_KEY")
@@ -287,6 +287,6 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
     except ValidationError as fault:
         first = fault.errors()[0]
         name, value = PREFIX + str(first["loc"][0]).upper(), values.get(str(first["loc"][0]), "")
-        rule = misfit(first["type"], first["msg"], first.get("ctx", {}), value)
+        rule = validation_message(first["type"], first["msg"], first.get("ctx", {}), value)
         colon = ":" if first["type"] == "value_error" else ""
         raise Misconfigured(f"{name}={value!r}{colon} {rule}", setting=name) from None

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from httpx2 import AsyncClient
 
 from mainspring.ports.stores import Stores
-from tests.api.door import client_of, open_app
+from tests.api.app import client_of, open_app
 from tests.stores.databases import clock, other_stores, shared_postgres_url, store_url, stores
 from tests.stores.world import FixedClock
 

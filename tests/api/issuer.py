@@ -37,6 +37,11 @@ class LittleIssuer:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 path = urlsplit(self.path).path
+                if path == "/authorize":
+                    self.send_response(302)
+                    self.send_header("Location", outer.log_in(self.path))
+                    self.end_headers()
+                    return
                 self._answer(outer.get(path), outer.raw.get(path))
 
             def do_POST(self) -> None:

@@ -11,25 +11,25 @@ from httpx2 import ASGITransport, AsyncClient, Response
 from msgspec.structs import replace
 
 from mainspring.api.access import recognise
-from mainspring.domain.access import Role, Scope
-from mainspring.domain.account import User
-from mainspring.domain.schedule import CRON
+from mainspring.domain.access.account import User
+from mainspring.domain.access.scope import Role, Scope
+from mainspring.domain.schedule.cron import CRON
 from mainspring.operations.accounts import add_user
-from mainspring.operations.apikeys import KeyWish, add_api_key
+from mainspring.operations.api_keys import NewApiKey, add_api_key
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.single_sign_on import Issuer
-from mainspring.outbound.locksmith import Argon2Locksmith
-from mainspring.outbound.vault import KeyRing, Vault
-from mainspring.ports.outside import Clock
+from mainspring.outbound.passwords import Argon2Hasher
+from mainspring.outbound.vault import AesVault, KeyRing
+from mainspring.ports.outbound import Clock
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from mainspring.wiring.clock import TimeOrderedIds
-from tests.api.door import open_app
+from tests.api.app import open_app
 from tests.api.every import Operation, every_operation
 
 PASSWORD = "correct horse battery staple"
 SITE = "http://127.0.0.1"
-LOCKSMITH = Argon2Locksmith(memory_kib=8, passes=1)
+LOCKSMITH = Argon2Hasher(memory_kib=8, passes=1)
 
 
 @asynccontextmanager
@@ -44,7 +44,7 @@ async def open_door(
 
 
 def at_the_desk(stores: Stores, tenant_id: str = "default") -> Desk:
-    return Desk(stores, tenant_id, "cli", TimeOrderedIds(), Vault(KeyRing(bytes(32))), CRON)
+    return Desk(stores, tenant_id, "cli", TimeOrderedIds(), AesVault(KeyRing(bytes(32))), CRON)
 
 
 async def a_user(
@@ -63,7 +63,7 @@ async def a_user(
 
 
 async def a_key(stores: Stores, *scopes: Scope, tenant_id: str = "default", is_operator: bool = False) -> str:
-    wish = KeyWish("test", tuple(scopes) or tuple(Scope), is_operator=is_operator)
+    wish = NewApiKey("test", tuple(scopes) or tuple(Scope), is_operator=is_operator)
     _, text = await add_api_key(at_the_desk(stores, tenant_id), LOCKSMITH, wish)
     return text
 

@@ -8,7 +8,7 @@ import uvicorn
 from mainspring.domain.endpoint import Tenant
 from mainspring.wiring.clock import SystemClock
 from mainspring.wiring.stores import open_stores
-from tests.api.door import NobodyThere, open_app
+from tests.api.app import NobodyThere, open_app
 from tests.harness.addresses import free_port
 from tests.harness.waiting import until
 

@@ -3,7 +3,7 @@
 import pytest
 from httpx2 import AsyncClient
 
-from mainspring.operations import bulk
+from mainspring.operations import bulk_endpoints
 from tests.api.acting import Json, make
 
 
@@ -78,7 +78,7 @@ async def test_rehearsal_counts_and_changes_nothing(api: AsyncClient) -> None:
     [
         pytest.param({"verb": "run"}, "give either ids or matching", id="neither"),
         pytest.param({"verb": "run", "ids": [], "matching": {}}, "give either ids or matching", id="both"),
-        pytest.param({"verb": "run", "ids": ["x"] * (bulk.BATCH + 1)}, "500", id="too many ids"),
+        pytest.param({"verb": "run", "ids": ["x"] * (bulk_endpoints.BATCH + 1)}, "500", id="too many ids"),
         pytest.param({"verb": "delete", "matching": {}}, "run", id="a verb that is none"),
         pytest.param({"verb": "run", "matching": {"colour": "red"}}, "colour", id="a filter that is none"),
     ],

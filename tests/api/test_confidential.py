@@ -4,10 +4,10 @@ import pytest
 from fastapi import FastAPI
 from httpx2 import AsyncClient
 
-from mainspring.domain.selection import CONFIDENTIAL, check_types, is_sent, names_confidential
+from mainspring.domain.notify.event_filter import CONFIDENTIAL, check_types, is_sent, names_confidential
 from mainspring.ports.stores import Stores
 from tests.api.acting import URL
-from tests.api.door import client_of
+from tests.api.app import client_of
 from tests.stores.world import told
 
 KEY = {"name": "reader", "scopes": ["read"]}

@@ -3,7 +3,7 @@
 import pytest
 from fastapi import FastAPI
 
-from mainspring.configuration.document import json_schema
+from mainspring.documents.document import json_schema
 from tests.api.every import every_operation
 from tests.stores.databases import is_sqlite
 
@@ -35,7 +35,7 @@ ELSEWHERE = {
     "restore_endpoint": "an entry that describes it again",
 }
 STATE = {"pause", "resume", "reset", "run", "put", "clear", "act", "order", "retry", "skip", "cancel", "erase", "start",
-         "send", "redeliver", "look"}  # fmt: skip
+         "send", "redeliver", "look", "approve", "reject"}  # fmt: skip
 ASKING = {"check", "test", "simulate", "replay", "draft", "verify", "log"}
 WHO = {
     "user",
@@ -48,6 +48,7 @@ WHO = {
     "sessions",
     "invitation",
     "factor",
+    "passkey",
 }  # who may do what is no matter of a repository
 NOT_IN_DOCUMENTS = {
     "archive_workflow": "retiring one is an act of a person: executions may still run its versions",

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from httpx2 import AsyncClient
 
-from mainspring.api import answers
+from mainspring.api.models import answers
 from mainspring.domain.run import RunStatus
 from mainspring.ports.stores import Stores
-from mainspring.shapes import MASK
+from mainspring.views.shapes import MASK
 from tests.api.acting import URL, fault, make
 from tests.harness.waiting import until_true
 from tests.stores.world import START, FixedClock, an_outcome, claim, run_slot
@@ -25,8 +25,19 @@ async def test_endpoint_is_made_with_its_job_and_planned(api: AsyncClient) -> No
     assert answer.status_code == 201
     assert answer.headers["location"] == f"/api/v1/endpoints/{made['id']}"
     assert (made["job"], made["interval_ms"], made["status"]) == ("money", 5_400_000, "active")
-    assert set(made) == set(answers.Endpoint.model_fields)
+    assert set(made) == set(answers.EndpointView.model_fields)
     assert (await api.get("/api/v1/jobs/money")).json()["status"] == "active"
+
+
+async def test_cron_whose_times_are_further_apart_than_its_maximum_is_refused(api: AsyncClient) -> None:
+    given = {"name": "nightly", "url": URL, "cron": "0 2 * * *"}
+    answer = await api.post("/api/v1/endpoints", json={**given, "max_interval_ms": "1h"})
+    await api.post("/api/v1/endpoints", json=given)
+    edited = await api.patch("/api/v1/endpoints/nightly", json={"max_interval_ms": "1h"})
+
+    for each in (answer, edited):
+        place, words = fault(each)
+        assert (place, "leave it out, or give an interval in place of the cron" in words) == ("/cron", True)
 
 
 @pytest.mark.parametrize(

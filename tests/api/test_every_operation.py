@@ -1,20 +1,24 @@
 """Generated from the OpenAPI document: tenants are kept apart, scopes hold, rehearsals write nothing."""
 
 import re
+from datetime import datetime
 
 import pytest
 from fastapi import FastAPI
 from httpx2 import AsyncClient, Response
 
-from mainspring.domain.access import SCOPES_OF, Role, Scope
-from mainspring.domain.delivery import Delivery, DeliveryStatus
-from mainspring.domain.endpoint import Tenant
+from mainspring.domain.access.scope import SCOPES_OF, Role, Scope
+from mainspring.domain.advice.approval import propose_for_step
+from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.session import Session, SessionDetail
-from mainspring.ports.mail import Intake
+from mainspring.domain.model.session import ModelSession, SessionDetail
+from mainspring.domain.notify.delivery import Delivery, DeliveryStatus
+from mainspring.domain.schedule.changes import Change
+from mainspring.domain.schedule.cron import CRON
+from mainspring.ports.notifications import Intake
 from mainspring.ports.stores import Stores
 from tests.api.acting import URL, Json, fingerprint, make
-from tests.api.door import client_of
+from tests.api.app import client_of
 from tests.api.every import (
     BODIES,
     GRANTS,
@@ -30,9 +34,15 @@ from tests.stores.flow_world import a_ticker, tick
 from tests.stores.world import FixedClock, run_slot
 
 REFERENCES = {"endpoint", "job", "workflow", "execution", "webhook", "alert"}  # what a query or a body may name
-OF_NOBODY = {"scenario", "login"}  # in paths: what belongs to no tenant
-FOR_PEOPLE = {"list_login_sessions", "read_second_factor"}  # a key has no sessions and no second factor
-OPEN_TO_ANYBODY = {"log_in", "set_up", "read_link"}  # who asks is what they find out
+OF_NOBODY = {"scenario", "login", "passkey"}  # in paths: what belongs to no tenant
+FOR_PEOPLE = {"list_login_sessions", "read_second_factor", "list_passkeys"}  # a key has none of them
+OPEN_TO_ANYBODY = {
+    "log_in",
+    "begin_passkey_login",
+    "log_in_with_passkey",
+    "set_up",
+    "read_link",
+}  # who asks is what they find out
 NASTY = (
     "%00",
     "%FF%FE",
@@ -55,7 +65,7 @@ async def ids(api: AsyncClient, stores: Stores, clock: FixedClock) -> dict[str, 
     webhook = (await api.post("/api/v1/webhooks", json={"url": URL, "types": ["run.missed"]})).json()
     alert = (await api.post("/api/v1/alerts", json={"name": "ops", "to": ["ops@example.com"]})).json()
     rule = (await api.post("/api/v1/rules", json=BODIES["create_rule"])).json()
-    held = Session(
+    held = ModelSession(
         "ses_1",
         "default",
         endpoint["id"],
@@ -93,6 +103,7 @@ async def ids(api: AsyncClient, stores: Stores, clock: FixedClock) -> dict[str, 
         "delivery": sent.id,
         "rule_id": rule["id"],
         "session": held.id,
+        "proposal": await propose(stores, endpoint["id"]),
         "workflow": "waits",
         "execution": execution["id"],
         "version": "1",
@@ -100,6 +111,15 @@ async def ids(api: AsyncClient, stores: Stores, clock: FixedClock) -> dict[str, 
         "signing_key": signing_key["id"],
         "tenant": "default",
     }
+
+
+async def propose(stores: Stores, endpoint_id: str) -> str:
+    def act(each: Endpoint, now: datetime) -> Change:
+        wanted: dict[str, object] = {"interval_ms": 30_000}
+        return propose_for_step(wanted, each, now, "exe_1", CRON)
+
+    (change,) = await stores.endpoints.change_endpoints("default", [endpoint_id], act)
+    return change.proposals[0].id
 
 
 def told(answer: Response, ids: dict[str, str]) -> tuple[int, str]:
@@ -278,6 +298,12 @@ def test_every_write_has_a_dry_run_or_a_reason_for_none(app: FastAPI, store_url:
     writes = [operation for operation in every_operation(app) if operation.method != "get"]
 
     assert {each.id for each in writes if "dry_run" not in each.in_query} == set(WITHOUT_DRY_RUN)
+
+
+def test_every_rehearsal_is_described_with_the_status_that_it_has(app: FastAPI, store_url: str) -> None:
+    rehearsable = [operation for operation in every_operation(app) if "dry_run" in operation.in_query]
+
+    assert [each.id for each in rehearsable if "200" not in each.described["responses"]] == []
 
 
 def test_every_write_takes_an_idempotency_key_or_a_reason_for_none(app: FastAPI, store_url: str) -> None:

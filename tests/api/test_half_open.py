@@ -40,9 +40,13 @@ class Client:
 
 class Served:
     def __init__(self, web: WebServer) -> None:
+        self.web = web
         self.host, _, port = web.url.removeprefix("http://").partition(":")
         self.port = int(port)
         self.clients: list[Client] = []
+
+    async def is_busy(self) -> bool:
+        return bool(self.web._server.server_state.tasks)
 
     async def connect(self) -> Client:
         self.clients.append(Client(*await asyncio.open_connection(self.host, self.port)))
@@ -56,6 +60,7 @@ async def served(app: FastAPI) -> AsyncIterator[Served]:
         await asyncio.sleep(3 * module.ARRIVAL_S)
         return "slow"
 
+    app.router.routes.insert(0, app.router.routes.pop())  # before the pages, which take what is nobody else's
     ready = asyncio.Event()
     web = WebServer(app, "127.0.0.1", 0, lambda url: ready.set())
     running = asyncio.create_task(web.run())
@@ -108,3 +113,30 @@ async def test_strangers_who_hold_connections_leave_room_for_everything_else(
             return False
 
     await until_true(is_served, "the place of who went")
+
+
+async def test_two_ways_to_tell_where_a_body_ends_are_refused_on_the_wire(served: Served) -> None:
+    """A proxy in front may believe the other one, and take the rest for the next request."""
+    client = await served.connect()
+    head = b"POST /api/v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    answer = await client.ask(head + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert await client.is_cut()
+
+
+async def test_request_that_outlasts_a_stop_is_told_so(
+    served: Served, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """An answer in words, and no traceback: nothing went wrong."""
+    monkeypatch.setattr(module, "ARRIVAL_S", 100)
+    monkeypatch.setattr(served.web._server.config, "timeout_graceful_shutdown", 0.1)
+    client = await served.connect()
+    asking = asyncio.create_task(client.ask(WHOLE.replace(b"/healthz", b"/slow")))
+    await until_true(served.is_busy, "the request is being answered")
+    served.web.stop()
+    answer = await asking
+
+    assert answer.startswith(b"HTTP/1.1 503")
+    assert b"retry-after: 5" in answer.lower()
+    assert "Traceback" not in "".join(capfd.readouterr())

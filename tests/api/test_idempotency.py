@@ -6,7 +6,7 @@ from fastapi import FastAPI
 from httpx2 import AsyncClient
 
 from tests.api.acting import URL
-from tests.api.door import client_of
+from tests.api.app import client_of
 from tests.stores.databases import query
 from tests.stores.world import FixedClock
 

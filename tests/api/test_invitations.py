@@ -7,11 +7,11 @@ from fastapi import FastAPI
 from httpx2 import Response
 from msgspec.structs import replace
 
-from mainspring.domain.access import Role
-from mainspring.domain.account import Proof, digest
+from mainspring.domain.access.account import Proof, digest
+from mainspring.domain.access.scope import Role
 from mainspring.domain.endpoint import Tenant
 from mainspring.operations.accounts import make_link, set_password
-from mainspring.outbound.locksmith import Argon2Locksmith
+from mainspring.outbound.passwords import Argon2Hasher
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from tests.api.people import LOCKSMITH, PASSWORD, Browser, a_user, at_the_desk, open_door
@@ -249,7 +249,7 @@ async def test_using_one_link_or_changing_the_password_voids_the_others(app: Fas
         assert (await set_up(browser, third, THEIRS)).status_code == 401
 
 
-class CountingLocksmith(Argon2Locksmith):
+class CountingHasher(Argon2Hasher):
     hashed = 0
 
     async def hash_password(self, password: str) -> str:
@@ -258,8 +258,8 @@ class CountingLocksmith(Argon2Locksmith):
 
 
 async def test_wrong_token_is_throttled_first_and_never_hashed_for(app: FastAPI) -> None:
-    locksmith = CountingLocksmith(memory_kib=8, passes=1)
-    app.state.context = replace(app.state.context, locksmith=locksmith)
+    hasher = CountingHasher(memory_kib=8, passes=1)
+    app.state.context = replace(app.state.context, hasher=hasher)
     statuses = []
     async with Browser(app) as browser:
         for number in range(25):
@@ -268,7 +268,7 @@ async def test_wrong_token_is_throttled_first_and_never_hashed_for(app: FastAPI)
 
     assert set(statuses[:20]) == {401}
     assert set(statuses[20:]) == {429}
-    assert locksmith.hashed == 0
+    assert hasher.hashed == 0
 
 
 async def test_request_that_names_no_tenant_acts_in_the_persons_own_choice(

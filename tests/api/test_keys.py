@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from fastapi import FastAPI
 
-from mainspring.domain.access import SCOPES_OF, Role, Scope
-from mainspring.domain.account import api_key_text
+from mainspring.domain.access.account import api_key_text
+from mainspring.domain.access.scope import SCOPES_OF, Role, Scope
 from mainspring.domain.endpoint import Tenant
 from mainspring.ports.stores import Stores
 from tests.api.people import Browser, a_key, a_user, open_door, operator_rows, program, scope_rows

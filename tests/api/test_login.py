@@ -7,10 +7,10 @@ import pytest
 from fastapi import FastAPI
 from msgspec.structs import replace
 
-from mainspring.domain.access import Role
+from mainspring.domain.access.scope import Role
 from mainspring.domain.endpoint import Tenant
 from mainspring.operations.accounts import edit_user, make_link, make_setup_link, set_password
-from mainspring.outbound.locksmith import Argon2Locksmith
+from mainspring.outbound.passwords import Argon2Hasher
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from tests.api.people import LOCKSMITH, PASSWORD, Browser, a_key, a_user, at_the_desk, open_door, program
@@ -158,7 +158,7 @@ async def test_refusals_are_all_alike(app: FastAPI, stores: Stores, credentials:
     assert "set-cookie" not in answer.headers
 
 
-class Counting(Argon2Locksmith):
+class Counting(Argon2Hasher):
     """How often a password was held against a hash: what a refusal costs."""
 
     def __init__(self) -> None:
@@ -180,7 +180,7 @@ async def test_refusal_of_an_unknown_user_takes_the_same_work_as_of_a_wrong_pass
     async with Browser(app) as browser:
         for email in ("ann@example.com", "nobody@example.com", "gone@example.com"):
             counting = Counting()
-            app.state.context = replace(app.state.context, locksmith=counting)
+            app.state.context = replace(app.state.context, hasher=counting)
             assert (await browser.log_in(email, "wrong wrong wrong")).status_code == 401
             work[email] = counting.count
 
@@ -310,6 +310,18 @@ async def test_session_acts_in_the_tenant_that_was_named(app: FastAPI, stores: S
     assert (first["tenant"], first["scopes"]) == ("acme", ["read"])
     assert (other.status_code, nothing.status_code) == (404, 404)
     assert other.json()["detail"] == nothing.json()["detail"].replace("nothing", "other")
+
+
+async def test_session_says_whether_the_installation_has_one_tenant(app: FastAPI, stores: Stores) -> None:
+    await a_user(stores, role=Role.VIEWER)
+    async with Browser(app) as browser:
+        await browser.log_in()
+        one = (await browser.get(SESSION)).json()
+        await stores.endpoints.put_tenant(Tenant("acme", "Acme"))
+        two = (await browser.get(SESSION)).json()
+
+    assert (one["sole_tenant"], two["sole_tenant"]) == (True, False)
+    assert two["tenants"] == one["tenants"]  # nothing is told about tenants of others
 
 
 async def test_user_of_no_tenant_may_do_nothing_in_one(app: FastAPI, stores: Stores) -> None:

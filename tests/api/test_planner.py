@@ -9,15 +9,15 @@ from httpx2 import AsyncClient
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.model.session import ModelSession, SessionDetail, ToolCall
 from mainspring.domain.run import Body, RunStatus
-from mainspring.domain.session import Session, SessionDetail, ToolCall
 from mainspring.observe import Metrics
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
-from mainspring.simulation.booth import Booth
+from mainspring.simulation.runner import SimulationRunner
 from mainspring.workers.planner import Planner
 from tests.api.acting import Json, fault, fingerprint, make
-from tests.api.door import client_of, open_app
+from tests.api.app import client_of, open_app
 from tests.stores.databases import is_sqlite
 from tests.stores.world import FixedClock, an_outcome, run_slot
 
@@ -143,6 +143,18 @@ async def test_edited_rule_counts_afresh_and_keeps_its_cooldown(
     assert (after["fired_at"], after["rule"]["interval"]) == (fired, "45s")
 
 
+async def test_switch_says_what_is_in_force_and_undoes_it(api: AsyncClient, stores: Stores, clock: FixedClock) -> None:
+    await make(api)
+    await add_rule(api, {**BUSY, "for": 1})
+    await ran(stores, clock, '{"depth": 11}')
+
+    off = await api.put("/api/v1/endpoints/billing/planner-mode", json={"mode": "off"})
+    undone = await api.put("/api/v1/endpoints/billing/planner-mode", json={"mode": "off", "undo": True})
+
+    assert off.json() == {"scope": "billing", "mode": "off", "in_force": 1, "undone": 0}
+    assert undone.json() == {"scope": "billing", "mode": "off", "in_force": 0, "undone": 1}
+
+
 async def test_shadow_mode_tells_what_would_have_happened(api: AsyncClient, stores: Stores, clock: FixedClock) -> None:
     endpoint = await make(api)
     await add_rule(api, {**BUSY, "for": 1})
@@ -160,6 +172,92 @@ async def test_shadow_mode_tells_what_would_have_happened(api: AsyncClient, stor
         "endpoints": [{"endpoint": "billing", "endpoint_id": endpoint["id"], "mode": "shadow"}],
     }
     assert (await api.get("/api/v1/endpoints/billing")).json()["interval_hint"] is None
+
+
+async def asked(api: AsyncClient, stores: Stores, clock: FixedClock) -> Json:
+    """A pending proposal of the rule `busy`."""
+    await make(api)
+    await add_rule(api, {**BUSY, "for": 1})
+    await api.put("/api/v1/endpoints/billing/planner-mode", json={"mode": "ask"})
+    await ran(stores, clock, '{"depth": 11}')
+    (proposal,) = (await api.get("/api/v1/proposals?endpoint=billing&state=pending")).json()["items"]
+    return dict(proposal)
+
+
+async def test_proposal_is_listed_explained_and_approved(api: AsyncClient, stores: Stores, clock: FixedClock) -> None:
+    proposal = await asked(api, stores, clock)
+    before = (await api.get("/api/v1/endpoints/billing")).json()
+    why = (await api.get("/api/v1/endpoints/billing/decision")).json()["sentences"]
+    tried = await api.post(f"/api/v1/proposals/{proposal['id']}/approve?dry_run=true")
+    still = (await api.get(f"/api/v1/proposals/{proposal['id']}")).json()
+    waiting = (await api.get("/api/v1/planner")).json()["proposals_pending"]
+
+    approved = await api.post(f"/api/v1/proposals/{proposal['id']}/approve")
+    again = await api.post(f"/api/v1/proposals/{proposal['id']}/approve")
+
+    assert before["interval_hint"] is None
+    assert [proposal[name] for name in ("endpoint", "state", "kind", "author", "does", "decided_by")] == [
+        "billing", "pending", "rule", "rule:busy", "every 30s for 10m", None,
+    ]  # fmt: skip
+    assert any(f"mainspring proposals approve {proposal['id']}, or reject" in each for each in why)
+    assert (tried.json()["after"]["interval_hint"]["interval_ms"], still) == (30_000, proposal)
+    assert waiting == 1
+    assert approved.status_code == 200, approved.text
+    assert (approved.json()["state"], approved.json()["decided_by"]) == ("approved", "key:test")
+    hint = (await api.get("/api/v1/endpoints/billing")).json()["interval_hint"]
+    assert (hint["interval_ms"], hint["author"]) == (30_000, "rule:busy")
+    assert again.status_code == 409
+    assert "is approved since" in again.json()["detail"]
+    acts = [each["act"] for each in (await api.get("/api/v1/audit")).json()["items"]]
+    assert "proposal.approved" in acts
+
+
+async def test_proposal_is_rejected_with_a_reason_and_not_made_again(
+    api: AsyncClient, stores: Stores, clock: FixedClock
+) -> None:
+    proposal = await asked(api, stores, clock)
+
+    rejected = await api.post(f"/api/v1/proposals/{proposal['id']}/reject", json={"reason": "not tonight"})
+    await ran(stores, clock, '{"depth": 11}')
+
+    assert (rejected.json()["state"], rejected.json()["note"]) == ("rejected", "not tonight")
+    assert [each["id"] for each in (await api.get("/api/v1/proposals")).json()["items"]] == [proposal["id"]]
+    assert (await api.get("/api/v1/endpoints/billing")).json()["interval_hint"] is None
+
+
+async def test_proposal_is_approved_by_nobody_after_its_time_and_withdrawn_by_the_switch(
+    api: AsyncClient, stores: Stores, clock: FixedClock
+) -> None:
+    proposal = await asked(api, stores, clock)
+    clock.tick(minutes=10)
+    late = await api.post(f"/api/v1/proposals/{proposal['id']}/approve")
+    shown = (await api.get(f"/api/v1/proposals/{proposal['id']}")).json()
+    await ran(stores, clock, '{"depth": 11}')
+    (second,) = (await api.get("/api/v1/proposals?state=pending")).json()["items"]
+    await api.put("/api/v1/planner/mode", json={"mode": "off"})
+    off = await api.post(f"/api/v1/proposals/{second['id']}/approve")
+
+    assert (late.status_code, shown["state"]) == (409, "expired")
+    assert "wait for a new one, or change the endpoint yourself" in late.json()["detail"]
+    assert off.status_code == 409
+    assert "is withdrawn since" in off.json()["detail"]
+
+
+async def test_proposals_are_paged_and_unknown_ones_refused(
+    api: AsyncClient, stores: Stores, clock: FixedClock
+) -> None:
+    await asked(api, stores, clock)
+    await add_rule(api, {"name": "rest", "when": "ok", "pause": "1h"})
+    await ran(stores, clock, '{"depth": 11}')
+
+    first = (await api.get("/api/v1/proposals?limit=1")).json()
+    rest = (await api.get(f"/api/v1/proposals?limit=1&cursor={first['next_cursor']}")).json()
+
+    assert [each["does"] for each in first["items"] + rest["items"]] == ["pause for 1h", "every 30s for 10m"]
+    assert rest["next_cursor"] is None
+    assert (await api.get("/api/v1/proposals/prop_1")).status_code == 404
+    assert (await api.post("/api/v1/proposals/prop_1/reject")).status_code == 404
+    assert (await api.get("/api/v1/proposals?state=lost")).status_code == 422
 
 
 async def test_another_tenants_modes_are_not_told(app: FastAPI, api: AsyncClient, stores: Stores) -> None:
@@ -180,7 +278,7 @@ async def test_sessions_are_told_with_tools_tokens_and_cost(
     endpoint = await make(api)
     detail = SessionDetail((ToolCall("propose_interval", {"interval_ms": "30000"}, "done"),), "busy", "faster", "high")
     for number in range(3):
-        session = Session(
+        session = ModelSession(
             f"ses_{number}", "default", endpoint["id"], clock.now(), "done", "live", "openai:x", 900, 100, 2_500, 800,
             clock.now(), 0, detail,
         )  # fmt: skip
@@ -210,13 +308,13 @@ async def test_look_without_a_model_says_how_to_add_one(api: AsyncClient) -> Non
 
 
 async def test_look_answers_with_its_session(stores: Stores, clock: FixedClock) -> None:
-    async def look(endpoint: Endpoint) -> Session | None:
-        return Session(
+    async def look(endpoint: Endpoint) -> ModelSession | None:
+        return ModelSession(
             "ses_1", "default", endpoint.id, clock.now(), "done", "live", "m", 1, 2, 3, 4, clock.now(), 0,
             SessionDetail(reasoning="all is well"),
         )  # fmt: skip
 
-    async def busy(endpoint: Endpoint) -> Session | None:
+    async def busy(endpoint: Endpoint) -> ModelSession | None:
         return None
 
     chosen = Settings(model="openai:x", api_requests_per_minute=0, api_requests_per_minute_of_tenant=0)
@@ -289,4 +387,4 @@ async def test_scenario_that_takes_too_long_is_ended() -> None:
     endless = "name: x\nminutes: 40000\nendpoints: {a: {every: 1s, copies: 1000}}\n"
 
     with pytest.raises(InvalidInput, match=r"took longer than 0\.2 s"):
-        await asyncio.wait_for(Booth(0.2).play("default", {"document": endless}), 60)
+        await asyncio.wait_for(SimulationRunner(0.2).play("default", {"document": endless}), 60)

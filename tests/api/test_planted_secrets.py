@@ -13,14 +13,14 @@ from fastapi import FastAPI
 from httpx2 import AsyncClient
 
 from mainspring.api.server import WebServer
-from mainspring.cli.configuration import setting_rows
-from mainspring.configuration.exporting import export_documents
-from mainspring.configuration.faults import InvalidDocument
-from mainspring.domain.access import Principal, Scope
+from mainspring.cli.settings import setting_rows
+from mainspring.documents.export import export_documents
+from mainspring.documents.faults import InvalidDocument
+from mainspring.domain.access.scope import Principal, Scope
 from mainspring.domain.errors import Misconfigured
 from mainspring.domain.run import Outcome, Request, RunStatus
-from mainspring.domain.schedule import CRON
-from mainspring.mcp.tool import Visit, answer
+from mainspring.domain.schedule.cron import CRON
+from mainspring.mcp.tool import ToolCaller, answer
 from mainspring.mcp.tools import TOOLS
 from mainspring.observe import Metrics
 from mainspring.operations.endpoints import find_endpoint
@@ -32,13 +32,14 @@ from mainspring.settings import Settings
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.analyst import Analyst, AnalystOptions
 from mainspring.workers.dispatcher import Dispatcher, DispatcherOptions
-from mainspring.workers.errand import errands_of
+from mainspring.workers.effects.handlers import handlers_of
+from mainspring.workers.planner import Planner
 from tests.api.acting import URL, Json
 from tests.api.every import QUERIES, documented, every_operation
 from tests.api.issuer import CLIENT_ID, LittleIssuer
 from tests.api.people import Browser, a_key, a_user, at_the_desk, open_door, program
 from tests.api.planted import Planted
-from tests.configuration.paper import apply
+from tests.documents.texts import apply
 from tests.harness.postgres import find_binaries
 from tests.mcp.examples import EXAMPLES, filled
 from tests.peers.model_server import says, serving_models
@@ -142,15 +143,19 @@ async def test_the_search_would_find_a_secret_in_any_form() -> None:
 
 
 async def by_requests(api: AsyncClient, planted: Planted) -> None:
-    """Headers of new and edited endpoints, targets of alerts, and all that is shown once."""
+    """Headers and query strings of new and edited endpoints, targets of alerts, and all that is shown once."""
     for number in range(70):
         headers = [{"name": name, "value": planted.new(), "secret": name == "X-Mine"} for name in HEADERS]
-        wish = {"name": f"api {number}", "url": URL, "interval_ms": "1h", "headers": headers}
+        url = f"{URL}?token={planted.new()}&{planted.new()}=1#{planted.new()}"
+        wish = {"name": f"api {number}", "url": url, "interval_ms": "1h", "headers": headers}
         assert (await api.post("/api/v1/endpoints", json=wish)).status_code == 201
     for number in range(20):
         headers = [{"name": "Authorization", "value": planted.new()}, {"name": "X-Mine", "secret": True}]
-        edited = await api.patch(f"/api/v1/endpoints/api {number}", json={"headers": headers})
-        assert edited.status_code == 200, edited.text
+        change = {"headers": headers, "url": f"{URL}?token={planted.new()}"}
+        for dry_run in ("true", "false"):
+            edited = await api.patch(f"/api/v1/endpoints/api {number}?dry_run={dry_run}", json=change)
+            assert edited.status_code == 200, edited.text
+            assert planted.found_in(edited.content) == []
     for number in range(5):
         to = [f"https://example.com/hook/{planted.new()}?token={planted.new()}" for _ in range(5)]
         assert (await api.post("/api/v1/alerts", json={"name": f"alert {number}", "to": to})).status_code == 201
@@ -172,21 +177,25 @@ async def made_once(api: AsyncClient, number: int, path: str, wish: Json | None)
 
 async def by_documents(stores: Stores, planted: Planted) -> None:
     environment = {f"SECRET_{number}": planted.new() for number in range(50)}
+    queries = {f"QUERY_{number}": planted.new() for number in range(50)}
     entries = [
-        f"  doc {number}: {{url: '{URL}', every: 1h, headers: {{X-Key: '${{env:SECRET_{number}}}'}}}}"
+        f"  doc {number}: {{url: '{URL}?a=${{env:QUERY_{number}}}&b={planted.new()}', every: 1h, "
+        f"headers: {{X-Key: '${{env:SECRET_{number}}}'}}}}"
         for number in range(50)
     ]
+    environment |= queries
     await apply(at_the_desk(stores), "\n".join(("endpoints:", *entries, "")), environment=environment)
 
 
 async def by_an_assistant(door: FastAPI, stores: Stores, planted: Planted) -> bytes:
     """What the tools answered on the way."""
     principal = Principal("default", "key:assistant", frozenset(Scope))
-    visit = Visit(at_the_desk(stores), door.state.context.caller, principal.scopes)
+    visit = ToolCaller(at_the_desk(stores), door.state.context.caller, principal.scopes)
     told = []
     for number in range(10):
         secrets = {"Authorization": planted.new(), "X-Mine": planted.new()}
-        wish = {"name": f"mcp {number}", "url": URL, "interval": "1h", "secret_headers": secrets}
+        url = f"{URL}?token={planted.new()}"
+        wish = {"name": f"mcp {number}", "url": url, "interval": "1h", "secret_headers": secrets}
         told.append(await answer(TOOLS, "create_endpoint", wish, principal, lambda: visit))
         told.append(await answer(TOOLS, "get_endpoint", {"endpoint": f"mcp {number}"}, principal, lambda: visit))
     told.append(await answer(TOOLS, "list_endpoints", {}, principal, lambda: visit))
@@ -232,7 +241,7 @@ async def by_an_issuer(door: FastAPI, issuer: LittleIssuer) -> bytes:
     async with Browser(door) as browser:
         begun = await browser.get("/api/v1/auth/oidc/login")
         ended = await browser.get(issuer.log_in(begun.headers["location"]))
-    assert ended.status_code == 401
+    assert (ended.status_code, ended.headers["location"]) == (303, "/login")
     return begun.content + ended.content + repr((begun.headers, ended.headers)).encode()
 
 
@@ -255,7 +264,8 @@ async def by_an_echo(door: FastAPI, stores: Stores, clock: FixedClock, api: Asyn
     """What a target says after our secrets is stored, shown and told to a model."""
     headers = [{"name": name, "value": planted.new(), "secret": True} for name in HEADERS]
     async with an_echo() as url:
-        wish = {"name": "echo", "url": url, "interval_ms": "1h", "headers": headers}
+        asked = f"{url}?token={planted.new()}&{planted.new()}=1"
+        wish = {"name": "echo", "url": asked, "interval_ms": "1h", "headers": headers}
         checked = await api.post("/api/v1/endpoints/check", json=wish)
         assert "x-mine" in checked.text.lower()
         assert (await api.post("/api/v1/endpoints", json=wish)).status_code == 201
@@ -285,12 +295,17 @@ async def by_mistakes(api: AsyncClient, stores: Stores, planted: Planted) -> byt
         ("endpoints", header([planted.new()])),
         ("endpoints", header(planted.new()) | {"interval_ms": "soon"}),
         ("endpoints", header("x") | {"url": f"http://ann:{planted.new()}@example.com/"}),
+        ("endpoints", header("x") | {"url": f"https://example.com:99999/?token={planted.new()}"}),
+        ("endpoints", header("x") | {"url": f"ftp://example.com/?token={planted.new()}"}),
+        ("endpoints", header("x") | {"url": f"https://example.com/ x?token={planted.new()}"}),
+        ("endpoints/check", header("x") | {"url": f"https://example.com:99999/?token={planted.new()}"}),
         ("webhooks", {"url": f"https://ann:{planted.new()}@example.com/"}),
         ("webhooks", {"url": f"https://example.com:99999/?token={planted.new()}"}),
         ("webhooks", {"url": f"ftp://example.com/?token={planted.new()}"}),
         ("alerts", {"name": "a", "to": [f"https://ann:{planted.new()}@example.com/"]}),
         ("alerts", {"name": "a", "to": [f"nonsense://{planted.new()}"]}),
         ("alerts", {"name": "a", "to": [f"https://example.com:99999/?token={planted.new()}"]}),
+        ("config/apply", {"document": f"endpoints: {{a: {{url: 'ftp://x.example/?t={planted.new()}', every: 1h}}}}"}),
         ("config/apply", {"document": f"endpoints: {{a: {{headers: {{X-Key: {planted.new()}}}, evry: 1h}}}}"}),
         ("config/apply", {"document": "endpoints: {}", "references": {"env:KEY": [planted.new()]}}),
         *((path, {"document": text}) for text in workflows_with(planted) for path in FOR_WORKFLOWS),
@@ -353,19 +368,28 @@ async def by_workers(door: FastAPI, stores: Stores, clock: FixedClock, api: Asyn
         ):
             assert (await api.post(f"/api/v1/{path}", json=wish)).status_code == 201
         headers = [{"name": name, "value": planted.new(), "secret": True} for name in HEADERS]
-        moved = {"url": url, "headers": headers}  # another origin: secrets are asked for again
+        moved = {
+            "url": f"{url}?token={planted.new()}",
+            "headers": headers,
+        }  # another origin: secrets are asked for again
         assert (await api.patch("/api/v1/endpoints/echo", json=moved)).status_code == 200
         rule = {"endpoint": "echo", "rule": {"when": "body.depth > 10", "interval": "30s"}}
         assert (await api.post("/api/v1/rules", json=rule)).status_code == 201
         assert (await api.post("/api/v1/workflows", json={"document": ECHOES})).status_code == 201
         assert (await api.post("/api/v1/workflows/echoes/start", json={"correlation": "a"})).status_code == 201
         ticker = a_ticker(stores)
-        errands = errands_of(stores, context.caller, NoPostman(), TimeOrderedIds(), "d", frozenset())
+        errands = handlers_of(stores, context.caller, NoPostman(), TimeOrderedIds(), "d", frozenset())
         await tick(ticker, clock)
         assert await Dispatcher(stores.flows.effects, errands, DispatcherOptions("d"), Metrics()).run_once() == 1
         await tick(ticker, clock)
+        asks = {"endpoint": "api 0", "rule": {"when": "!ok", "interval": "30s"}}
+        assert (await api.post("/api/v1/rules", json=asks)).status_code == 201
+        assert (await api.put("/api/v1/endpoints/api 0/planner-mode", json={"mode": "ask"})).status_code == 200
         assert (await api.post("/api/v1/endpoints/api 0/run")).status_code == 202
         assert await run_slot(stores, clock, an_outcome(RunStatus.FAILURE))
+        planner = Planner(stores.planner, Metrics(), "p")
+        while await planner.run_once():
+            pass
         await until_told(stores)
         async with open_newsroom(stores, clock) as room:
             while await room.round():
@@ -391,6 +415,7 @@ async def everything_told(door: FastAPI, stores: Stores, api: AsyncClient) -> by
         "run": await first(f"runs?endpoint={endpoint}&status=success"),
         "session": await first("sessions"),
         "rule_id": await first("rules"),
+        "proposal": await first("proposals"),
         "workflow": "echoes",
         "version": "1",
         "execution": await first("executions"),
@@ -401,7 +426,7 @@ async def everything_told(door: FastAPI, stores: Stores, api: AsyncClient) -> by
     reads = [each for each in every_operation(door) if each.method == "get"]
     answers = {each.id: await each.send(api, ids) for each in reads}
     refused = {name: answer.text for name, answer in answers.items() if answer.status_code != 200}
-    assert refused.keys() == {"list_login_sessions", "read_second_factor"}  # of users who are logged in, not of keys
+    assert refused.keys() == {"list_login_sessions", "read_second_factor", "list_passkeys"}  # of users, not of keys
     lists = [each.path for each in reads if not each.in_path and "limit" in each.in_query and each.id not in QUERIES]
     full = [await api.get(f"{path}?limit=50") for path in lists]
     full += [await api.get(f"/api/v1/{path}?limit=200") for path in ("endpoints", "events", "audit", "runs")]
@@ -413,7 +438,7 @@ async def everything_told(door: FastAPI, stores: Stores, api: AsyncClient) -> by
 
 async def everything_shown_to_an_assistant(door: FastAPI, stores: Stores, ids: dict[str, str]) -> list[object]:
     principal = Principal("default", "key:assistant", frozenset(Scope))
-    visit = Visit(at_the_desk(stores), door.state.context.caller, principal.scopes)
+    visit = ToolCaller(at_the_desk(stores), door.state.context.caller, principal.scopes)
     shown = []
     for name in (name for name, tool in TOOLS.items() if tool.scope is Scope.READ):
         asked = filled(EXAMPLES[name], id=ids["execution" if "execution" in name else "endpoint"], run=ids["run"])

@@ -19,7 +19,7 @@ from schemathesis.checks import (
 )
 from schemathesis.core.result import Ok
 
-from tests.api.door import ALL
+from tests.api.app import ALL
 from tests.api.server import Server
 
 EXAMPLES = 3

@@ -11,8 +11,8 @@ from httpx2 import Response
 from msgspec.structs import replace
 
 from mainspring.operations.accounts import make_link
-from mainspring.operations.rekeying import seal_again
-from mainspring.outbound.vault import KeyRing, Vault
+from mainspring.operations.secret_rotation import seal_again
+from mainspring.outbound.vault import AesVault, KeyRing
 from mainspring.ports.stores import Stores
 from tests.api.people import LOCKSMITH, PASSWORD, Browser, a_user, at_the_desk, open_door
 from tests.stores.databases import query
@@ -150,7 +150,7 @@ async def test_secret_is_sealed_in_the_database_and_sealed_again_with_a_new_key(
 ) -> None:
     await set_up(app, clock)
     ((sealed, recovery),) = await query(store_url, "SELECT sealed, recovery FROM second_factor")
-    both = Vault(KeyRing(b"n" * 32, (bytes(32),)))
+    both = AesVault(KeyRing(b"n" * 32, (bytes(32),)))
     resealed = await seal_again(replace(at_the_desk(stores), vault=both))
     ((fresh,),) = await query(store_url, "SELECT sealed FROM second_factor")
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 from fastapi import FastAPI
 
-from mainspring.domain.access import Role
+from mainspring.domain.access.scope import Role
 from mainspring.domain.endpoint import Tenant
 from mainspring.ports.stores import Stores
 from tests.api.people import PASSWORD, Browser, a_key, a_user, open_door, program

@@ -10,7 +10,7 @@ from mainspring.outbound.checkpoints import is_signed
 from mainspring.ports.stores import Stores
 from mainspring.workflow.bundle import check_bundle, read_bundle
 from tests.api.acting import Json, fault
-from tests.api.door import client_of
+from tests.api.app import client_of
 from tests.stores.flow_world import a_ticker, tick
 from tests.stores.world import FixedClock
 
@@ -295,3 +295,10 @@ async def test_ticks_that_hold_other_tenants_are_exported_by_an_operator_alone(
         "the chain of ticks is left out: it names executions of other tenants",
     )
     assert for_member.log == for_operator.log
+
+
+async def test_version_beyond_what_a_database_holds_is_refused(api: AsyncClient) -> None:
+    answer = await api.post("/api/v1/workflows/nothing/start", json={"version": 2**63})
+
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == "/version"

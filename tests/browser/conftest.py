@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.api.issuer import CLIENT_ID, CLIENT_SECRET, LittleIssuer
 from tests.browser.site import CHROMIUM, FLAGS, START_S, Json, Site, cookies_for, open_site, require
 from tests.browser.tab import PATIENCE_MS, Tab
 from tests.harness.postgres import Cluster
@@ -39,11 +40,26 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def site_and_cookies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, list[Json]]]:
+def issuer() -> Iterator[LittleIssuer]:
+    with LittleIssuer() as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def site_and_cookies(
+    tmp_path_factory: pytest.TempPathFactory, issuer: LittleIssuer
+) -> Iterator[tuple[Site, list[Json]]]:
     require()
     folder: Path = tmp_path_factory.mktemp("site")
-    with Processes() as processes, open_site(processes, folder) as site:
-        yield site, cookies_for(site, site.log_in())
+    single_sign_on = {
+        "MAINSPRING_OIDC_ISSUER": issuer.url,
+        "MAINSPRING_OIDC_CLIENT_ID": CLIENT_ID,
+        "MAINSPRING_OIDC_CLIENT_SECRET": CLIENT_SECRET,
+    }
+    with Processes() as processes, open_site(processes, folder, **single_sign_on) as site:
+        cookies = cookies_for(site, site.log_in())
+        site.call("POST", "/tenants", {"id": "annex", "name": "Annex"})  # two tenants, so every address names its own
+        yield site, cookies
 
 
 @pytest.fixture
@@ -112,6 +128,17 @@ def troubled_page(tab: Tab) -> Iterator[Page]:
     """The same for tests in which the network fails: the browser reports that itself, so only exceptions count."""
     yield tab.take()
     assert [fault for fault in tab.give_back() if fault.startswith("exception")] == []
+
+
+@pytest.fixture
+def two_tabs(browser: Browser, site_and_cookies: tuple[Site, list[Json]]) -> Iterator[tuple[Page, Page]]:
+    """Two tabs of one browser, in which the owner of both tenants is signed in."""
+    site, cookies = site_and_cookies
+    context = browser.new_context(base_url=site.url, viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE_MS)
+    context.add_cookies(cookies)
+    yield context.new_page(), context.new_page()
+    context.close()
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import threading
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -45,6 +46,14 @@ START_S = 300.0  # a cold start beside a whole suite; a start that succeeds does
 RARELY = "30d"
 
 
+# A picture of one pixel, bytes that are nothing, and a drawing that would act.
+PIXEL = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+OTHER_BODIES = {
+    "/picture": ("image/png", PIXEL),
+    "/bytes": ("application/octet-stream", bytes(range(256))),
+    "/drawing": ("image/svg+xml", b"<svg xmlns='http://www.w3.org/2000/svg' onload='window.hacked=1'/>"),
+    "/liar": ("image/png", b"<svg xmlns='http://www.w3.org/2000/svg' onload='window.hacked=1'/>"),
+}
 # What the model of the tests thinks, one step after the other.
 THOUGHTS: tuple[tuple[str, dict[str, object]], ...] = (
     ("get_latest_response", {}),
@@ -67,7 +76,10 @@ DRAFT: tuple[str, dict[str, object]] = (
 
 
 class Shop(BaseHTTPRequestHandler):
-    """Answers by its path: /ok, /fail, /evil, /echo, /away (which leads nowhere); its model thinks `thoughts`."""
+    """Answers by its path: /ok, /fail, /evil, /echo, /away (which leads nowhere), /picture, /bytes, /drawing.
+
+    Its model thinks `thoughts`.
+    """
 
     protocol_version = "HTTP/1.1"
     evil = "<script>window.hacked = 1</script>"
@@ -79,6 +91,8 @@ class Shop(BaseHTTPRequestHandler):
         kind = "application/json"
         if self.path.startswith("/evil"):
             body, kind = self.evil.encode(), "text/html"
+        if self.path in OTHER_BODIES:
+            kind, body = OTHER_BODIES[self.path]
         if self.path.startswith("/echo"):
             body, kind = f"{self.path}\n{self.headers}".encode(), "text/plain"
         self.send_response(status)
@@ -176,8 +190,9 @@ class Site:
         assert answer.status_code == 200, answer.text
         return dict(self._client.cookies)
 
-    def call(self, method: str, path: str, body: Json = None) -> Json:
-        answer = self._client.request(method, f"/api/v1{path}", json=body, headers={"Origin": self.url})
+    def call(self, method: str, path: str, body: Json = None, *, tenant: str = "default") -> Json:
+        headers = {"Origin": self.url, "X-Mainspring-Tenant": tenant}
+        answer = self._client.request(method, f"/api/v1{path}", json=body, headers=headers)
         assert answer.status_code < 300, f"{method} {path}: {answer.text}"
         return answer.json()
 

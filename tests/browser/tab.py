@@ -28,6 +28,7 @@ PAGES = {
     "sessions": "/planner?tab=sessions",
     "session": "/planner/sessions/{session}",
     "shadow results": "/planner?tab=shadow",
+    "proposals": "/planner?tab=proposals",
     "what the planner did": "/planner?tab=done",
     "back-test": "/planner?tab=backtest&endpoint={endpoint}",
     "workflows": "/workflows",

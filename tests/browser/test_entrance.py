@@ -14,6 +14,9 @@ def test_printed_link_opens_a_page_of_the_ui_that_leads_to_the_first_endpoint(br
         context = browser.new_context(base_url=site.url)
         context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
+        page.goto("/login")
+        expect(page.get_by_role("button", name="Sign in", exact=True)).to_be_visible()
+        ways = page.get_by_role("link", name="single sign-on").count()
         page.goto(site.link)
         expect(page.get_by_role("heading", name="Set your password")).to_be_visible()
         found = serious(page)
@@ -23,8 +26,9 @@ def test_printed_link_opens_a_page_of_the_ui_that_leads_to_the_first_endpoint(br
         page.get_by_role("button", name="Set it and sign in").click()
         page.get_by_role("link", name="Add the first endpoint").click()
         expect(page.get_by_role("heading", name="New endpoint")).to_be_visible()
-        address = page.url
+        address, title = page.url, page.title()
         context.close()
 
     assert found == []
-    assert "token" not in address
+    assert ways == 0
+    assert (address, title) == (f"{site.url}/endpoints/new", "New endpoint · Mainspring")  # one tenant: not named

@@ -85,7 +85,11 @@ def start(site: Site) -> list[str]:
 
 
 def show_more(page: Page) -> None:
-    page.get_by_role("button", name="Show more").click()
+    """Rows are drawn where they are in sight, and the next ones are read at the end of the list."""
+    page.wait_for_function(
+        "() => { window.scrollTo(0, document.documentElement.scrollHeight); "
+        "return document.body.innerText.includes('79 javascript:'); }"
+    )
     expect(page.get_by_text("79 javascript:")).to_be_visible()
 
 

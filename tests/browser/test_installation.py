@@ -91,10 +91,10 @@ def test_tenant_is_made_and_limited_and_whoever_made_it_stays_where_they_are(bro
         expect(row).to_contain_text("1m30s")
         page.goto("/settings?tab=members")
         expect(page.get_by_text("Who belongs to default.")).to_be_visible()
-        page.get_by_role("button", name="Account").click()
-        page.get_by_role("menuitem", name="Go to Acme Inc").click()
+        page.get_by_role("button", name="Tenant default").click()
+        page.get_by_role("menuitem", name="Acme Inc").click()
         expect(page.get_by_role("heading", level=1, name="Overview")).to_be_visible()
-        page.goto("/settings?tab=members")
+        page.goto("/t/acme/settings?tab=members")
         expect(page.get_by_text("Who belongs to acme.")).to_be_visible()
 
     made = site.call("GET", "/tenants/acme")

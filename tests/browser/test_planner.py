@@ -88,6 +88,22 @@ def test_rules_are_drafted_from_words_played_over_the_past_and_kept(page: Page, 
     expect(page.get_by_text(re.compile(r"^Played over \d+ recorded runs"))).to_be_visible()
 
 
+def test_turning_the_planner_off_offers_to_undo_what_is_in_force(page: Page, site: Site) -> None:
+    endpoint = site.add("hinted")["id"]
+    rule = {"name": "closer", "when": "ok", "interval": "45s", "ttl": "20m", "reason": "look closer"}
+    site.call("POST", "/rules", {"endpoint": endpoint, "rule": rule})
+    site.run(endpoint)
+    page.goto(f"/endpoints/{endpoint}")
+    expect(page.get_by_text("look closer").first).to_be_visible()
+    page.get_by_role("radiogroup", name="Mode of the planner for this endpoint").get_by_text("Off").click()
+    offer = page.get_by_role("dialog", name="Undo what advice has in force?")
+    expect(offer).to_contain_text("still in force on 1 endpoint")
+    offer.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Undone for 1")).to_be_visible()
+
+    assert site.call("GET", f"/endpoints/{endpoint}")["interval_hint"] is None
+
+
 def test_planner_is_stopped_for_one_endpoint_and_for_all(page: Page, site: Site) -> None:
     endpoint = site.add("stopped")["id"]
     page.goto(f"/endpoints/{endpoint}")
@@ -104,6 +120,66 @@ def test_planner_is_stopped_for_one_endpoint_and_for_all(page: Page, site: Site)
     assert site.call("GET", "/planner")["modes"]["tenant"] == "shadow"
     mode.get_by_text("Live").click()
     expect(page.get_by_text("Rules and the model act.")).to_be_visible()
+
+
+def test_proposal_is_approved_on_the_endpoints_page_and_rejected_on_the_planners(page: Page, site: Site) -> None:
+    ids = {}
+    for name in ("asked", "refused"):
+        ids[name] = site.add(name)["id"]
+        rule = {"name": "busy", "when": "ok", "interval": "45s", "ttl": "20m", "reason": f"{name} is busy"}
+        site.call("POST", "/rules", {"endpoint": ids[name], "rule": rule})
+    page.goto(f"/endpoints/{ids['asked']}")
+    page.get_by_role("radiogroup", name="Mode of the planner for this endpoint").get_by_text("Ask").click()
+    expect(page.get_by_text("a person approves or rejects it")).to_be_visible()
+    site.call("PUT", f"/endpoints/{ids['refused']}/planner-mode", {"mode": "ask"})
+    for endpoint in ids.values():
+        site.run(endpoint)
+
+    row = page.get_by_role("row").filter(has_text="asked is busy")
+    expect(row).to_contain_text("every 45s for 20m")
+    assert site.call("GET", f"/endpoints/{ids['asked']}")["interval_hint"] is None
+    row.get_by_role("button", name="Approve").click()
+    expect(page.get_by_text("The proposal is approved and applied")).to_be_visible()
+    expect(row.get_by_role("button", name="Approve")).to_have_count(0)
+    assert site.call("GET", f"/endpoints/{ids['asked']}")["interval_hint"]["interval_ms"] == 45_000
+
+    page.goto("/planner?tab=proposals")
+    row = page.get_by_role("row").filter(has_text="refused is busy")
+    row.get_by_role("button", name="Reject").click()
+    form = page.get_by_role("dialog", name="Reject the proposal?")
+    form.get_by_label("Reason (optional)").fill("not tonight")
+    form.get_by_role("button", name="Reject").click()
+    expect(row).to_have_count(0)
+    page.get_by_role("radiogroup", name="Which proposals").get_by_text("All").click()
+    expect(page.get_by_role("row").filter(has_text="refused is busy")).to_contain_text("not tonight")
+    assert site.call("GET", f"/endpoints/{ids['refused']}")["interval_hint"] is None
+
+
+def test_planner_is_turned_off_for_a_tenant_after_asking_and_every_page_of_it_says_so(
+    two_tabs: tuple[Page, Page], site: Site
+) -> None:
+    page, other = two_tabs
+    other.goto("/t/default/jobs")
+    page.goto("/t/annex/planner")
+    mode = page.get_by_role("radiogroup", name="Mode of the planner")
+    mode.get_by_text("Off").click()
+    question = page.get_by_role("dialog", name="Turn the planner off for the tenant Annex?")
+    question.get_by_role("button", name="Cancel").click()
+    before = site.call("GET", "/planner", tenant="annex")["modes"]["tenant"]
+    mode.get_by_text("Off").click()
+    question.get_by_role("button", name="Turn off").click()
+    banner = page.get_by_role("note", name="Planner is off")
+    expect(banner).to_contain_text("The planner is off for Annex.")
+    page.get_by_role("link", name="Endpoints").click()
+    expect(page.get_by_role("heading", level=1, name="Endpoints")).to_be_visible()
+    expect(banner).to_be_visible()
+    expect(other.get_by_role("note", name="Planner is off")).to_have_count(0)
+    after = site.call("GET", "/planner", tenant="annex")["modes"]["tenant"]
+    banner.get_by_role("button", name="Turn on").click()
+    expect(banner).to_have_count(0)
+
+    assert (before, after) == ("live", "off")
+    assert site.call("GET", "/planner", tenant="annex")["modes"]["tenant"] == "live"
 
 
 def test_session_is_read_step_by_step(page: Page, site: Site) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.pair import Pair, open_pair
+from tests.cli.local_and_remote import Pair, open_pair
 from tests.cli.shell import Shell
 from tests.harness.processes import Processes
 

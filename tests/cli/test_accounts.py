@@ -6,7 +6,7 @@ import urllib.request
 import pytest
 
 from tests.cli.shell import Shell
-from tests.cli.test_serving import start_server
+from tests.cli.test_serve import start_server
 from tests.harness.processes import Processes
 
 PASSWORD = "four words in a row\n"

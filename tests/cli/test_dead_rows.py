@@ -8,7 +8,7 @@ from typing import cast
 import asyncpg
 import pytest
 
-from mainspring.cli import checkup
+from mainspring.cli import doctor_checks
 from mainspring.cli.doctor import WARNING
 from mainspring.domain.endpoint import Tenant
 from mainspring.wiring.stores import open_stores
@@ -43,7 +43,7 @@ async def dead_rows(folder: Path, url: str) -> dict[str, str]:
 async def test_doctor_names_the_transaction_that_keeps_dead_rows(
     tmp_path: Path, postgres_empty_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkup, "OPEN_S_MAX", 0)
+    monkeypatch.setattr(doctor_checks, "OPEN_S_MAX", 0)
     other = await asyncpg.connect(postgres_empty_url, server_settings={"application_name": "report"})
     await other.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
     pid = other.get_server_pid()

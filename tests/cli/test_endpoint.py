@@ -31,7 +31,7 @@ def test_what_is_added_is_shown_as_it_was_given(any_shell: Shell) -> None:
     assert list(shown) == ENDPOINT_FIELDS
     wanted = {
         "name": "report", "job": "billing", "description": "the report", "status": "active",
-        "url": "https://example.com/report?day=1", "method": "POST", "body": '{"kind":"daily"}', "timeout_ms": 120_000,
+        "url": "https://example.com/report?••••", "method": "POST", "body": '{"kind":"daily"}', "timeout_ms": 120_000,
         "interval_ms": 3_600_000, "cron": None, "timezone": "UTC", "min_interval_ms": 30_000,
         "max_interval_ms": 7_200_000, "jitter_ms": 5_000, "backoff": "monitor", "spread": False, "misfire": "catch_up",
         "catch_up_max": 3, "max_lateness_ms": 600_000, "on_lost_worker": "skip", "body_cap": 2_000, "redirects_max": 2,
@@ -213,13 +213,14 @@ def test_allowed_network_needs_no_note(shell: Shell) -> None:
 
 
 def test_show_tells_a_person_everything(shell: Shell) -> None:
-    shell.json("endpoint", "add", "report", "--cron", "0 6 * * mon-fri", "--tz", "Europe/Berlin", *EVERY_OPTION)
+    options = [*EVERY_OPTION, "--max", "3d"]
+    shell.json("endpoint", "add", "report", "--cron", "0 6 * * mon-fri", "--tz", "Europe/Berlin", *options)
 
     lines = dict(line.split("  ", 1) for line in shell.ok("endpoint", "show", "report").splitlines())
 
     said = {name.strip(): value.strip() for name, value in lines.items()}
     assert said["schedule"] == "0 6 * * mon-fri Europe/Berlin (At 06:00, Monday through Friday)"
-    assert said["calls"] == "POST https://example.com/report?day=1"
+    assert said["calls"] == "POST https://example.com/report?••••"
     assert said["misfire"] == "catch_up, at most 3, at most 10m late"
     assert said["success"] == "200, 204, 404 and status_code == 200"
     assert said["min interval"] == "30s"

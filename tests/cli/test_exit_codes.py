@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.cli.door import EXIT_CODE_OF, EXIT_CODES, WOULD_CHANGE
+from mainspring.cli.command import EXIT_CODE_OF, EXIT_CODES, WOULD_CHANGE
 from mainspring.domain.errors import MainspringError
 from tests.cli.shell import Shell
 

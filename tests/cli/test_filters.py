@@ -7,15 +7,16 @@ import pytest
 from typer.main import get_command
 
 from mainspring.cli.main import app
-from mainspring.cli.reach import BY_API
+from mainspring.cli.server_support import BY_API
 from mainspring.client.table import OPERATIONS
 from mainspring.domain.run import RunStatus
-from tests.cli.pair import Pair, same
+from tests.cli.local_and_remote import Pair, same
 from tests.cli.shell import Shell
 from tests.stores.world import an_outcome, claim, finished
 
 # How commands name what the API names otherwise, and what they do not need: they go through all pages themselves.
-ALIASES = {"limit": None, "cursor": None, "type": "kind", "start": None, "endpoint": "name"}
+ALIASES = {"limit": None, "cursor": None, "type": "kind", "start": None, "endpoint": "name",
+           "with_total": None}  # fmt: skip
 LISTS = {
     name: operations[0]
     for name, operations in BY_API.items()
@@ -60,11 +61,18 @@ async def test_filters_choose_the_same_on_both_sides(pair: Pair) -> None:
         ("events", "--type", "endpoint.created"): 2,
         ("events", "--type", "endpoint.created", "--endpoint", "report"): 1,
         ("execution", "list", "--step", "s1", "--version", "1"): 0,
+        ("execution", "list", "--sort", "created_at"): 0,
+        ("endpoint", "list", "--sort", "-name"): 2,
+        ("endpoint", "list", "--sort", "next_run_at"): 2,
+        ("runs", "--sort", "started_at"): 2,
         ("webhook", "deliveries", "--status", "failed"): 0,
     }.items():
         await same(pair, *command)
         assert len(await pair.json(*command)) == count, command
     assert [each["name"] for each in await pair.json("endpoint", "list", "--state", "failing")] == [failing]
+    assert [each["name"] for each in await pair.json("endpoint", "list", "--sort", "-name")] == ["report", "health"]
+    newest, oldest = [await pair.json("runs", "--sort", sort) for sort in ("-started_at", "started_at")]
+    assert [each["id"] for each in newest] == [each["id"] for each in reversed(oldest)]
 
 
 @pytest.mark.parametrize(

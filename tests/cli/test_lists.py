@@ -8,8 +8,8 @@ from typing import Any
 from typer.main import get_command
 
 from mainspring.cli.main import app
-from mainspring.cli.reach import HERE
-from tests.cli.pair import Pair
+from mainspring.cli.server_support import HERE
+from tests.cli.local_and_remote import Pair
 from tests.cli.shell import Shell
 
 OTHERS = [("runs",), ("events",), ("next", "health"), ("simulate",), ("doctor",), ("settings",), ("config", "show")]

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from mainspring.cli.doctor import ERROR, OK, WARNING, file_system_of, skew
-from mainspring.domain.clock import ClockReport
-from mainspring.domain.hint import IntervalHint, OneShotHint
-from mainspring.ports.mail import Intake
+from mainspring.domain.schedule.clock_steps import ClockReport
+from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
+from mainspring.ports.notifications import Intake
+from mainspring.views.sentences import source_in_words
 from mainspring.wiring.stores import open_stores
-from mainspring.words import source_in_words
-from mainspring.workers.alerter import pending
+from mainspring.workers.alerts import pending
 from tests.cli.shell import Shell
 from tests.peers.journal import Journal
 from tests.stores.databases import query
@@ -436,8 +436,21 @@ async def report_clock(shell: Shell) -> None:
         await stores.clock.add_report(ClockReport("clk_2", now, "skew", 45_000, "worker-2"))
 
 
-def test_cron_that_its_maximum_contradicts_is_explained_when_it_is_written_and_by_why(shell: Shell) -> None:
-    added = shell("endpoint", "add", "nightly", "--url", "https://example.com/", "--cron", "0 2 * * *", "--max", "1h")
+def test_cron_that_its_maximum_contradicts_is_refused_and_an_older_one_is_explained_by_why(shell: Shell) -> None:
+    given = ("endpoint", "add", "nightly", "--url", "https://example.com/", "--cron", "0 2 * * *")
+    refused = shell(*given, "--max", "1h")
+    shell.ok(*given)
+    edited = shell("endpoint", "edit", "nightly", "--max", "1h")
+    asyncio.run(contradict(shell))
 
-    assert "are at least 1d apart, above max_interval 1h" in added.stdout + added.stderr
-    assert "so it runs every 1h instead of at those times" in shell.ok("why", "nightly")
+    way_out = "raise max_interval, leave it out, or give an interval in place of the cron"
+    for each in (refused, edited):
+        assert each.exit_code != 0
+        assert "are at least 1d apart, above max_interval 1h" in each.stderr
+        assert way_out in each.stderr
+    assert "so it would run every 1h instead of at those times" in shell.ok("why", "nightly")
+
+
+async def contradict(shell: Shell) -> None:
+    """As an endpoint of an earlier version."""
+    await query(url_of(shell), "UPDATE endpoint SET max_interval_ms = 3600000")

@@ -6,14 +6,14 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from mainspring.cli.reach import BY_API, READS
+from mainspring.cli.server_support import BY_API, READS
 from mainspring.client.table import OPERATIONS
 from tests.cli.shell import Shell
 
 NEEDS = {
     "run show": ("run_1",), "why": ("health",), "next": ("health",), "job show": ("shop",),
-    "endpoint show": ("health",), "sessions show": ("ses_1",), "workflow show": ("order",),
-    "workflow versions": ("order",),
+    "endpoint show": ("health",), "sessions show": ("ses_1",), "proposals show": ("prop_1",),
+    "workflow show": ("order",), "workflow versions": ("order",),
     "workflow diff": ("order",), "execution show": ("exe_1",), "execution log": ("exe_1",),
     "execution verify": ("exe_1",), "execution replay": ("exe_1",), "execution export": ("exe_1",),
     "webhook show": ("shop",), "webhook deliveries": ("shop",), "alert show": ("ops",), "alert deliveries": ("ops",),

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from tests.cli.pair import Pair
+from tests.cli.local_and_remote import Pair
 from tests.cli.shell import Shell
 
 ADD = ("endpoint", "add", "health", "--url", "https://example.com/", "--every", "1h", "--method", "POST")

@@ -11,7 +11,7 @@ from mainspring.outbound.checkpoints import CheckpointSigner
 from mainspring.outbound.vault import KeyRing
 from mainspring.wiring.clock import SystemClock
 from mainspring.wiring.stores import open_stores
-from tests.cli.pair import Pair, same
+from tests.cli.local_and_remote import Pair, same
 from tests.stores.databases import query
 from tests.stores.flow_world import a_ticker, a_workflow, publish, start, tick
 from tests.stores.world import FixedClock
@@ -71,3 +71,15 @@ async def test_doctor_names_a_partition_that_no_ticker_writes(pair: Pair) -> Non
 
     assert "no ticker writes partition 0" in result.output.replace("\n", " ")
     assert "1 are overdue" in result.output.replace("\n", " ")
+
+
+async def test_doctor_reports_an_effect_that_is_not_sent(pair: Pair) -> None:
+    clock = FixedClock(SystemClock().now() - timedelta(minutes=5))
+    async with open_stores(pair.url, clock=clock) as stores:
+        workflow = await publish(stores, a_workflow({"call": {"url": "https://example.com/"}}))
+        await start(stores, workflow, "x1", format_=2)
+        await tick(a_ticker(stores), clock)
+
+    result = await asyncio.to_thread(pair.near, "doctor")
+
+    assert "the oldest effect waits for" in result.output.replace("\n", " ")

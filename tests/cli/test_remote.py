@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from mainspring.cli.remote import endpoint_of, run_of
-from mainspring.shapes import endpoint_shape, run_shape
+from mainspring.views.shapes import endpoint_shape, run_shape
 from mainspring.wiring.clock import SystemClock
-from tests.cli.pair import Pair, timeless
+from tests.cli.local_and_remote import Pair, timeless
 from tests.cli.shell import Shell
 from tests.peers.hostile import HostilePeer
 from tests.stores.world import an_outcome, claim, finished

@@ -9,7 +9,7 @@ import pytest
 
 from mainspring.wiring.clock import SystemClock
 from mainspring.wiring.stores import open_stores
-from tests.cli.pair import Pair, same
+from tests.cli.local_and_remote import Pair, same
 from tests.stores.flow_world import a_ticker, tick
 from tests.stores.world import FixedClock
 

@@ -9,10 +9,12 @@ from msgspec.structs import replace
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.model.session import ModelSession, SessionDetail, ToolCall
 from mainspring.domain.run import Body
-from mainspring.domain.session import Session, SessionDetail, ToolCall
+from mainspring.observe import Metrics
 from mainspring.wiring.clock import SystemClock
-from tests.cli.pair import Pair, open_pair, same
+from mainspring.workers.planner import Planner
+from tests.cli.local_and_remote import Pair, open_pair, same
 from tests.stores.world import an_outcome, claim, finished
 
 RULES = (
@@ -20,13 +22,13 @@ RULES = (
 )
 
 
-def a_session(endpoint_id: str) -> Session:
+def a_session(endpoint_id: str) -> ModelSession:
     now = SystemClock().now()
     detail = SessionDetail((ToolCall("propose_interval", {"interval_ms": 30_000}, "done"),), "it is busy", "", "high")
-    return Session("ses_1", "default", endpoint_id, now, "done", "live", "m", 100, 20, 2_500, 40, now, 0, detail)
+    return ModelSession("ses_1", "default", endpoint_id, now, "done", "live", "m", 100, 20, 2_500, 40, now, 0, detail)
 
 
-async def look(endpoint: Endpoint) -> Session:
+async def look(endpoint: Endpoint) -> ModelSession:
     return a_session(endpoint.id)
 
 
@@ -38,7 +40,7 @@ async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
 
 @pytest.mark.parametrize("status", ["failed", "skipped"])
 async def test_look_that_was_none_is_shown_and_exits_with_1(tmp_path: Path, status: str) -> None:
-    async def fail(endpoint: Endpoint) -> Session:
+    async def fail(endpoint: Endpoint) -> ModelSession:
         return replace(a_session(endpoint.id), status=status, detail=SessionDetail(note="the model is away"))
 
     async with open_pair(tmp_path, look=fail) as pair:
@@ -98,6 +100,57 @@ async def test_rules_sessions_and_backtests_are_shown_the_same(pair: Pair, tmp_p
     ):
         near, far = await pair.both(*command)
         assert far == near, command
+
+
+async def test_proposals_are_listed_approved_and_rejected_here_and_through_a_server(pair: Pair) -> None:
+    names = ("one", "two", "three")
+    for name in names:
+        await pair.json("endpoint", "add", name, "--url", "https://example.com/", "--every", "1h", "--no-spread")
+        await pair.json("planner", "mode", name, "ask")
+        await pair.json("rules", "add", name, "--when", "ok", "--interval", "30s", "--ttl", "10m", "--reason", "busy")
+    batch = await claim(pair.stores)
+    await pair.stores.schedule.finish([finished(each, an_outcome()) for each in batch.claims])
+    planner = Planner(pair.stores.planner, Metrics(), "planner")
+    while await planner.run_once():
+        pass
+    listed = await pair.json("proposals", "list")
+    ids = {each["endpoint"]: each["id"] for each in listed}
+
+    for command in (
+        ("proposals", "list"),
+        ("proposals", "list", "one", "--state", "all"),
+        ("proposals", "list", "--state", "approved"),
+        ("proposals", "show", ids["one"]),
+        ("why", "one"),
+    ):
+        await same(pair, *command)
+    for command in (
+        ("proposals", "list", "nope"),
+        ("proposals", "list", "--state", "lost"),
+        ("proposals", "show", "prop_1"),
+        ("proposals", "approve", "prop_1"),
+        ("proposals", "reject", "prop_1"),
+    ):
+        near, far = await pair.both(*command)
+        assert far == near, command
+    doctor = await asyncio.to_thread(pair.near, "doctor")
+    (approved,) = await pair.json("proposals", "approve", ids["one"])
+    rejected = await asyncio.to_thread(pair.far, "proposals", "reject", ids["two"], ids["three"], "--reason", "not now")
+    again = await asyncio.to_thread(pair.near, "proposals", "approve", ids["one"])
+
+    assert {each["does"] for each in listed} == {"every 30s for 10m"}
+    assert "3 proposals wait for a person; nothing of it is applied" in doctor.stdout
+    assert (approved["state"], approved["author"]) == ("approved", "rule:rule-1")
+    assert rejected.stdout.splitlines() == [
+        f"rejected: every 30s for 10m of {name!r}, proposed by rule:rule-1" for name in ("two", "three")
+    ]
+    assert (again.exit_code, "is approved since" in again.stderr) == (4, True)
+    left = await pair.json("proposals", "list", "--state", "all")
+    assert {each["endpoint"]: (each["state"], each["note"]) for each in left} == {
+        "one": ("approved", None),
+        "two": ("rejected", "not now"),
+        "three": ("rejected", "not now"),
+    }
 
 
 async def test_rules_are_removed_through_a_server(pair: Pair, tmp_path: Path) -> None:

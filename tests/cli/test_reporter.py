@@ -13,9 +13,9 @@ import pytest
 from mainspring.cli.reporter import BACKLOG_MAX, Reporter, patient_writer
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import RunStatus
-from mainspring.feed import Feed
+from mainspring.event_feed import Feed
 from mainspring.ports.stores import Stores
-from tests.cli.pair import Pair
+from tests.cli.local_and_remote import Pair
 from tests.cli.shell import Shell
 from tests.harness.processes import COMMAND, Processes
 from tests.peers.journal import Journal

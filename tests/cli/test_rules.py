@@ -73,7 +73,7 @@ def test_refusals_say_what_and_where(shell: Shell, tmp_path: Path) -> None:
     assert "no rule 'nope'" in shell.refused("rules", "remove", "health", "nope", code=3)
     assert "which rule?" in shell.refused("rules", "remove", "health")
     assert "no job 'nope'" in shell.refused("rules", "list", "--job", "nope", code=3)
-    assert "give live, shadow or off" in shell.refused("planner", "mode", "all", "loud")
+    assert "give live, ask, shadow or off" in shell.refused("planner", "mode", "all", "loud")
 
 
 def test_rules_are_tested_against_recorded_runs(shell: Shell, hostile_url: str) -> None:
@@ -89,6 +89,18 @@ def test_mode_is_shown_and_set(shell: Shell) -> None:
 
     assert shell.ok("planner", "mode", "health", "shadow") == "endpoint 'health': shadow\n"
     assert shell.ok("planner", "mode", "all", "off") == "all: off\nendpoint 'health': shadow\n"
+
+
+def test_proposals_are_none_until_something_is_proposed(shell: Shell) -> None:
+    shell.add("health")
+    assert shell.ok("planner", "mode", "health", "ask") == "endpoint 'health': ask\n"
+
+    assert shell.ok("proposals", "list").startswith("No proposal is pending.")
+    assert shell.json("proposals", "list", "--state", "all") == []
+    assert "unknown state 'aproved', did you mean 'approved'?" in shell.refused(
+        "proposals", "list", "--state", "aproved"
+    )
+    assert "no proposal 'prop_1'" in shell.refused("proposals", "approve", "prop_1", code=3)
 
 
 def test_mode_of_another_tenants_endpoint_is_not_shown(shell: Shell) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from tests.cli.pair import Pair
+from tests.cli.local_and_remote import Pair
 from tests.stores.world import an_outcome, claim, finished
 
 

@@ -11,10 +11,10 @@ from fastapi import FastAPI, Request
 from mainspring.api.access import recognise
 from mainspring.api.server import WebServer
 from mainspring.client import AsyncClient, Client
-from mainspring.domain.access import Principal, Scope
+from mainspring.domain.access.scope import Principal, Scope
 from mainspring.domain.errors import NotAuthenticated
 from mainspring.ports.stores import Stores
-from tests.api.door import open_app
+from tests.api.app import open_app
 from tests.stores.databases import clock, shared_postgres_url, store_url, stores
 from tests.stores.world import FixedClock
 

@@ -10,11 +10,11 @@ import pytest
 from mainspring.client import (
     AsyncClient,
     Client,
-    Conflict,
-    Forbidden,
+    ConflictError,
+    ForbiddenError,
     InvalidRequest,
-    NotAuthenticated,
-    NotFound,
+    NotAuthenticatedError,
+    NotFoundError,
     Unreachable,
 )
 from mainspring.domain.instant import rfc3339
@@ -37,7 +37,7 @@ async def test_endpoint_is_made_read_changed_and_deleted(ask: Ask) -> None:
     assert (edited["interval_ms"], edited["headers"]) == (30_000, made["headers"])
     assert rehearsed["dry_run"] is True
     assert deleted == {"id": made["id"], "name": "health", "deleted": True}
-    with pytest.raises(NotFound, match=r"no endpoint 'health'"):
+    with pytest.raises(NotFoundError, match=r"no endpoint 'health'"):
         await ask("endpoints.read", "health")
 
 
@@ -143,7 +143,7 @@ async def test_problem_is_raised_with_all_it_says(ask: Ask) -> None:
 async def test_taken_name_is_a_conflict(ask: Ask) -> None:
     await ask("endpoints.create", **HEALTH)
 
-    with pytest.raises(Conflict, match=r"another endpoint is named 'health' already"):
+    with pytest.raises(ConflictError, match=r"another endpoint is named 'health' already"):
         await ask("endpoints.create", **HEALTH)
 
 
@@ -152,9 +152,9 @@ async def test_keys_decide_what_is_allowed(server: str) -> None:
         with Client(server, key) as client:
             client.jobs.create(name="x")
 
-    with pytest.raises(NotAuthenticated, match=r"this key is not known"):
+    with pytest.raises(NotAuthenticatedError, match=r"this key is not known"):
         await asyncio.to_thread(call, "nope")
-    with pytest.raises(Forbidden, match=r"this needs the scope write"):
+    with pytest.raises(ForbiddenError, match=r"this needs the scope write"):
         await asyncio.to_thread(call, "read")
 
 

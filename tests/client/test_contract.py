@@ -1,8 +1,8 @@
 """The client has a method for every operation of the API, and no other; both come from one document."""
 
 import pytest
+from tools.client_generator import api_document, files, operations
 
-from mainspring.bindings import api_document, files, operations
 from mainspring.client import AsyncClient, Client
 from mainspring.client.table import OPERATIONS
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from mainspring.client import ServerFailed, TooManyRequests, Unreachable
+from mainspring.client import ServerFailed, TooManyRequestsError, Unreachable
 from mainspring.client.exchange import TRIES, Exchange, Given, Reply, Rest, Silence, exchange
-from mainspring.client.operation import Operation, Request
+from mainspring.client.operation import ClientRequest, Operation
 
 READ = Operation("endpoints", "read", "read_endpoint", "GET", "/endpoints/{endpoint}")
 CREATE = Operation("jobs", "create", "create_job", "POST", "/jobs", body=("name",))
@@ -20,9 +20,9 @@ def busy(status: int, **headers: str) -> Reply:
     return Reply(status, headers, b'{"type": "/problems/busy", "detail": "later"}')
 
 
-def play(conversation: Exchange, *replies: Given) -> tuple[object, list[Request], list[float]]:
+def play(conversation: Exchange, *replies: Given) -> tuple[object, list[ClientRequest], list[float]]:
     """The answer, what was sent, and how long it rested, where these replies come in turn."""
-    sent: list[Request] = []
+    sent: list[ClientRequest] = []
     rests: list[float] = []
     coming = iter(replies)
     given: Given = None
@@ -68,7 +68,7 @@ def test_no_rest_is_longer_than_a_minute() -> None:
 
 
 def test_gives_up_after_some_tries() -> None:
-    with pytest.raises(TooManyRequests) as refused:
+    with pytest.raises(TooManyRequestsError) as refused:
         play(reading(), *[busy(429, **{"retry-after": "3"})] * TRIES)
 
     assert refused.value.retry_after_s == 3.0
@@ -124,7 +124,7 @@ def test_null_is_sent_and_what_is_not_given_is_not() -> None:
 
     request = operation.request(("x/y",), {"a": None, "b": 1, "dry_run": True, "if_match": None})
 
-    assert request == Request("PATCH", "/e/x%2Fy", {"dry_run": "true"}, {}, {"a": None, "b": 1})
+    assert request == ClientRequest("PATCH", "/e/x%2Fy", {"dry_run": "true"}, {}, {"a": None, "b": 1})
 
 
 def test_problem_without_its_parts_is_raised_all_the_same() -> None:

@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 from msgspec.structs import replace
 from tests.stores.world import an_outcome
 
-from mainspring.domain.claiming import Claim, Claimant, Transition, admit
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event
-from mainspring.domain.hint import IntervalHint, OneShotHint
-from mainspring.domain.run import Outcome, RunStatus, Trigger
-from mainspring.domain.schedule import CRON
-from mainspring.domain.settling import Finished, Settlement, settle
+from mainspring.domain.run import Outcome, RunStatus, RunTrigger
+from mainspring.domain.schedule.claim import Claim, Claimant, Transition, admit
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.finish import Finished, Settlement, settle
+from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 
 DAY = datetime(2025, 1, 1, tzinfo=UTC)
 LEASE_MARGIN_MS = 30_000
@@ -84,7 +84,7 @@ def run(
 def released(claim: Claim, now: datetime) -> Endpoint:
     """As a store gives a slot back when its worker shuts down."""
     freed = replace(claim.endpoint, lease_until=None, claim_epoch=claim.epoch + 1)
-    manual = freed.trigger is Trigger.MANUAL
+    manual = freed.trigger is RunTrigger.MANUAL
     return replace(freed, manual_at=now) if manual else replace(freed, next_run_at=now)
 
 

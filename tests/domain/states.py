@@ -11,10 +11,10 @@ from random import Random
 from tests.stores.world import an_endpoint
 
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint
-from mainspring.domain.governor import encode_trail, plan_next_run
-from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.instant import FOREVER
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.governor import encode_trail, plan_next_run
+from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 
 CRONS = ("* * * * *", "*/15 * * * *", "30 2 * * *", "H H * * *", "0 0 29 2 *", "*/7 * * * * *", "0 9 * * MON-FRI")
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu")

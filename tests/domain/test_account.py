@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mainspring.domain.account import (
+from mainspring.domain.access.account import (
     api_key_text,
     check_email,
     check_key_life,

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from mainspring.domain.alerting import AlertState, States, Turn, judge
 from mainspring.domain.event import Event, EventType, StoredEvent
-from mainspring.domain.subscription import Alert, AlertKind, Subscription
+from mainspring.domain.notify.alerting import AlertState, States, Turn, judge
+from mainspring.domain.notify.subscription import Alert, AlertKind, Subscription
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ALERT = Subscription(

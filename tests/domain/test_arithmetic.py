@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from mainspring.domain.arithmetic import rewritten
-from mainspring.domain.condition import check_condition, evaluate
 from mainspring.domain.errors import InvalidInput
-from mainspring.domain.rules import Seen, check_rule, judge, read_rule
+from mainspring.domain.expressions.arithmetic import rewritten
+from mainspring.domain.expressions.condition import check_condition, evaluate
+from mainspring.domain.rules.rule import Seen, check_rule, judge, read_rule
 
 VALUES: dict[str, object] = {
     "body": {"used": 95, "total": 100, "depth": 500, "load": 0.5, "x": None, "n": 7, "zero": 0, "s": "a", "l": [2]},

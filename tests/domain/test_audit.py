@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from mainspring.domain.audit import AuditFault, AuditHead, AuditKeys, chained, check_end, follow
+from mainspring.domain.access.audit import AuditFault, AuditHead, AuditKeys, chained, check_end, follow
 from mainspring.domain.event import Event, EventType
 
 KEYS = AuditKeys("k1", {"k1": b"ours"})

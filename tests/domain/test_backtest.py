@@ -6,21 +6,21 @@ import pytest
 from msgspec.structs import replace
 from tests.stores.world import START, an_endpoint
 
-from mainspring.domain import backtest
-from mainspring.domain.backtest import Policy, back_test
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.instant import FOREVER
-from mainspring.domain.rulebook import Result, StoredRule
-from mainspring.domain.rules import read_rule
-from mainspring.domain.schedule import CRON
+from mainspring.domain.rules import backtest
+from mainspring.domain.rules.backtest import Policy, back_test
+from mainspring.domain.rules.judge import RuleResult, StoredRule
+from mainspring.domain.rules.rule import read_rule
+from mainspring.domain.schedule.cron import CRON
 
 MINUTELY = an_endpoint("watch", id="ep_1", interval_ms=60_000)
 
 
-def recorded(minute: float, ok: bool = True, body: str = "{}", endpoint: Endpoint = MINUTELY) -> Result:
+def recorded(minute: float, ok: bool = True, body: str = "{}", endpoint: Endpoint = MINUTELY) -> RuleResult:
     finished_at = START + timedelta(minutes=minute)
     status = "success" if ok else "failure"
-    return Result(f"run_{minute:g}", endpoint.id, ok, status, 200 if ok else 500, finished_at, 0, body.encode())
+    return RuleResult(f"run_{minute:g}", endpoint.id, ok, status, 200 if ok else 500, finished_at, 0, body.encode())
 
 
 def a_rule(owner: Endpoint, **document: object) -> StoredRule:

@@ -7,7 +7,11 @@ from msgspec.structs import replace
 from tests.domain.stage import DAY, after, at, due, end, every, once, run, start, types
 from tests.stores.world import an_endpoint
 
-from mainspring.domain.changes import (
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.errors import Conflict, InvalidInput, QuotaExceeded
+from mainspring.domain.instant import FOREVER
+from mainspring.domain.run import HttpAction, RunStatus, RunTrigger
+from mainspring.domain.schedule.changes import (
     Change,
     archive,
     clear_hints,
@@ -21,11 +25,7 @@ from mainspring.domain.changes import (
     resume,
     set_job_active,
 )
-from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.errors import Conflict, InvalidInput, QuotaExceeded
-from mainspring.domain.instant import FOREVER
-from mainspring.domain.run import HttpAction, RunStatus, Trigger
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule.cron import CRON
 
 NOON = at("12:00:00")
 NOW = at("12:20:00")
@@ -227,7 +227,7 @@ def test_a_request_during_a_run_is_queued_behind_it() -> None:
 
     assert change.events[0].data == {"queued_behind_a_run": True}
     assert change.endpoint == replace(claim.endpoint, manual_at=at("13:00:05"))
-    assert (following.trigger, following.endpoint.manual_at) == (Trigger.MANUAL, None)
+    assert (following.trigger, following.endpoint.manual_at) == (RunTrigger.MANUAL, None)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mainspring.domain.account import check_password
-from mainspring.domain.common_passwords import is_common
+from mainspring.domain.access.account import check_password
+from mainspring.domain.access.common_passwords import is_common
 from mainspring.domain.errors import InvalidInput
 
 COMMON = [

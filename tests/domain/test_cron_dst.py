@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from cronsim import CronSim
 
-from mainspring.domain.schedule import next_after, occurrences
+from mainspring.domain.schedule.cron import next_after, occurrences
 
 MINUTE = timedelta(minutes=1)
 SECOND = timedelta(seconds=1)

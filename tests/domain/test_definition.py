@@ -136,6 +136,12 @@ BAD = [
         "interval 1m for 'billing' is above its max_interval 59.999s; lower the interval or raise max_interval",
         id="interval above its maximum",
     ),
+    pytest.param(
+        {"interval_ms": None, "cron": "0 2 * * *", "max_interval_ms": 3_600_000}, "cron",
+        "the times of cron '0 2 * * *' are at least 1d apart, above max_interval 1h, so it would run every 1h "
+        "instead of at those times; raise max_interval, leave it out, or give an interval in place of the cron",
+        id="cron above its maximum",
+    ),
     pytest.param({"timeout_ms": 0}, "timeout", "timeout 0 ms is out of bounds; give 1ms to 10m", id="no timeout"),
     pytest.param({"timeout_ms": 600_001}, "timeout", "timeout 600001 ms is out of bounds", id="timeout too long"),
     pytest.param({"timeout_ms": True}, "timeout", "timeout True ms is out of bounds", id="timeout true"),
@@ -317,15 +323,15 @@ FULL = Definition(
 
 
 def test_a_definition_becomes_an_action_with_the_headers_it_is_given() -> None:
-    assert action_of(FULL, (Header("X-Token", "sealed again", secret=True),)) == HttpAction(
+    assert action_of(FULL, (Header("X-Token", "sealed again", secret=True),), "sealed") == HttpAction(
         "https://example.org/hook", "PUT", (Header("X-Token", "sealed again", secret=True),), "{}", 5_000, 10, 2,
-        (204,), "true",
+        (204,), "true", "sealed",
     )  # fmt: skip
 
 
 def test_a_definition_comes_back_from_the_endpoint_made_of_it() -> None:
     endpoint = an_endpoint(
-        "orders", description="d", action=action_of(FULL, FULL.headers), cron="0 3 * * *", timezone="Europe/Berlin",
+        "orders", description="d", action=action_of(FULL, FULL.headers, ""), cron="0 3 * * *", timezone="Europe/Berlin",
         min_interval_ms=60_000, max_interval_ms=7_200_000, backoff=BackoffPolicy.MONITOR, jitter_ms=500, spread=False,
         misfire=MisfirePolicy.CATCH_UP, catch_up_max=7, max_lateness_ms=9_000, on_lost_worker=LostWorkerPolicy.SKIP,
     )  # fmt: skip
@@ -339,8 +345,8 @@ def test_a_definition_comes_back_from_the_endpoint_made_of_it() -> None:
         (
             "0 2 * * *",
             3_600_000,
-            "the times of cron '0 2 * * *' are at least 1d apart, above max_interval 1h, so it runs every 1h instead "
-            "of at those times; raise max_interval or leave it out",
+            "the times of cron '0 2 * * *' are at least 1d apart, above max_interval 1h, so it would run every 1h "
+            "instead of at those times; raise max_interval, leave it out, or give an interval in place of the cron",
         ),
         ("0 2 * * *", 86_400_000, ""),
         ("0 9-17 * * *", 3_600_000, ""),

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec.structs import replace
 
-from mainspring.domain.delivery import (
+from mainspring.domain.notify.delivery import (
     DISABLE_AFTER,
     DISABLE_FAILURES_MAX,
     DISABLE_FAILURES_MIN,
@@ -12,8 +12,8 @@ from mainspring.domain.delivery import (
     DeliveryStatus,
     settle_attempt,
 )
+from mainspring.domain.notify.subscription import Subscription, Webhook
 from mainspring.domain.run import Outcome, RunStatus
-from mainspring.domain.subscription import Subscription, Webhook
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 DELIVERY = Delivery("d", "t", "sub", "", "key", "run.finished", "{}", DeliveryStatus.PENDING, 1, NOON, NOON, NOON)

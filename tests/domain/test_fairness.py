@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.domain.stage import DAY
 
-from mainspring.domain.fairness import (
+from mainspring.domain.schedule.fairness import (
     Busy,
     Candidate,
     Caps,
-    Pace,
+    EndpointPace,
     SlowRoom,
     for_new,
     for_slow,
@@ -19,7 +19,7 @@ from mainspring.domain.fairness import (
     pace_of,
     pick,
 )
-from mainspring.domain.host_limit import HostLimit, Rate
+from mainspring.domain.schedule.host_limit import HostLimit, Rate
 
 MANY = 10**6
 UNCAPPED = Caps(MANY, MANY)
@@ -154,22 +154,24 @@ def test_quick_runs_are_picked_as_if_no_other_waited(
     candidates: list[Candidate], slow: int, more: int, hanging: set[str], limit: int, data: st.DataObject
 ) -> None:
     """Slow and new runs take their shares at most, and what they leave goes to quick ones."""
-    paces = [Pace.SLOW if each.host in hanging else data.draw(st.sampled_from(Pace)) for each in candidates]
+    paces = [
+        EndpointPace.SLOW if each.host in hanging else data.draw(st.sampled_from(EndpointPace)) for each in candidates
+    ]
     mixed = [each._replace(pace=pace) for each, pace in zip(candidates, paces, strict=True)]
     room = SlowRoom(slow, slow + more, frozenset(hanging))
 
     picked = pick(mixed, {}, UNCAPPED, limit, room)
 
     by_pace = Counter(pace for each, pace in zip(mixed, paces, strict=True) if each.id in picked)
-    assert by_pace[Pace.SLOW] <= max(0, slow)
-    assert by_pace[Pace.SLOW] + by_pace[Pace.NEW] <= max(0, slow + more)
-    assert len(picked) == limit or by_pace[Pace.QUICK] == paces.count(Pace.QUICK)
+    assert by_pace[EndpointPace.SLOW] <= max(0, slow)
+    assert by_pace[EndpointPace.SLOW] + by_pace[EndpointPace.NEW] <= max(0, slow + more)
+    assert len(picked) == limit or by_pace[EndpointPace.QUICK] == paces.count(EndpointPace.QUICK)
 
 
 def test_slow_and_new_runs_of_a_tenant_leave_a_part_of_its_cap_to_quick_ones() -> None:
     caps = Caps(per_tenant=8, per_host=MANY)
-    slow = [candidate(f"slow_{number}", 0)._replace(pace=Pace.SLOW) for number in range(9)]
-    new = [candidate(f"new_{number}", 1)._replace(pace=Pace.NEW) for number in range(9)]
+    slow = [candidate(f"slow_{number}", 0)._replace(pace=EndpointPace.SLOW) for number in range(9)]
+    new = [candidate(f"new_{number}", 1)._replace(pace=EndpointPace.NEW) for number in range(9)]
     quick = [candidate(f"quick_{number}", 9) for number in range(9)]
 
     picked = pick([*slow, *new, *quick], {("a", "z"): 5}, caps, 99, SlowRoom(MANY, MANY), {"a": 5})
@@ -183,6 +185,11 @@ def test_a_quarter_of_the_places_is_not_for_slow_runs_and_few_places_are_not_div
 
 
 def test_pace_is_told_by_the_last_run() -> None:
-    assert [pace_of(took) for took in (None, 0, 1_999, 2_000)] == [Pace.NEW, Pace.QUICK, Pace.QUICK, Pace.SLOW]
+    assert [pace_of(took) for took in (None, 0, 1_999, 2_000)] == [
+        EndpointPace.NEW,
+        EndpointPace.QUICK,
+        EndpointPace.QUICK,
+        EndpointPace.SLOW,
+    ]
     rooms = (SlowRoom(1, 1), SlowRoom(0, 1), SlowRoom(-1, 0))
-    assert [room.pace_max for room in rooms] == [Pace.SLOW, Pace.NEW, Pace.QUICK]
+    assert [room.pace_max for room in rooms] == [EndpointPace.SLOW, EndpointPace.NEW, EndpointPace.QUICK]

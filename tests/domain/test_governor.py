@@ -8,10 +8,17 @@ from tests.domain.stage import DAY, at, due, every, once, run
 from tests.stores.world import an_endpoint
 
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint
-from mainspring.domain.governor import SOURCES, Decision, Step, decode_trail, encode_trail, plan_next_run
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.run import RunStatus
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.governor import (
+    SOURCES,
+    Decision,
+    DecisionStep,
+    decode_trail,
+    encode_trail,
+    plan_next_run,
+)
 
 HOUR = at("01:00:00")
 
@@ -153,7 +160,9 @@ def test_an_interval_hint_out_of_bounds_is_ignored_and_the_trail_says_so(interva
     decision = decide(DAY, interval_hint=replace(every(1, HOUR), interval_ms=interval_ms))
 
     assert (decision.next_run_at, decision.source) == (at("00:01:00"), "baseline-interval")
-    assert decision.trail[1] == Step("ai-interval", None, "ignored", f"{interval_ms} ms is out of a hint's bounds")
+    assert decision.trail[1] == DecisionStep(
+        "ai-interval", None, "ignored", f"{interval_ms} ms is out of a hint's bounds"
+    )
 
 
 @pytest.mark.parametrize(
@@ -252,7 +261,7 @@ def test_the_trail_of_a_plain_decision_is_the_baseline() -> None:
     assert decide(DAY, failure_count=1) == Decision(
         at("00:02:00"),
         "baseline-interval",
-        (Step("baseline-interval", at("00:02:00"), "won", "every 1m, times 2 after the last run failed"),),
+        (DecisionStep("baseline-interval", at("00:02:00"), "won", "every 1m, times 2 after the last run failed"),),
     )
 
 
@@ -271,14 +280,14 @@ def test_the_trail_names_every_candidate_with_its_verdict_and_reason() -> None:
         at("00:03:00"),
         "clamped-min",
         (
-            Step(
+            DecisionStep(
                 "baseline-cron", at("00:15:00"), "lost",
                 "cron */15 * * * * in Europe/Berlin; with two hints the baseline is ignored",
             ),
-            Step("ai-interval", at("00:02:00"), "lost", "rule asked for every 2m: errors are rising"),
-            Step("ai-oneshot", at("00:01:30"), "won", "model asked for once at 2025-01-01T00:01:30Z"),
-            Step("retry-after", at("00:01:45"), "moved", "the target asked not to be called before"),
-            Step("clamped-min", at("00:03:00"), "moved", "at least 3m apart"),
+            DecisionStep("ai-interval", at("00:02:00"), "lost", "rule asked for every 2m: errors are rising"),
+            DecisionStep("ai-oneshot", at("00:01:30"), "won", "model asked for once at 2025-01-01T00:01:30Z"),
+            DecisionStep("retry-after", at("00:01:45"), "moved", "the target asked not to be called before"),
+            DecisionStep("clamped-min", at("00:03:00"), "moved", "at least 3m apart"),
         ),
     )  # fmt: skip
 
@@ -287,9 +296,9 @@ def test_the_trail_says_that_an_interval_hint_replaced_the_baseline() -> None:
     decision = decide(DAY, interval_hint=every(7_200, HOUR), max_interval_ms=3_600_000)
 
     assert decision.trail == (
-        Step("baseline-interval", at("00:01:00"), "lost", "every 1m; an interval hint replaces the baseline"),
-        Step("ai-interval", at("02:00:00"), "won", "user asked for every 2h"),
-        Step("clamped-max", HOUR, "moved", "at most 1h apart"),
+        DecisionStep("baseline-interval", at("00:01:00"), "lost", "every 1m; an interval hint replaces the baseline"),
+        DecisionStep("ai-interval", at("02:00:00"), "won", "user asked for every 2h"),
+        DecisionStep("clamped-max", HOUR, "moved", "at most 1h apart"),
     )
 
 
@@ -312,8 +321,8 @@ def test_the_trail_keeps_expired_hints_as_ignored() -> None:
     decision = decide(HOUR, interval_hint=every(30, at("00:30:00")), one_shot_hint=once(at("00:50:00"), HOUR))
 
     assert decision.trail[1:] == (
-        Step("ai-interval", None, "ignored", "the interval hint expired 2025-01-01T00:30:00Z"),
-        Step("ai-oneshot", None, "ignored", "the one-shot hint expired 2025-01-01T01:00:00Z"),
+        DecisionStep("ai-interval", None, "ignored", "the interval hint expired 2025-01-01T00:30:00Z"),
+        DecisionStep("ai-oneshot", None, "ignored", "the one-shot hint expired 2025-01-01T01:00:00Z"),
     )
 
 
@@ -333,9 +342,9 @@ def test_the_trail_of_a_pause_shows_what_would_have_been() -> None:
     decision = decide(DAY, paused_until=at("06:00:00"), pause_reason="moving house", max_interval_ms=30_000)
 
     assert decision.trail == (
-        Step("baseline-interval", at("00:01:00"), "lost", "every 1m"),
-        Step("clamped-max", at("00:00:30"), "moved", "at most 30s apart"),
-        Step("paused", at("06:00:00"), "won", "pause wins over everything: moving house"),
+        DecisionStep("baseline-interval", at("00:01:00"), "lost", "every 1m"),
+        DecisionStep("clamped-max", at("00:00:30"), "moved", "at most 30s apart"),
+        DecisionStep("paused", at("06:00:00"), "won", "pause wins over everything: moving house"),
     )
     assert decide(DAY, paused_until=at("06:00:00")).trail[-1].why == "pause wins over everything"
 

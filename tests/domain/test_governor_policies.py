@@ -12,8 +12,8 @@ from tests.domain.stage import DAY, at
 from tests.stores.world import an_endpoint
 
 from mainspring.domain.endpoint import INTERVAL_MS_MAX, INTERVAL_MS_MIN, BackoffPolicy, Endpoint
-from mainspring.domain.governor import plan_next_run
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.governor import plan_next_run
 
 HOUR_MS = 3_600_000
 ENDPOINTS = 4_000

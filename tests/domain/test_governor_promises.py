@@ -15,10 +15,10 @@ from tests.domain.states import CRONS, ZONES, states
 from tests.stores.world import an_endpoint
 
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint
-from mainspring.domain.governor import SOURCES, Decision, plan_next_run
-from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.instant import FOREVER, after_ms
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.governor import SOURCES, Decision, plan_next_run
+from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 
 ROOT = Path(__file__).parents[2]
 DRAWN = 8_000

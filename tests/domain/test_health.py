@@ -4,14 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mainspring.domain.health import Result, WindowHealth, percentile, sum_up
+from mainspring.domain.health import RunResult, WindowHealth, percentile, sum_up
 from mainspring.domain.run import RunStatus
 
 NOW = datetime(2025, 1, 31, tzinfo=UTC)
 
 
-def ago(status: RunStatus = RunStatus.SUCCESS, took_ms: int | None = 10, **span: float) -> Result:
-    return Result(NOW - timedelta(**span), status, took_ms)
+def ago(status: RunStatus = RunStatus.SUCCESS, took_ms: int | None = 10, **span: float) -> RunResult:
+    return RunResult(NOW - timedelta(**span), status, took_ms)
 
 
 def test_each_window_sums_up_what_began_in_it() -> None:

@@ -6,7 +6,7 @@ import pytest
 from tests.domain.stage import DAY, at
 
 from mainspring.domain.errors import InvalidInput
-from mainspring.domain.hint import (
+from mainspring.domain.schedule.hint import (
     IntervalHint,
     OneShotHint,
     author_in_words,

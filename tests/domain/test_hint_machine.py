@@ -14,15 +14,15 @@ from msgspec.structs import replace
 from tests.domain.stage import DAY, after, end, lease_end, reach, released
 from tests.stores.world import an_endpoint, an_outcome
 
-from mainspring.domain import changes
-from mainspring.domain.changes import Change
-from mainspring.domain.claiming import Claim, Transition
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint, LostWorkerPolicy, MisfirePolicy
 from mainspring.domain.errors import Conflict, QuotaExceeded
-from mainspring.domain.hint import OneShotHint, make_interval_hint, make_one_shot_hint
-from mainspring.domain.planning import START_TOLERANCE, plan_first
-from mainspring.domain.run import RunStatus, Trigger
-from mainspring.domain.schedule import CRON
+from mainspring.domain.run import RunStatus, RunTrigger
+from mainspring.domain.schedule import changes
+from mainspring.domain.schedule.anchor import START_TOLERANCE, plan_first
+from mainspring.domain.schedule.changes import Change
+from mainspring.domain.schedule.claim import Claim, Transition
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.hint import OneShotHint, make_interval_hint, make_one_shot_hint
 
 ENDED = (RunStatus.SUCCESS, RunStatus.FAILURE, RunStatus.TIMEOUT, RunStatus.BLOCKED)
 spans = st.sampled_from([0.0, 0.000001, 0.5, 3.0, 31.0, 60.0, 61.0, 600.0, 1_800.0, 5_000.0])
@@ -265,12 +265,12 @@ class OneEndpoint(RuleBasedStateMachine):
         assert not before.is_running or lease_end(before) <= self.now
         assert self.worker is None
         first = opened.attempt == 1
-        if first and opened.trigger is Trigger.SCHEDULE:
+        if first and opened.trigger is RunTrigger.SCHEDULE:
             assert not before.is_paused(self.now)
             self.check_cause(before, opened.source, transition)
-        if first and opened.trigger is not Trigger.MANUAL and opened.source != "paused" and self.last_start_at:
+        if first and opened.trigger is not RunTrigger.MANUAL and opened.source != "paused" and self.last_start_at:
             assert self.now - self.last_start_at >= self.minimum - START_TOLERANCE
-        if opened.trigger is not Trigger.MANUAL and claim.endpoint.trigger is not Trigger.MANUAL:
+        if opened.trigger is not RunTrigger.MANUAL and claim.endpoint.trigger is not RunTrigger.MANUAL:
             self.last_start_at = self.now
 
     def check_cause(self, before: Endpoint, source: str, transition: Transition) -> None:
@@ -292,7 +292,7 @@ class OneEndpoint(RuleBasedStateMachine):
             assert had_its_run or not self.asked.is_fresh(self.now)
             self.asked = None
         if self.requested and new.manual_at is None:
-            ran = transition.claim is not None and transition.endpoint.trigger is Trigger.MANUAL
+            ran = transition.claim is not None and transition.endpoint.trigger is RunTrigger.MANUAL
             assert ran or new.deferred_until is not None or not new.can_run
             self.requested = False
         assert opened is None or opened.slot_at <= opened.started_at

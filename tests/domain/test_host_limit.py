@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.domain.stage import DAY
 
-from mainspring.domain.host_limit import HostLimit, Rate, limit_of, parse_host_limits
+from mainspring.domain.schedule.host_limit import HostLimit, Rate, limit_of, parse_host_limits
 
 rates = st.builds(Rate, st.integers(1, 50), st.sampled_from([1, 60, 3_600]), st.integers(1, 20))
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from mainspring.domain.message import LISTED_MAX, Message, sum_up
+from mainspring.domain.notify.message import LISTED_MAX, Message, sum_up
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from tests.domain.stage import DAY, after, at, due, end, every, once, reach, types
 from tests.stores.world import an_endpoint, an_outcome
 
-from mainspring.domain.claiming import Transition
 from mainspring.domain.endpoint import Endpoint, MisfirePolicy
-from mainspring.domain.run import Outcome, Run, RunStatus, Trigger
+from mainspring.domain.run import Outcome, Run, RunStatus, RunTrigger
+from mainspring.domain.schedule.claim import Transition
 
 NOON = at("12:00:00")
 MINUTE = timedelta(minutes=1)
@@ -140,7 +140,7 @@ def test_catch_up_runs_the_newest_slots_one_after_the_other(
 
     assert [each.slot_at for each in runs] == slots
     assert summary(reach(endpoint, NOON + late)) == (slots[0], missed)
-    assert {each.trigger for each in runs} == {Trigger.CATCH_UP if len(slots) > 1 else Trigger.SCHEDULE}
+    assert {each.trigger for each in runs} == {RunTrigger.CATCH_UP if len(slots) > 1 else RunTrigger.SCHEDULE}
     assert {each.attempt for each in runs} == {1}
     assert due(rested) > NOON + late
 
@@ -208,7 +208,7 @@ def test_the_missed_row_says_how_many_since_when_and_by_which_policy() -> None:
     missed = transition.missed
     assert missed is not None
     assert missed == Run(
-        "run_1_missed", "default", "ep_1", NOON, 0, Trigger.SCHEDULE, "baseline-interval", RunStatus.MISSED,
+        "run_1_missed", "default", "ep_1", NOON, 0, RunTrigger.SCHEDULE, "baseline-interval", RunStatus.MISSED,
         NOON + MINUTE * 4.75, None, "worker-1", finished_at=NOON + MINUTE * 4.75, duration_ms=0, error_code="missed",
         error="5 slots from 2025-01-01T12:00:00Z on passed while nothing could run them (misfire: skip)",
         missed_count=5, trail="[]",
@@ -278,7 +278,7 @@ def test_one_instant_is_one_slot_however_long_ago(policy: MisfirePolicy) -> None
 
     assert summary(transition) == (NOON, 0)
     assert transition.opened is not None
-    assert transition.opened.trigger is Trigger.SCHEDULE
+    assert transition.opened.trigger is RunTrigger.SCHEDULE
 
 
 def test_a_hint_that_expired_during_the_downtime_leaves_its_slots_to_the_misfire_policy() -> None:

@@ -4,6 +4,7 @@ stage       a fresh database of either kind, with a folder for keys and logs; `p
 journal     a target that writes down what it received before it answers
 seed        what decides when and where the faults strike; FAULTS_SEED=17 repeats a run's choices
 figures     says what happened: printed, and summed up after `make faults`
+long_only   skips a test that has no short version; named first, so that nothing is set up for it
 pace        how much longer things took than on a machine of their own, and what that makes of a promise
 """
 
@@ -58,6 +59,12 @@ def figures(seed: int, record_property: Callable[[str, object], None]) -> Figure
         record_property("figures", text)
 
     return say
+
+
+@pytest.fixture
+def long_only(long_run: bool) -> None:
+    if not long_run:
+        pytest.skip("takes minutes at the default settings: `make faults` runs it")
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """A database, a journal and the environment of the workers between them: what every fault test plays on."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_field
@@ -18,15 +19,22 @@ from mainspring.domain.run import HttpAction
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.stores import Stores
 from mainspring.settings import load_settings
+from mainspring.stores.postgres import endpoints as postgres_endpoints
+from mainspring.stores.postgres.endpoints import PostgresEndpoints
+from mainspring.stores.rows import config_values, state_values
+from mainspring.stores.sqlite import endpoints as sqlite_endpoints
+from mainspring.stores.sqlite.connection import SqliteConnection
+from mainspring.stores.sqlite.endpoints import SqliteEndpoints
 from mainspring.wiring.desk import open_desk
 from mainspring.wiring.stores import open_stores
-from tests.faults.nursery import ACKNOWLEDGED, Nursery, Worker
+from tests.faults.worker_forker import ACKNOWLEDGED, Nursery, Worker
 from tests.harness.proxy import FaultProxy
 from tests.harness.waiting import until_true
 from tests.peers.journal import Journal
 from tests.stores.world import START, an_endpoint
 
 JOB = "job_default"
+MANY = 100
 WRITTEN_WITHIN_MS = 1_000  # longer than a commit takes, and short beside the calls that are in flight meanwhile
 UNHURRIED_MS = 30_000  # for calls that must succeed: what is slow is the machine, and no fault of an endpoint
 
@@ -89,13 +97,16 @@ class Stage:
 
 async def fill(stores: Stores, endpoints: Iterable[Endpoint]) -> None:
     """Store endpoints, and the tenants and jobs they name that are not there yet."""
-    tenants: set[str] = set()
+    by_tenant: dict[str, list[Endpoint]] = defaultdict(list)
     for endpoint in endpoints:
-        if endpoint.tenant_id not in tenants:
-            tenants.add(endpoint.tenant_id)
-            await _open_tenant(stores, endpoint.tenant_id, endpoint.job_id)
-        event = Event(EventType.ENDPOINT_CREATED, START, endpoint.tenant_id, endpoint.id)
-        await stores.endpoints.add_endpoint(endpoint, event)
+        by_tenant[endpoint.tenant_id].append(endpoint)
+    for tenant_id, theirs in by_tenant.items():
+        await _open_tenant(stores, tenant_id, theirs[0].job_id)
+        if len(theirs) >= MANY:
+            await _add_many(stores, tenant_id, theirs)
+            continue
+        for endpoint in theirs:
+            await stores.endpoints.add_endpoint(endpoint, _created(endpoint))
 
 
 @asynccontextmanager
@@ -130,6 +141,32 @@ async def can_be_written(stage: Stage) -> bool:
     finally:
         file.close()
     return True
+
+
+async def _add_many(stores: Stores, tenant_id: str, endpoints: Sequence[Endpoint]) -> None:
+    """What adding them one by one writes, in one transaction: a thousand take a second and not ten."""
+    events = [_created(each) for each in endpoints]
+    if isinstance(stores.endpoints, SqliteEndpoints):
+
+        def work(db: SqliteConnection) -> None:
+            for each in endpoints:
+                db.run("add_endpoint", *config_values(each))
+                db.run("add_schedule", each.id, each.tenant_id, each.host, *state_values(each))
+            sqlite_endpoints.add_events(db, events, (), endpoints)
+
+        await stores.endpoints._db.write_much(work)
+        return
+    assert isinstance(stores.endpoints, PostgresEndpoints)
+    async with stores.endpoints._db.transaction(tenant_id) as session:
+        await session.run_many("add_endpoint", [config_values(each) for each in endpoints])
+        states = [(each.id, each.tenant_id, each.host, *state_values(each)) for each in endpoints]
+        await session.run_many("add_schedule", states)
+        await postgres_endpoints.add_events(session, events, (), endpoints)
+        await stores.endpoints._db.notify(session)
+
+
+def _created(endpoint: Endpoint) -> Event:
+    return Event(EventType.ENDPOINT_CREATED, START, endpoint.tenant_id, endpoint.id)
 
 
 async def _open_tenant(stores: Stores, tenant_id: str, job_id: str) -> None:

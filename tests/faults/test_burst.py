@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 
 from mainspring.domain.run import RunStatus
 from tests.faults.conftest import Figures
-from tests.faults.harbour import Arrival, Harbour
+from tests.faults.counting_target import Arrival, Harbour
 from tests.faults.ledger import percentile, until_counted
-from tests.faults.stage import Stage, calling, fill
-from tests.faults.storm import start_workers
+from tests.faults.random_kills import start_workers
+from tests.faults.stage import UNHURRIED_MS, Stage, calling, fill
 from tests.harness.pace import Pace
 from tests.harness.waiting import until
 
@@ -26,15 +26,15 @@ def lateness_s(arrivals: list[Arrival], since: float = 0.0) -> list[float]:
 
 async def test_a_burst_keeps_to_the_caps_and_is_drained(stage: Stage, long_run: bool, figures: Figures) -> None:
     count = 5_000 if long_run else 1_000
-    async with Harbour(PORTS, delay_s=0.2) as harbour, stage.stores() as stores:
+    async with Harbour(PORTS, delay_s=0.2, closed_until=PLACES + 1) as harbour, stage.stores() as stores:
         due_at = await stores.schedule.now()
         # Half of them at five ports: there the cap of a host binds, elsewhere that of the fleet.
         urls = [harbour.url(number if number % 2 else number // 2 % 5, f"/{number}") for number in range(count)]
-        await fill(stores, [calling(url, due_at, HOUR_MS, timeout_ms=10_000) for url in urls])
+        await fill(stores, [calling(url, due_at, HOUR_MS, timeout_ms=UNHURRIED_MS) for url in urls])
         with stage.nursery(concurrency=PLACES, concurrency_per_host=PER_HOST, lease_margin="60s") as nursery:
             started_at = time.time()
             await start_workers(nursery, 2)
-            await until(lambda: len(harbour.arrivals) >= count, "all are called", 60 + count / 50)
+            await until(lambda: len(harbour.arrivals) >= count, "all are called", 180 + count / 50)
             await until_counted(stores, RunStatus.SUCCESS, count)
 
     late = lateness_s(harbour.arrivals, started_at)

@@ -12,8 +12,8 @@ from mainspring.ports.stores import Stores
 from mainspring.workers.scheduler import Scheduler, SchedulerOptions
 from tests.faults.conftest import Figures
 from tests.faults.ledger import all_runs, read_ledger
+from tests.faults.random_kills import Tail, drain, start_workers
 from tests.faults.stage import UNHURRIED_MS, Stage, calling, fill
-from tests.faults.storm import Tail, drain, start_workers
 from tests.harness.waiting import until
 from tests.peers.journal import Journal
 from tests.stores.world import START, FixedClock, add, an_endpoint

@@ -7,16 +7,16 @@ from datetime import timedelta
 
 import pytest
 
-from mainspring.domain.claiming import Claim
 from mainspring.domain.errors import StoreUnavailable
-from mainspring.domain.fairness import Caps
+from mainspring.domain.schedule.claim import Claim
+from mainspring.domain.schedule.fairness import Caps
 from mainspring.ports.stores import Stores
 from mainspring.stores.postgres.database import QUERIES
 from mainspring.wiring.stores import open_stores
 from tests.faults.conftest import Figures
 from tests.faults.ledger import read_ledger
+from tests.faults.random_kills import Tail, drain, start_workers
 from tests.faults.stage import Stage, calling, fill
-from tests.faults.storm import Tail, drain, start_workers
 from tests.harness.waiting import until
 from tests.peers.journal import Journal
 from tests.stores.world import LEASE_MARGIN_MS, FixedClock, an_endpoint, finished

@@ -15,10 +15,10 @@ from mainspring.domain.run import ENDED_BY_CALL, RunStatus
 from mainspring.ports.presence import SILENT_MS
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, all_runs, read_ledger
-from tests.faults.nursery import Nursery, Worker
+from tests.faults.process_stats import Vitals
+from tests.faults.random_kills import Tail, drain, start_workers
 from tests.faults.stage import UNHURRIED_MS, Stage, calling, fill, proxied, steady_load
-from tests.faults.storm import Tail, drain, start_workers
-from tests.faults.vitals import Vitals
+from tests.faults.worker_forker import Nursery, Worker
 from tests.harness.pace import Pace
 from tests.harness.postgres import Cluster
 from tests.harness.proxy import FaultProxy
@@ -30,6 +30,7 @@ SLOW = 10
 CALLS_THROUGH_OUTAGE = 4
 RESUMES_WITHIN_S = 10.0
 ATTEMPTS_PER_S_MAX = 2.0
+CONNECTIONS = 9  # of a worker; for each that does not answer, the driver once asks the server to cancel
 CPU_SHARE_MAX = 0.10
 GROWTH_MB_MAX = 50
 _numbers = count(1)
@@ -191,7 +192,8 @@ async def test_an_outage_crashes_nothing_and_spins_nothing_and_results_are_recor
             resumed_s = await resume_s(tail)
             ledger = await finish(crash_stage, nursery, journal)
 
-    attempts_per_s = attempts / outage_s / WORKERS
+    watched_s = after[0].at - before[0].at  # longer than the outage was meant to be, where others have the cores
+    attempts_per_s = attempts / watched_s / WORKERS
     cpu = [now.cpu_share_since(then) for now, then in zip(after, before, strict=True)]
     growth_mb = [now.growth_mb_since(then) for now, then in zip(after, before, strict=True)]
     figures(
@@ -202,7 +204,7 @@ async def test_an_outage_crashes_nothing_and_spins_nothing_and_results_are_recor
         growth_mb=[round(grown, 1) for grown in growth_mb],
         **ledger.figures(),
     )
-    assert 0 < attempts_per_s <= ATTEMPTS_PER_S_MAX
+    assert 0 < attempts <= WORKERS * (ATTEMPTS_PER_S_MAX * watched_s + CONNECTIONS)
     assert max(cpu) <= CPU_SHARE_MAX
     assert max(growth_mb) <= GROWTH_MB_MAX
     assert resumed_s <= pace.fair(RESUMES_WITHIN_S)

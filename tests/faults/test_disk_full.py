@@ -18,10 +18,10 @@ import pytest
 
 from tests.faults.conftest import Figures
 from tests.faults.ledger import read_ledger
-from tests.faults.nursery import Worker
+from tests.faults.process_stats import Vitals
+from tests.faults.random_kills import Tail, drain, start_workers
 from tests.faults.stage import Stage, fill, steady_load
-from tests.faults.storm import Tail, drain, start_workers
-from tests.faults.vitals import Vitals
+from tests.faults.worker_forker import Worker
 from tests.harness.pace import Pace
 from tests.harness.waiting import holds_for, until
 from tests.peers.journal import Journal

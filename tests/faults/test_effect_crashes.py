@@ -16,10 +16,10 @@ from mainspring.failpoints import VARIABLE
 from mainspring.ports.stores import Stores
 from mainspring.workers.dispatcher import LOST
 from mainspring.workflow.audit import effect_key
-from mainspring.workflow.model import State, Status
+from mainspring.workflow.model import ExecutionState, Status
 from tests.faults.conftest import Figures
-from tests.faults.nursery import Nursery
 from tests.faults.stage import Stage
+from tests.faults.worker_forker import Nursery
 from tests.harness.waiting import until, until_true
 from tests.peers.journal import Journal
 from tests.peers.post_office import PostOffice
@@ -43,7 +43,7 @@ class Crash:
         self._stage, self._nursery, self.point = stage, nursery, point
         self.names = {kind: f"{number}.{point}.{kind}" for kind in KINDS}
 
-    async def play(self, journal: Journal) -> dict[str, State]:
+    async def play(self, journal: Journal) -> dict[str, ExecutionState]:
         env = {name: text for name, text in self._stage.env().items() if name.endswith(("DATABASE_URL", "_DIR"))}
         async with self._stage.stores() as stores:
             await stores.flows.workflows.clock(0, TICK_MS)
@@ -65,8 +65,8 @@ class Crash:
         step = {**what, **once, "timeout": "8s"}  # ten processes start beside it
         await start(stores, await publish(stores, a_workflow(step, {"end": "done"}, name=kind)), name, at=at)
 
-    async def _settled(self, stores: Stores, kind: str) -> State:
-        async def settled() -> State | None:
+    async def _settled(self, stores: Stores, kind: str) -> ExecutionState:
+        async def settled() -> ExecutionState | None:
             await asyncio.sleep(ASK_S)
             found = await stores.flows.workflows.execution("default", self.names[kind])
             return found.state if found and found.status in (Status.COMPLETED, Status.FAILED) else None
@@ -75,7 +75,7 @@ class Crash:
         assert state is not None
         return state
 
-    def check(self, states: dict[str, State], deliveries: Deliveries) -> None:
+    def check(self, states: dict[str, ExecutionState], deliveries: Deliveries) -> None:
         """What holds for every point, then what holds for this one alone."""
         for kind, state in states.items():
             name, keys = self.names[kind], deliveries[self.names[kind]]
@@ -119,7 +119,7 @@ async def test_crash_at_every_point_is_never_silent_and_never_changes_a_key(
                 Crash(new_stage(kind_of_store, tmp_path, request, number), nursery, point, number)
                 for number, point in enumerate(points)
             ]
-            played: list[dict[str, State]] = []
+            played: list[dict[str, ExecutionState]] = []
             for begin in range(0, len(crashes), AT_ONCE):
                 played += await asyncio.gather(*(each.play(journal) for each in crashes[begin : begin + AT_ONCE]))
 

@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from mainspring.domain.changes import Change
 from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.schedule.changes import Change
 from mainspring.operations import endpoints as operations
 from mainspring.operations.endpoints import Desk
 from tests.faults.conftest import Figures
+from tests.faults.random_kills import start_workers
 from tests.faults.stage import Stage, calling, fill
-from tests.faults.storm import start_workers
 from tests.harness.pace import Pace
 from tests.harness.waiting import holds_for, until, until_true
 from tests.peers.journal import Entry, Journal

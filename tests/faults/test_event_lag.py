@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.domain.event import Event, EventType
-from mainspring.stores.postgres.database import SERVER_SETTINGS, Database
+from mainspring.stores.postgres.database import SERVER_SETTINGS, PostgresDatabase
 from mainspring.wiring.stores import open_stores
 from tests.faults.conftest import Figures
 from tests.harness.waiting import until_true
@@ -24,11 +24,11 @@ ROOT = Path(__file__).parents[2]
 STOPPED = """
 import asyncio, os, signal
 from mainspring.domain.event import Event, EventType
-from mainspring.stores.postgres.database import Database
+from mainspring.stores.postgres.database import PostgresDatabase
 from mainspring.stores.postgres.endpoints import add_events
 
 async def main():
-    database = await Database.open(os.environ["URL"])
+    database = await PostgresDatabase.open(os.environ["URL"])
     async with database.transaction() as session:
         now = await database.now_in(session)
         await add_events(session, [Event(EventType.SCHEDULE_LATE, now, "default", data={"number": 1})])
@@ -87,7 +87,7 @@ async def test_events_behind_a_stopped_writer_wait_for_ten_seconds_at_most_and_i
 @pytest.mark.parametrize("tenant_id", [None, "default"])
 async def test_transaction_behind_a_bouncer_is_bounded_too(postgres_url: str, tenant_id: str | None) -> None:
     """Connections there are not ours to set up."""
-    database = await Database.open(postgres_url, behind_bouncer=True)
+    database = await PostgresDatabase.open(postgres_url, behind_bouncer=True)
     try:
         async with database.transaction(tenant_id) as session:
             limit = await session._connection.fetchval("SHOW idle_in_transaction_session_timeout")

@@ -13,14 +13,14 @@ from msgspec import structs
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import EventType
-from mainspring.domain.governor import decode_trail
 from mainspring.domain.run import Run, RunStatus
+from mainspring.domain.schedule.governor import decode_trail
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, read_ledger
-from tests.faults.nursery import ROOT
+from tests.faults.process_stats import Vitals
+from tests.faults.random_kills import Tail, drain, start_workers
 from tests.faults.stage import UNHURRIED_MS, Stage, calling, fill
-from tests.faults.storm import Tail, drain, start_workers
-from tests.faults.vitals import Vitals
+from tests.faults.worker_forker import ROOT
 from tests.harness.pace import Pace
 from tests.harness.processes import Processes
 from tests.harness.waiting import until

@@ -10,10 +10,10 @@ import pytest
 from mainspring.domain.endpoint import LostWorkerPolicy
 from mainspring.domain.run import RunStatus
 from tests.faults.conftest import Figures
-from tests.faults.ledger import Ledger, all_runs, read_ledger
-from tests.faults.nursery import Nursery
+from tests.faults.ledger import ASK_S, Ledger, all_runs, read_ledger
+from tests.faults.random_kills import drain, kill_workers, start_workers
 from tests.faults.stage import Stage, fill, steady_load
-from tests.faults.storm import drain, kill_workers, start_workers
+from tests.faults.worker_forker import Nursery
 from tests.harness.waiting import until_true
 from tests.peers.journal import Journal
 
@@ -120,15 +120,18 @@ async def stop_with_results_in_hand(
 async def thaw_the_stopped(nursery: Nursery, enough: Callable[[int], Awaitable[bool]]) -> int:
     """Let every worker that stopped stand still until its leases are over, and half as long again."""
     since: dict[int, float] = {}
-    thaws = 0
+    thaws, asked_s = 0, 0.0
 
     async def look() -> bool:
-        nonlocal thaws
+        nonlocal thaws, asked_s
         for worker in nursery.running:
             if worker.is_stopped and time.monotonic() - since.setdefault(worker.pid, time.monotonic()) > STANDSTILL_S:
                 del since[worker.pid]
                 worker.thaw()
                 thaws += 1
+        if time.monotonic() - asked_s < ASK_S:
+            return False
+        asked_s = time.monotonic()
         return await enough(thaws)
 
     await until_true(look, "workers stop at their failpoint, go on, and record what they had", 900)

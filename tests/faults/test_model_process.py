@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from mainspring.domain.model.session import ModelSession
 from mainspring.domain.run import RunStatus
-from mainspring.domain.session import Session
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, read_ledger
 from tests.faults.stage import Stage, calling, fill
@@ -44,7 +44,7 @@ class House:
         await until(lambda: len(self.guests()) > number, f"process {number} of the model", 120)
         return self.guests()[number]
 
-    async def sessions(self) -> list[Session]:
+    async def sessions(self) -> list[ModelSession]:
         async with self.stage.stores() as stores:
             return await stores.sessions.sessions("default")
 

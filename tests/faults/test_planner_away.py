@@ -28,10 +28,10 @@ from mainspring.operations.rules import add_rules, find_owner
 from mainspring.ports.endpoints import EndpointFilter
 from tests.faults.conftest import Figures
 from tests.faults.ledger import Ledger, percentile, read_ledger
-from tests.faults.nursery import COMMAND, Nursery, Worker
 from tests.faults.stage import JOB, Stage, calling, can_be_written, fill
+from tests.faults.worker_forker import COMMAND, Nursery, Worker
+from tests.harness.database_pool import Shelf
 from tests.harness.postgres import as_superuser
-from tests.harness.shelf import Shelf
 from tests.harness.waiting import holds_for, until, until_true
 from tests.peers.journal import Journal
 from tests.peers.model_server import ModelServer, Reply, says, serving_models

@@ -9,8 +9,8 @@ from itertools import pairwise
 from mainspring import failpoints
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import FOREVER
-from mainspring.domain.rulebook import StoredRule
-from mainspring.domain.rules import read_rule
+from mainspring.domain.rules.judge import StoredRule
+from mainspring.domain.rules.rule import read_rule
 from mainspring.observe import Metrics
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.rules import add_rules, find_owner, set_mode
@@ -18,9 +18,9 @@ from mainspring.ports.stores import Stores
 from mainspring.workers.planner import Planner
 from tests.faults.conftest import Figures
 from tests.faults.ledger import all_events, all_runs, events_so_far
-from tests.faults.nursery import Nursery
+from tests.faults.random_kills import drain, start_workers
 from tests.faults.stage import JOB, Stage, calling, fill
-from tests.faults.storm import drain, start_workers
+from tests.faults.worker_forker import Nursery
 from tests.harness.pace import Pace
 from tests.harness.waiting import until, until_true
 from tests.peers.journal import Journal

@@ -6,8 +6,8 @@ import asyncpg
 
 from tests.faults.conftest import Figures
 from tests.faults.ledger import percentile, read_ledger
+from tests.faults.random_kills import Tail, start_workers
 from tests.faults.stage import Stage, calling, fill
-from tests.faults.storm import Tail, start_workers
 from tests.harness.pace import Pace
 from tests.harness.waiting import until, until_true
 from tests.peers.journal import Journal

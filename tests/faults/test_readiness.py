@@ -1,5 +1,6 @@
 """`/readyz` of a real `serve` says 503 whenever nothing can be claimed or recorded, and 200 when it can again."""
 
+import asyncio
 import json
 import resource
 import urllib.error
@@ -12,9 +13,12 @@ import apsw
 import asyncpg
 import pytest
 
+from mainspring.ports.stores import Stores
 from tests.harness.postgres import Cluster, as_superuser
 from tests.harness.processes import Process, Processes
 from tests.harness.waiting import until, wait_until
+from tests.stores.databases import literal, query
+from tests.stores.world import START
 
 
 def serve(processes: Processes, folder: Path, url: str = "") -> tuple[Process, str]:
@@ -94,16 +98,16 @@ def test_sqlite_that_cannot_be_written_is_not_ready(
     assert server.terminate() == 0
 
 
-@pytest.mark.parametrize("table", ["schedule", "run", "event"])
 async def test_postgres_with_a_locked_table_is_not_ready(
-    table: str, processes: Processes, tmp_path: Path, postgres_url: str
+    processes: Processes, tmp_path: Path, postgres_url: str
 ) -> None:
     _, url = serve(processes, tmp_path, postgres_url)
-    await until(lambda: ready(url)[0] == 200, "ready")
     other = await asyncpg.connect(as_superuser(postgres_url))
-    async with other.transaction():
-        await other.execute(f"LOCK TABLE {table} IN EXCLUSIVE MODE")
-        await until(lambda: ready(url)[0] == 503, "not ready")
+    for table in ("schedule", "run", "event"):
+        await until(lambda: ready(url)[0] == 200, f"ready before {table} is locked")
+        async with other.transaction():
+            await other.execute(f"LOCK TABLE {table} IN EXCLUSIVE MODE")
+            await until(lambda: ready(url)[0] == 503, f"not ready while {table} is locked")
     await other.close()
 
     await until(lambda: ready(url)[0] == 200, "ready again")
@@ -123,3 +127,32 @@ def test_postgres_that_is_read_only_is_not_ready(
     postgres_cluster.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
     postgres_cluster.execute(sessions)
     wait_for_status(url, 200)
+
+
+async def test_postgres_with_an_old_schema_is_not_ready(
+    processes: Processes, tmp_path: Path, postgres_url: str
+) -> None:
+    _, url = serve(processes, tmp_path, postgres_url)
+    wait_for_status(url, 200)
+    newest = "(SELECT max(number) FROM schema_migration)"
+    await query(postgres_url, f"UPDATE schema_migration SET number = -number WHERE number = {newest}")
+
+    assert "run `mainspring migrate`" in wait_for_status(url, 503)
+    await query(postgres_url, "UPDATE schema_migration SET number = -number WHERE number < 0")
+    wait_for_status(url, 200)
+
+
+@pytest.mark.parametrize("store_url", ["sqlite", "postgres"], indirect=True)
+async def test_old_worker_that_is_restarted_after_a_migration_says_what_to_do(
+    store_url: str, stores: Stores, processes: Processes, tmp_path: Path
+) -> None:
+    at = literal(store_url, START)
+    await query(store_url, f"INSERT INTO schema_migration (number, name, applied_at) VALUES (999, 'later', {at})")
+    env = {"MAINSPRING_DATA_DIR": str(tmp_path), "MAINSPRING_DATABASE_URL": store_url}
+    try:
+        worker = processes.start("scheduler", env=env)
+        assert await asyncio.to_thread(worker.wait) == 78
+    finally:
+        await query(store_url, "DELETE FROM schema_migration WHERE number = 999")
+
+    assert "has schema 999, newer than this program knows; run the newer version" in worker.output

@@ -8,18 +8,18 @@ from datetime import datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
+from mainspring.domain.access.sealing import header_place
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.run import Header, HttpAction, RunStatus
-from mainspring.domain.sealing import header_place
 from mainspring.operations.endpoints import Desk, edit_endpoint
-from mainspring.operations.rekeying import count_sealed
-from mainspring.operations.signing import add_signing_key
+from mainspring.operations.secret_rotation import count_sealed
+from mainspring.operations.signing_keys import add_signing_key
 from mainspring.outbound.key_file import KeyFile
 from mainspring.outbound.signing import generate_secret
-from mainspring.outbound.vault import KeyRing, Vault, key_id
+from mainspring.outbound.vault import AesVault, KeyRing, key_id
 from tests.faults.conftest import Figures
+from tests.faults.random_kills import start_workers
 from tests.faults.stage import Stage, calling, fill
-from tests.faults.storm import start_workers
 from tests.harness.processes import clean_environment
 from tests.harness.waiting import until
 from tests.stores.databases import query
@@ -154,7 +154,8 @@ async def test_ten_thousand_values_get_another_key_and_no_run_fails(
     assert during > 0
     assert counted == Counter({key_id(new): scene.count + 1})
     assert door.turned_away == []
-    assert set(statuses) == {RunStatus.SUCCESS}
+    # Between two workers, a busy machine may leave slots out; none of those was a run.
+    assert set(statuses) - {RunStatus.MISSED} == {RunStatus.SUCCESS}
     assert edited == [f"edited {number}" for number in range(EDITS)]
 
 
@@ -206,4 +207,4 @@ async def stored_secret(desk: Desk, number: int, key: bytes) -> str:
     endpoint = await desk.stores.endpoints.endpoint("default", f"e{number}")
     assert endpoint is not None
     (header,) = endpoint.action.headers
-    return Vault(KeyRing(key)).open(header.value, header_place("default", endpoint.id, NAME))
+    return AesVault(KeyRing(key)).open(header.value, header_place("default", endpoint.id, NAME))

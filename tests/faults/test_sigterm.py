@@ -11,9 +11,9 @@ from mainspring.domain.run import RunStatus
 from mainspring.ports.stores import Stores
 from tests.faults.conftest import Figures
 from tests.faults.ledger import read_ledger, until_counted
-from tests.faults.nursery import Nursery
+from tests.faults.random_kills import Tail, drain, start_workers
 from tests.faults.stage import UNHURRIED_MS, Stage, calling, fill, proxied, steady_load
-from tests.faults.storm import Tail, drain, start_workers
+from tests.faults.worker_forker import Nursery
 from tests.harness.pace import Pace
 from tests.harness.processes import Processes
 from tests.harness.waiting import holds_for, until

@@ -13,7 +13,7 @@ from mainspring.domain.event import Event, EventType
 from mainspring.failpoints import VARIABLE
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.workflows import publish_workflow, start_execution
-from mainspring.ports.flows import ExecutionFilter
+from mainspring.ports.workflows import ExecutionFilter
 from tests.faults.conftest import Figures
 from tests.faults.stage import Stage
 from tests.harness.waiting import until, until_true

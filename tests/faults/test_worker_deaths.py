@@ -17,10 +17,10 @@ from mainspring.operations.webhooks import WebhookDraft, add_webhook
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.stores import Stores
 from tests.faults.conftest import Figures
-from tests.faults.ledger import Ledger, read_ledger
-from tests.faults.nursery import COMMAND, Nursery, Worker
-from tests.faults.stage import Stage, calling, fill
-from tests.faults.storm import drain, ready, start_workers
+from tests.faults.ledger import Ledger, all_runs, read_ledger
+from tests.faults.random_kills import drain, ready, start_workers
+from tests.faults.stage import Stage, calling, fill, stand_still
+from tests.faults.worker_forker import COMMAND, Nursery, Worker
 from tests.harness.pace import Pace
 from tests.harness.waiting import until, until_true
 from tests.peers.journal import Entry, Journal
@@ -29,6 +29,8 @@ from tests.stores.flow_world import a_workflow, publish, start
 
 STILL_S = 5.0
 LATE_S = 2.0
+LEASE_S = 60.0  # the timeout of a call, 30 s, and the default margin
+TICKER_LEASE_S = 30.0
 ENDPOINTS = 30
 INTERVAL_MS = 1_000
 CALL_MS = 100
@@ -235,6 +237,72 @@ async def test_partition_of_a_killed_ticker_is_written_by_another_within_five_se
 
     figures(kills=kills, longest_s=round(max(waits), 1), calls=len(journal.entries()))
     assert max(waits) <= pace.fair(STILL_S)
+
+
+async def test_worker_that_stands_still_keeps_its_slots_for_its_lease_and_no_longer(
+    long_only: None, stage: Stage, journal: Journal, figures: Figures, pace: Pace
+) -> None:
+    """Its lock is held, so nothing says that it is dead: the timeout of a run and the lease margin have to pass.
+
+    The short version is test_takeover.py, with short leases; of the next one it is test_tickers.py.
+    """
+    stage = stage.at_defaults()
+    with stage.nursery() as nursery:
+        await start_workers(nursery, 2)
+        paths = await load(stage, journal)
+        async with stage.stores() as stores:
+            victim = await stop_one_with_runs_in_flight(stage, stores, nursery)
+            stopped_at = time.time()
+            wait_s = await until_all_are_called(journal, paths, stopped_at, 180)
+            victim.thaw()
+            await until_true(lambda: has_brought_late_results(stores), "its results come too late")
+            await drain(nursery, stores)
+            ledger = await read_ledger(stores, journal.entries())
+
+    figures(longest_s=round(wait_s, 1), **ledger.figures())
+    assert_nothing_lost_and_nothing_twice(ledger)
+    assert STILL_S < wait_s <= pace.fair(LEASE_S + STILL_S)
+
+
+async def test_partition_of_a_ticker_that_stands_still_is_written_by_another_once_its_lease_ends(
+    long_only: None, stage: Stage, journal: Journal, figures: Figures, pace: Pace
+) -> None:
+    stage = stage.at_defaults()
+    async with stage.stores() as stores:
+        loop = a_workflow(
+            {"call": {"url": journal.url("/x")}, "visits": 9_999}, {"wait": "1s", "next": "s0", "visits": 9_999}
+        )
+        await start(stores, await publish(stores, loop), "x")
+        with stage.nursery() as nursery:
+            await start_workers(nursery, 2)
+            await until_all_are_called(journal, {"/x"}, 0.0, 90)
+            leader = await leader_of(stage, nursery)
+            await stand_still(stage, leader)
+            stopped_at = time.time()
+            while (await leader_of(stage, nursery)).pid == leader.pid:
+                assert time.time() < stopped_at + 180, "the partition is led by a ticker that stands still"
+            wait_s = time.time() - stopped_at
+            await until_all_are_called(journal, {"/x"}, time.time(), 60)
+            leader.thaw()
+            await until_all_are_called(journal, {"/x"}, time.time(), 60)
+
+    figures(longest_s=round(wait_s, 1), calls=len(journal.entries()))
+    assert STILL_S < wait_s <= pace.fair(TICKER_LEASE_S + STILL_S)
+
+
+async def has_brought_late_results(stores: Stores) -> bool:
+    return any(run.status is RunStatus.SUPERSEDED for run in await all_runs(stores))
+
+
+async def stop_one_with_runs_in_flight(stage: Stage, stores: Stores, nursery: Nursery) -> Worker:
+    """Stop a worker between its commits; one that had nothing in flight by then goes on, and another try is made."""
+    while True:
+        worker = await one_with_runs_in_flight(stores, nursery)
+        await stand_still(stage, worker)
+        endpoints = await stores.endpoints.endpoints("default", EndpointFilter(limit=1_000))
+        if any(each.is_running and f"-{worker.pid}-" in each.claimed_by for each in endpoints):
+            return worker
+        worker.thaw()
 
 
 async def sender(stage: Stage, nursery: Nursery, what: str) -> Worker:

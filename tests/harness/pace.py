@@ -13,7 +13,7 @@ import sys
 from types import TracebackType
 from typing import Self
 
-from tests.harness.undertaker import undertaker
+from tests.harness.process_reaper import undertaker
 
 WORK = """
 import select, sys, time

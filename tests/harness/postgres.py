@@ -27,7 +27,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 from tests.harness.addresses import HOST, free_port
-from tests.harness.undertaker import undertaker
+from tests.harness.process_reaper import undertaker
 
 StopMode = Literal["smart", "fast", "immediate", "kill"]
 
@@ -50,13 +50,19 @@ class Cluster:
     fsync: False by default, for behaviour tests. A crash of the server still loses nothing (the operating system
         keeps what was written); only a power cut would. Fault tests and benchmarks pass True: that is what users run.
     settings: postgresql.conf names and values, over the defaults below.
+    host: where it listens; another than loopback takes connections from the 256 addresses around it.
     binaries: a folder with `initdb`, `postgres` and `psql`; found by itself when not given.
     """
 
     def __init__(
-        self, *, fsync: bool = False, settings: Mapping[str, str] | None = None, binaries: Path | None = None
+        self,
+        *,
+        fsync: bool = False,
+        settings: Mapping[str, str] | None = None,
+        host: str = HOST,
+        binaries: Path | None = None,
     ) -> None:
-        self.host = HOST
+        self.host = host
         self.port = 0
         self._settings = _default_settings(fsync) | dict(settings or {})
         self._password = secrets.token_hex(16)  # loopback is shared with every user of the machine
@@ -182,6 +188,9 @@ class Cluster:
         lines = [f"{name} = '{value}'\n" for name, value in self._settings.items()]
         with (self._data / "postgresql.conf").open("a") as file:
             file.writelines(lines)
+        if self.host != HOST:
+            with (self._data / "pg_hba.conf").open("a") as file:
+                file.write(f"host all all {self.host}/24 scram-sha-256\n")
 
     def _try_start(self, deadline: float) -> bool:
         """Start once; False when the server gave up or the deadline passed before it was ready."""

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from tests.harness.undertaker import undertaker
+from tests.harness.process_reaper import undertaker
 
 COMMAND = (sys.executable, "-m", "mainspring.cli.main")
 DEADLINE_S = 120.0  # generous: a cold start on two cores that thirty others use; a test that passes never waits for it

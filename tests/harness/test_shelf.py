@@ -3,8 +3,8 @@
 import asyncpg
 import pytest
 
+from tests.harness.database_pool import Shelf
 from tests.harness.postgres import Cluster
-from tests.harness.shelf import Shelf
 
 
 def test_what_a_test_wrote_is_gone_and_numbers_begin_anew(postgres_cluster: Cluster, postgres_shelf: Shelf) -> None:

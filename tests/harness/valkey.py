@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.harness.addresses import HOST, free_port
-from tests.harness.undertaker import undertaker
+from tests.harness.process_reaper import undertaker
 
 POLL_S = 0.01
 DEADLINE_S = 60.0

@@ -15,16 +15,16 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from mainspring.api.server import WebServer
-from mainspring.domain.access import Principal, Scope
+from mainspring.domain.access.scope import Principal, Scope
 from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import NotAuthenticated
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule.cron import CRON
 from mainspring.mcp.transports import WebDoor
 from mainspring.operations.endpoints import Desk
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
-from mainspring.outbound.vault import KeyRing, Vault
+from mainspring.outbound.vault import AesVault, KeyRing
 from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import SystemClock, TimeOrderedIds
 from mcp import Client
@@ -73,7 +73,7 @@ class Assistant:
 class House:
     """A served database; keys can be handed out and taken back."""
 
-    def __init__(self, stores: Stores, url: str, keys: dict[str, Principal], vault: Vault) -> None:
+    def __init__(self, stores: Stores, url: str, keys: dict[str, Principal], vault: AesVault) -> None:
         self.stores = stores
         self.url = url
         self.keys = keys
@@ -99,7 +99,7 @@ async def house(stores: Stores) -> AsyncIterator[House]:
         "key-a2": Principal("default", "key:a2", ALL),
         "key-b": Principal("other", "key:b", ALL),
     }
-    vault = Vault(KeyRing(bytes(32)))
+    vault = AesVault(KeyRing(bytes(32)))
     desk = Desk(stores, "default", "", TimeOrderedIds(), vault, CRON)
     caller = HttpCaller(AddressGuard((ip_network("127.0.0.0/8"),)), vault, clock=SystemClock().now)
 

@@ -7,13 +7,15 @@ from typing import Any
 import httpx2
 import pytest
 
-from mainspring.domain.access import Principal, Scope
+from mainspring.domain.access.scope import Principal, Scope
+from mainspring.mcp import transports
 from mainspring.mcp.tools import TOOLS
 from mainspring.mcp.transports import SESSIONS_OF_KEY_MAX
 from mainspring.operations.endpoints import add_endpoint
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.records import RunFilter
 from mcp import MCPError
+from tests.harness.waiting import until_true
 from tests.mcp.conftest import HEALTH, Assistant, House
 from tests.mcp.examples import EXAMPLES, filled
 from tests.stores.world import FixedClock, run_slot, told
@@ -180,3 +182,23 @@ async def test_one_key_leaves_sessions_to_the_others(house: House) -> None:
     assert [answer.status_code for answer in answers] == [200] * SESSIONS_OF_KEY_MAX + [429] * 5
     assert answers[-1].headers["retry-after"] == "60"
     assert (other.status_code, again.status_code) == (200, 200)
+
+
+async def test_session_without_requests_expires_and_gives_its_place_back(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transports, "IDLE_S", 0.2)
+    monkeypatch.setattr(transports, "SESSIONS_OF_KEY_MAX", 1)
+    headers = {"Authorization": "Bearer key-a", "Accept": "application/json, text/event-stream"}
+    async with httpx2.AsyncClient(timeout=60, headers=headers) as http:
+        first = await http.post(house.url, json=HELLO)
+        session = {"Mcp-Session-Id": first.headers["mcp-session-id"]}
+
+        async def is_opened() -> bool:
+            return (await http.post(house.url, json=HELLO)).status_code == 200
+
+        await until_true(is_opened, "the idle session expires, and another one may be opened")
+        gone = await http.post(house.url, json={"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, headers=session)
+
+    assert first.status_code == 200
+    assert gone.status_code == 404

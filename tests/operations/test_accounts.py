@@ -4,16 +4,16 @@ import pytest
 from msgspec.structs import replace
 from tests.stores.world import FixedClock
 
-from mainspring.domain.access import Role
+from mainspring.domain.access.scope import Role
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Conflict
-from mainspring.operations.account_rehearsal import rehearsed
+from mainspring.operations.account_dry_run import account_dry_run
 from mainspring.operations.accounts import add_user, edit_user, find_user
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.members import add_member, list_members, remove_member, set_role
-from mainspring.outbound.locksmith import Argon2Locksmith
+from mainspring.outbound.passwords import Argon2Hasher
 
-LOCKSMITH = Argon2Locksmith(memory_kib=8, passes=1)
+LOCKSMITH = Argon2Hasher(memory_kib=8, passes=1)
 ADA, BOB = "ada@example.com", "bob@example.com"
 
 
@@ -50,7 +50,7 @@ async def test_operator_may_go_where_another_is_and_the_last_one_may_not(desk: D
         await add_user(desk, LOCKSMITH, email, is_operator=True)
 
     assert not (await edit_user(desk, ADA, is_operator=False)).is_operator
-    for asked in (desk, rehearsed(desk)):
+    for asked in (desk, account_dry_run(desk)):
         with pytest.raises(Conflict, match=r"bob@example\.com is the last operator of this installation"):
             await edit_user(asked, BOB, disabled=True)
 
@@ -59,7 +59,7 @@ async def test_rehearsed_user_with_an_address_that_is_taken_is_refused_as_in_ear
     await add_user(desk, LOCKSMITH, ADA)
 
     said = []
-    for asked in (desk, rehearsed(desk)):
+    for asked in (desk, account_dry_run(desk)):
         with pytest.raises(Conflict) as refused:
             await add_user(asked, LOCKSMITH, ADA)
         said.append(str(refused.value))
@@ -69,7 +69,7 @@ async def test_rehearsed_user_with_an_address_that_is_taken_is_refused_as_in_ear
 
 
 async def test_rehearsed_member_is_shown_and_not_there(desk: Desk) -> None:
-    member, _ = await add_member(rehearsed(desk), LOCKSMITH, ADA, "operator", "Ada")
+    member, _ = await add_member(account_dry_run(desk), LOCKSMITH, ADA, "operator", "Ada")
 
     assert (member.email, member.name, member.role) == (ADA, "Ada", Role.OPERATOR)
     assert await desk.stores.accounts.user(ADA) is None
@@ -82,7 +82,7 @@ async def test_rehearsed_invitation_is_shown_as_the_real_one_and_changes_no_pass
     await add_user(desk, LOCKSMITH, ADA, "Ada", password="correct horse battery staple")
     clock.tick(seconds=1)
 
-    shown, _ = await add_member(rehearsed(desk), LOCKSMITH, ADA, "viewer")
+    shown, _ = await add_member(account_dry_run(desk), LOCKSMITH, ADA, "viewer")
     assert await list_members(desk) == []
     made, token = await add_member(desk, LOCKSMITH, ADA, "viewer")
 
@@ -93,7 +93,7 @@ async def test_rehearsed_invitation_is_shown_as_the_real_one_and_changes_no_pass
 
 async def test_rehearsed_change_of_an_invitation_is_shown_and_not_made(desk: Desk) -> None:
     await add_member(desk, LOCKSMITH, ADA, "viewer")
-    dry = rehearsed(desk)
+    dry = account_dry_run(desk)
 
     assert (await set_role(dry, ADA, "operator")).role is Role.OPERATOR
     await remove_member(dry, ADA)
@@ -116,7 +116,7 @@ async def test_invitation_gets_another_role_and_is_taken_back(desk: Desk) -> Non
 
 async def test_rehearsed_user_of_another_tenant_is_no_member_of_this_one(desk: Desk) -> None:
     await desk.stores.endpoints.put_tenant(Tenant("other", "other"))
-    dry = rehearsed(desk)
+    dry = account_dry_run(desk)
 
     await add_user(dry, LOCKSMITH, ADA, place=("other", Role.OWNER))
 
@@ -129,7 +129,7 @@ async def test_rehearsed_change_of_a_role_is_shown_and_not_made(desk: Desk) -> N
     await joined(desk, ADA, Role.OWNER)
     await joined(desk, BOB, Role.VIEWER)
 
-    dry = rehearsed(desk)
+    dry = account_dry_run(desk)
     assert (await set_role(dry, BOB, "owner")).role is Role.OWNER
     assert (await remove_member(dry, ADA)).email == ADA
 
@@ -142,7 +142,7 @@ async def test_last_owner_stays_in_a_rehearsal_as_in_earnest(desk: Desk) -> None
     await joined(desk, BOB, Role.OPERATOR)
 
     said = []
-    for asked in (desk, rehearsed(desk)):
+    for asked in (desk, account_dry_run(desk)):
         with pytest.raises(Conflict) as refused:
             await remove_member(asked, ADA)
         said.append(str(refused.value))

@@ -8,11 +8,13 @@ import json
 import re
 from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 import apsw
+import asyncpg
 import pytest
 from msgspec.structs import replace
+from tests.harness.postgres import as_superuser
 from tests.operations.test_verification import COUNTS, WAITS, a_signing_ticker, signing
 from tests.stores.databases import file_of, is_sqlite
 from tests.stores.flow_world import tick
@@ -20,16 +22,16 @@ from tests.stores.world import FixedClock
 
 from mainspring.domain.errors import MainspringError
 from mainspring.operations.endpoints import Desk
+from mainspring.operations.execution_export import export_execution
 from mainspring.operations.executions import find_execution, send_event
-from mainspring.operations.exporting import export_execution
 from mainspring.operations.partitions import export_checkpoints, verify_partitions
 from mainspring.operations.workflows import publish_workflow, start_execution
 from mainspring.outbound.checkpoints import is_signed
-from mainspring.ports.flows import Checkpoint
-from mainspring.stores.flows import text_of
+from mainspring.ports.workflows import Checkpoint
+from mainspring.stores.workflow_rows import text_of
 from mainspring.workflow.audit import revive, seal, seal_tick
 from mainspring.workflow.bundle import check_bundle, read_bundle
-from mainspring.workflow.model import Draft
+from mainspring.workflow.model import EntryDraft
 
 __all__ = ["signing"]
 
@@ -136,69 +138,132 @@ def is_found(export: Tree) -> bool:
     return not checked.valid or not checked.signed_by
 
 
-class Vandal:
-    """Whoever can write every row of a SQLite database, and puts back what was there."""
+class Vandal(Protocol):
+    """Whoever can write every row of a database, and puts back what was there."""
 
+    async def edit(self, table: str) -> tuple[str, str]:
+        """Change one column of one row; "" for the column where the schema refuses it or nothing changed."""
+
+    async def delete(self, table: str) -> tuple[str, str]: ...
+
+    async def write(self, sql: str, *values: object) -> None:
+        """Values take the places of `?`."""
+
+    async def undo(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+def changed(value: Tree, random: Random) -> Tree:
+    """Another value for a column."""
+    if not isinstance(value, bytes):
+        return mutated(value, random)
+    return (str(mutated(value.hex(), random) or "") + "00").encode()[:32]
+
+
+class SqliteVandal:
     def __init__(self, url: str, random: Random) -> None:
         self._file = apsw.Connection(str(file_of(url)))
         self._file.set_busy_timeout(5_000)
         self._random = random
         self._undo: list[Callable[[], object]] = []
 
-    def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        return list(self._file.execute(sql, values))
+    async def write(self, sql: str, *values: object) -> None:
+        self._rows(sql, *values)
 
-    def write(self, sql: str, *values: object) -> None:
-        self._file.execute(sql, values)
-
-    def edit(self, table: str) -> tuple[str, str]:
-        """Change one column of one row."""
+    async def edit(self, table: str) -> tuple[str, str]:
         rowid, column, value = self._pick(table)
-        new = mutated(value.hex(), self._random) if isinstance(value, bytes) else mutated(value, self._random)
-        if isinstance(value, bytes):
-            new = (str(new or "") + "00").encode()[:32]
         try:
-            self.write(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", new, rowid)
+            self._rows(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", changed(value, self._random), rowid)
         except apsw.Error:
-            return table, ""  # the schema refuses it
-        self._undo.append(lambda: self.write(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", value, rowid))
-        same = self.rows(f"SELECT 1 FROM {table} WHERE rowid = ? AND {column} IS ?", rowid, value)
+            return table, ""
+        self._undo.append(lambda: self._rows(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", value, rowid))
+        same = self._rows(f"SELECT 1 FROM {table} WHERE rowid = ? AND {column} IS ?", rowid, value)
         return table, "" if same else column
 
-    def delete(self, table: str) -> tuple[str, str]:
+    async def delete(self, table: str) -> tuple[str, str]:
         rowid, _, _ = self._pick(table)
-        (row,) = self.rows(f"SELECT rowid, * FROM {table} WHERE rowid = ?", rowid)
-        columns = ", ".join(each[1] for each in self.rows(f"PRAGMA table_info({table})"))
+        (row,) = self._rows(f"SELECT rowid, * FROM {table} WHERE rowid = ?", rowid)
+        columns = ", ".join(each[1] for each in self._rows(f"PRAGMA table_info({table})"))
         marks = ", ".join("?" * len(row))
-        self.write(f"DELETE FROM {table} WHERE rowid = ?", rowid)
+        self._rows(f"DELETE FROM {table} WHERE rowid = ?", rowid)
         self._undo.append(
-            lambda: self.write(f"INSERT OR REPLACE INTO {table} (rowid, {columns}) VALUES ({marks})", *row)
+            lambda: self._rows(f"INSERT OR REPLACE INTO {table} (rowid, {columns}) VALUES ({marks})", *row)
         )
         return table, "a row"
 
-    def save(self, *tables: str) -> None:
-        """Remember tables as they are, for `undo`."""
-        kept = {table: self.rows(f"SELECT * FROM {table}") for table in tables}
-
-        def restore() -> None:
-            for table, rows in kept.items():
-                self.write(f"DELETE FROM {table}")
-                for row in rows:
-                    self.write(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", *row)
-
-        self._undo.append(restore)
-
-    def undo(self) -> None:
+    async def undo(self) -> None:
         while self._undo:
             self._undo.pop()()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         self._file.close()
 
+    def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return list(self._file.execute(sql, values))
+
     def _pick(self, table: str) -> tuple[int, str, Any]:
-        rowid = self._random.choice(self.rows(f"SELECT rowid FROM {table}"))[0]
-        column = self._random.choice(self.rows(f"PRAGMA table_info({table})"))[1]
-        return rowid, column, self.rows(f"SELECT {column} FROM {table} WHERE rowid = ?", rowid)[0][0]
+        rowid = self._random.choice(self._rows(f"SELECT rowid FROM {table}"))[0]
+        column = self._random.choice(self._rows(f"PRAGMA table_info({table})"))[1]
+        return rowid, column, self._rows(f"SELECT {column} FROM {table} WHERE rowid = ?", rowid)[0][0]
+
+
+class PostgresVandal:
+    """As a superuser without triggers and foreign keys; copies of the tables are what `undo` puts back."""
+
+    def __init__(self, connection: "asyncpg.Connection[asyncpg.Record]", random: Random) -> None:
+        self._connection = connection
+        self._random = random
+        self._touched: set[str] = set()
+
+    async def write(self, sql: str, *values: object) -> None:
+        parts = sql.split("?")
+        numbered = "".join(f"{part}${number}" for number, part in enumerate(parts[:-1], 1)) + parts[-1]
+        await self._connection.execute(numbered, *values)
+
+    async def edit(self, table: str) -> tuple[str, str]:
+        place = await self._place(table)
+        (row,) = await self._connection.fetch(f"SELECT * FROM {table} WHERE ctid = $1::text::tid", place)
+        column = self._random.choice(list(row.keys()))
+        new = changed(row[column], self._random)
+        if new == row[column]:
+            return table, ""
+        try:
+            await self._connection.execute(f"UPDATE {table} SET {column} = $1 WHERE ctid = $2::text::tid", new, place)
+        except (asyncpg.PostgresError, asyncpg.DataError):
+            return table, ""
+        self._touched.add(table)
+        return table, column
+
+    async def delete(self, table: str) -> tuple[str, str]:
+        place = await self._place(table)
+        await self._connection.execute(f"DELETE FROM {table} WHERE ctid = $1::text::tid", place)
+        self._touched.add(table)
+        return table, "a row"
+
+    async def undo(self) -> None:
+        for table in self._touched:
+            await self._connection.execute(f"DELETE FROM {table}; INSERT INTO {table} SELECT * FROM kept_{table}")
+        self._touched.clear()
+
+    async def close(self) -> None:
+        for table in TABLES:
+            await self._connection.execute(f"DROP TABLE IF EXISTS kept_{table}")
+        await self._connection.close()
+
+    async def _place(self, table: str) -> str:
+        rows = await self._connection.fetch(f"SELECT ctid::text FROM {table} ORDER BY ctid")
+        return str(self._random.choice(rows)[0])
+
+
+async def a_vandal(url: str, random: Random) -> Vandal:
+    if is_sqlite(url):
+        return SqliteVandal(url, random)
+    connection = await asyncpg.connect(as_superuser(url))
+    await connection.execute("SET session_replication_role = replica")
+    for table in TABLES:
+        await connection.execute(f"CREATE TEMP TABLE kept_{table} AS SELECT * FROM {table}")
+    return PostgresVandal(connection, random)
 
 
 TABLES = ("execution", "execution_entry", "workflow_tick", "workflow_checkpoint", "workflow_version")
@@ -207,28 +272,26 @@ TABLES = ("execution", "execution_entry", "workflow_tick", "workflow_checkpoint"
 async def test_changed_row_is_found_or_documented(
     signing: Desk, store_url: str, clock: FixedClock, long_run: bool
 ) -> None:
-    if not is_sqlite(store_url):
-        pytest.skip("attacks are written for SQLite; tests/operations/test_proofs.py has some on both databases")
     await a_world(signing, clock)
     kept = (await export_checkpoints(signing)).checkpoints
-    vandal = Vandal(store_url, Random(2))
+    vandal = await a_vandal(store_url, Random(2))
     found, documented = 0, 0
     random = Random(3)
     while found + documented < (LONG if long_run else SHORT):
         table = random.choice(TABLES)
         attack = vandal.delete if random.random() < 0.2 else vandal.edit
-        place = attack(table)
+        place = await attack(table)
         if not place[1]:
-            vandal.undo()
+            await vandal.undo()
             continue
         if await is_database_found(signing, kept):
             found += 1
         else:
             assert is_documented(*place), (place, "changed and not found")
             documented += 1
-        vandal.undo()
+        await vandal.undo()
         assert not await is_database_found(signing, kept), (place, "not undone")
-    vandal.close()
+    await vandal.close()
 
     print(f"{found} found, {documented} on the list")
     assert found > documented
@@ -252,17 +315,15 @@ async def test_log_made_anew_with_fitting_hashes_is_found(
     signing: Desk, store_url: str, clock: FixedClock, with_checkpoints: bool
 ) -> None:
     """Every hash fits every other one; only the signature cannot be made."""
-    if not is_sqlite(store_url):
-        pytest.skip("attacks are written for SQLite")
     ended, *_ = await a_world(signing, clock)
     kept = (await export_checkpoints(signing)).checkpoints
-    vandal = Vandal(store_url, Random(4))
+    vandal = await a_vandal(store_url, Random(4))
     await rewrite(signing, vandal, ended, with_checkpoints)
 
     assert await is_database_found(signing, kept)
     if with_checkpoints:
         assert not await is_database_found(signing, ())  # on the list: nothing outside of the database says otherwise
-    vandal.close()
+    await vandal.close()
 
 
 async def rewrite(desk: Desk, vandal: Vandal, execution_id: str, with_checkpoints: bool) -> None:
@@ -270,7 +331,7 @@ async def rewrite(desk: Desk, vandal: Vandal, execution_id: str, with_checkpoint
     state = (await find_execution(desk, execution_id)).state
     entries = await desk.stores.flows.logs.entries(desk.tenant_id, execution_id, 0, 1_000)
     drafts = [
-        Draft(each.tick, each.step, each.action, revive(each.input or b"null"), revive(each.output or b"null"), "")
+        EntryDraft(each.tick, each.step, each.action, revive(each.input or b"null"), revive(each.output or b"null"), "")
         for each in entries
     ]
     drafts = [replace(draft, context=each.context) for draft, each in zip(drafts, entries, strict=True)]
@@ -278,32 +339,35 @@ async def rewrite(desk: Desk, vandal: Vandal, execution_id: str, with_checkpoint
     given = dict(drafts[place].input)  # type: ignore[call-overload]  # a map, as written
     drafts[place] = replace(drafts[place], input=given | {"actor": "eve"})
     new = seal(execution_id, state.salt, 0, "", drafts)
+    stored = bytes.fromhex  # as both databases keep hashes of entries
     for old, each in zip(entries, new, strict=True):
-        vandal.write(
+        await vandal.write(
             "UPDATE execution_entry SET input = ?, input_hash = ?, previous = ?, hash = ? WHERE execution_id = ? AND "
             "number = ?",
-            (each.input or b"").decode(), bytes.fromhex(each.input_hash), bytes.fromhex(each.previous),
-            bytes.fromhex(each.hash), execution_id, old.number,
+            (each.input or b"").decode(), stored(each.input_hash), stored(each.previous), stored(each.hash),
+            execution_id, old.number,
         )  # fmt: skip
     after = replace(state, head=new[-1].hash)
-    vandal.write("UPDATE execution SET head = ?, state = ? WHERE id = ?", after.head, text_of(after), execution_id)
+    await vandal.write(
+        "UPDATE execution SET head = ?, state = ? WHERE id = ?", after.head, text_of(after), execution_id
+    )
     previous = ""
     for head in await desk.stores.flows.logs.ticks(0, 0, 1_000):
         heads = [
             (each, number, new[number - 1].hash if each == execution_id else last) for each, number, last in head.heads
         ]
         made = seal_tick(0, head.sequence, head.tick, heads, previous, head.epoch)
-        vandal.write(
+        await vandal.write(
             "UPDATE workflow_tick SET heads = ?, previous = ?, hash = ? WHERE sequence = ?",
             text_of(made.heads), made.previous, made.hash, head.sequence,
         )  # fmt: skip
         previous = made.hash
-    vandal.write("UPDATE workflow_partition SET head = ?", previous)
+    await vandal.write("UPDATE workflow_partition SET head = ?", previous)
     if with_checkpoints:
-        vandal.write("DELETE FROM workflow_checkpoint")
+        await vandal.write("DELETE FROM workflow_checkpoint")
 
 
 def _plain(value: object) -> Tree:
-    from mainspring.flow_shapes import plain
+    from mainspring.views.workflow_shapes import plain
 
     return plain(value)

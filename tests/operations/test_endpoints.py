@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from tests.stores.databases import file_of, is_sqlite, query
 from tests.stores.world import START, FixedClock, claim, finished, get
 
-from mainspring.domain.changes import Change
 from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from mainspring.domain.event import EventType
 from mainspring.domain.run import Header
+from mainspring.domain.schedule.changes import Change
 from mainspring.operations.endpoints import (
     Desk,
     add_endpoint,

@@ -10,13 +10,13 @@ from tests.stores.world import START, FixedClock, add, an_endpoint, claim, get
 from mainspring.domain.endpoint import JobStatus
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.governor import BASELINE_INTERVAL
-from mainspring.domain.hint import OneShotHint
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.governor import BASELINE_INTERVAL
+from mainspring.domain.schedule.hint import OneShotHint
 from mainspring.operations.endpoints import Desk, run_endpoint
 from mainspring.operations.jobs import add_job, edit_job, find_job, set_job_status
 from mainspring.operations.preview import preview
-from mainspring.operations.signing import add_signing_key, list_signing_keys, revoke_signing_key
+from mainspring.operations.signing_keys import add_signing_key, list_signing_keys, revoke_signing_key
 
 
 async def test_paused_job_runs_nothing_and_resumed_job_runs_what_is_overdue(desk: Desk, clock: FixedClock) -> None:

@@ -3,10 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
-from mainspring.configuration.applying import apply_files
-from mainspring.configuration.faults import InvalidDocument
-from mainspring.configuration.planning import Options
-from mainspring.configuration.references import sent
+from mainspring.documents.apply import apply_files
+from mainspring.documents.faults import InvalidDocument
+from mainspring.documents.plan import Options
+from mainspring.documents.references import sent
 from mainspring.domain.definition import Definition
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.run import Header

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from tests.stores.world import START, FixedClock, add, an_endpoint, claim, finished, get
 
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.instant import FOREVER
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 from mainspring.operations.preview import preview
 from mainspring.ports.stores import Stores
 

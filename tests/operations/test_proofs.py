@@ -1,5 +1,8 @@
 """What a log commits to: whoever edits a document, a row or an export is found."""
 
+from datetime import timedelta
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 from tests.stores.databases import query
@@ -7,14 +10,15 @@ from tests.stores.flow_world import a_ticker, log_of, tick
 from tests.stores.world import FixedClock
 
 from mainspring.operations.endpoints import Desk
+from mainspring.operations.execution_export import export_execution
 from mainspring.operations.executions import find_execution, order_execution, replay_execution, send_event
-from mainspring.operations.exporting import export_execution
 from mainspring.operations.verification import verify_execution
 from mainspring.operations.workflows import publish_workflow, start_execution
 from mainspring.outbound.checkpoints import is_signed
 from mainspring.workflow.bundle import Bundle, check_bundle
 from mainspring.workflow.model import Status
 
+LISTED = (Path(__file__).parents[2] / "docs/workflows.md").read_text()
 WAITS = "name: waits\nsteps:\n  - {id: a, wait_for: {event: go, timeout: 200d}}\n  - {id: b, end: went}\n"
 
 
@@ -103,6 +107,20 @@ async def test_edited_clock_of_an_export_is_found(desk: Desk, clock: FixedClock)
     found = check_bundle(replace(bundle, zero=bundle.zero.replace(year=2001)), is_signed)
 
     assert (found.valid, found.verdict.breach and found.verdict.breach.field) == (False, "zero")
+
+
+async def test_invented_clock_repair_is_found_where_the_log_depends_on_it_and_else_on_the_list(
+    desk: Desk, clock: FixedClock
+) -> None:
+    bundle = await export_execution(desk, await ended(desk, clock))
+    last, hour = bundle.log[-1].tick, timedelta(hours=1)
+
+    before_it_began = replace(bundle, zeros=((0, bundle.zero - 2 * hour), (1, bundle.zero - hour)))
+    in_its_last_tick = replace(bundle, zeros=((0, bundle.zero), (last, bundle.zero - hour)))
+
+    assert not check_bundle(before_it_began, is_signed).valid
+    assert check_bundle(in_its_last_tick, is_signed).valid
+    assert "a clock repair (`zeros` of an export" in LISTED
 
 
 @pytest.mark.parametrize(

@@ -7,21 +7,25 @@ from tests.stores.world import FixedClock, an_outcome, run_slot
 from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
+from mainspring.domain.rules.health_sums import HealthSums
+from mainspring.domain.rules.judge import HealthWanted
 from mainspring.domain.run import Body, RunStatus
+from mainspring.observe import Metrics
 from mainspring.operations.endpoints import Desk, add_endpoint
 from mainspring.operations.rules import (
     add_rules,
     check_loose_rules,
     check_rules,
+    dry_run_of,
     edit_rule,
     find_owner,
     find_rule,
-    rehearse_rules,
-    rehearsed,
     remove_rules,
     rules_of,
     set_mode,
+    try_rules,
 )
+from mainspring.workers.planner import Planner
 
 ONE = Definition("one", "https://example.com/", interval_ms=60_000, spread=False)
 PAUSE: dict[str, object] = {"when": "ok", "pause": "1h"}
@@ -101,7 +105,7 @@ async def test_rule_that_goes_away_meanwhile_is_not_found(desk: Desk) -> None:
 
 async def test_rehearsal_checks_as_usual_and_writes_nothing(desk: Desk) -> None:
     await add_endpoint(desk, ONE)
-    there, owner = rehearsed(desk), await find_owner(desk, "one", None)
+    there, owner = dry_run_of(desk), await find_owner(desk, "one", None)
     (kept,) = await add_rules(desk, owner, [PAUSE])
 
     await add_rules(there, owner, [PAUSE])
@@ -144,15 +148,49 @@ async def test_recorded_runs_are_rehearsed_in_their_order(desk: Desk, clock: Fix
     deep, odd = {"when": "body.depth > 5", "for": 2, "pause": "1h"}, {"when": "body.x > 1", "pause": "1h"}
     rules = check_rules([deep, odd], owner)
 
-    tested = await rehearse_rules(desk, owner, rules, 10)
+    tested = await try_rules(desk, owner, rules, 10)
 
     assert [each.fired for each in tested] == [(), (), ("rule-1",)]
     assert [bool(each.faults) for each in tested] == [True, False, False]
     whole = await find_owner(desk, None, "default")
-    assert [each.fired for each in await rehearse_rules(desk, whole, check_rules([PAUSE], whole), 2)] == [
+    assert [each.fired for each in await try_rules(desk, whole, check_rules([PAUSE], whole), 2)] == [
         (),
         ("rule-1",),
     ]
+
+
+async def test_health_of_recorded_runs_is_what_the_planner_saw(desk: Desk, clock: FixedClock) -> None:
+    """The planner, `rules test` and a back-test count the same runs, also those before the replayed ones."""
+    endpoint = await add_endpoint(desk, replace(ONE, interval_ms=1_000))
+    owner = await find_owner(desk, "one", None)
+    documents: list[object] = [
+        {"when": when, "pause": "1h"}
+        for when in (
+            "3 * health.h24.duration_ms > 60",
+            "health.h1.success_rate < 0.4",
+            "health.h1.runs == 13 && health.h24.runs == 40",
+        )
+    ]
+    await add_rules(desk, owner, documents)
+    await set_mode(desk, "all", "shadow")
+    live: list[tuple[str, ...]] = []
+    planner, sums = Planner(desk.stores.planner, Metrics(), "planner-1"), HealthSums()
+    for number in range(40):
+        status = RunStatus.FAILURE if number % 2 or 20 <= number < 25 else RunStatus.SUCCESS
+        (claim,) = await run_slot(desk.stores, clock, an_outcome(status, duration_ms=10 + number), took_ms=0)
+        sums.add(clock.now(), status is RunStatus.SUCCESS, 10 + number)
+        assert sums.at(clock.now()) == await desk.stores.planner.health(HealthWanted(endpoint.id, clock.now()))
+        while await planner.run_once():
+            pass
+        fired = await desk.stores.sessions.shadow_firings("default", endpoint.id, 100)
+        live.append(tuple(str(each.data["rule"]) for each in reversed(fired) if each.run_id == claim.run_id))
+        clock.tick(minutes=5)
+
+    tested = await try_rules(desk, owner, check_rules(documents, owner), 12)
+
+    assert [each.fired for each in tested] == live[-12:]
+    assert {name for names in live for name in names} == {"rule-1", "rule-2", "rule-3"}
+    assert not any(each.faults for each in tested)
 
 
 async def test_mode_is_set_for_everything_a_tenant_or_an_endpoint(desk: Desk) -> None:
@@ -166,5 +204,5 @@ async def test_mode_is_set_for_everything_a_tenant_or_an_endpoint(desk: Desk) ->
         "tenant:default": "off",
         f"endpoint:{endpoint.id}": "off",
     }
-    with pytest.raises(InvalidInput, match="give live, shadow or off"):
+    with pytest.raises(InvalidInput, match="give live, ask, shadow or off"):
         await set_mode(desk, "all", "loud")

@@ -10,7 +10,7 @@ from mainspring.domain.errors import Misconfigured, NotFound
 from mainspring.domain.event import EventType
 from mainspring.domain.run import Header
 from mainspring.operations.endpoints import Desk, add_endpoint, archive_endpoint, describe_endpoint, edit_endpoint
-from mainspring.operations.signing import add_signing_key, list_signing_keys, revoke_signing_key
+from mainspring.operations.signing_keys import add_signing_key, list_signing_keys, revoke_signing_key
 
 HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
 CANARY = "canary-Zq81"

@@ -5,14 +5,14 @@ from msgspec.structs import replace
 from tests.operations.rival import interrupted
 
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
-from mainspring.domain.subscription import ChannelKind, Subscription, SubscriptionKind
+from mainspring.domain.notify.subscription import DestinationKind, Subscription, SubscriptionKind
 from mainspring.operations.alerts import AlertDraft, Messengers, add_alert, edit_alert, find_alert
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.subscriptions import SUBSCRIPTIONS_MAX, delete_subscription
 from mainspring.outbound.mail import Mailer
 from mainspring.wiring.clock import SystemClock
 
-MESSENGERS: Messengers = {ChannelKind.MAIL: Mailer("", "", clock=SystemClock().now)}
+MESSENGERS: Messengers = {DestinationKind.MAIL: Mailer("", "", clock=SystemClock().now)}
 OPS = AlertDraft("ops", ("ops@example.com",))
 
 

@@ -10,10 +10,10 @@ from tests.stores.world import START, FixedClock, claim, get, told
 from mainspring.domain.definition import Definition
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.run import Body, Header, Outcome, Phases, Request, Run, RunStatus, Trigger, slot_id
-from mainspring.operations import testing
+from mainspring.domain.run import Body, Header, Outcome, Phases, Request, Run, RunStatus, RunTrigger, slot_id
+from mainspring.operations import test_run
 from mainspring.operations.endpoints import Desk, add_endpoint
-from mainspring.operations.signing import add_signing_key
+from mainspring.operations.signing_keys import add_signing_key
 from mainspring.ports.records import RunFilter
 
 HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
@@ -42,12 +42,12 @@ async def test_test_run_is_recorded_whole(desk: Desk) -> None:
         Phases(1, 2, 3, 4, 5), address="192.0.2.1",
     )  # fmt: skip
 
-    run, given = await testing.test_endpoint(desk, ScriptedCaller(outcome), "health")
+    run, given = await test_run.test_endpoint(desk, ScriptedCaller(outcome), "health")
 
     detail = {"phases": [1, 2, 3, 4], "headers": [("server", "x")], "address": "192.0.2.1"}
     assert given == outcome
     assert await desk.stores.runs.run("default", run.id) == Run(
-        run.id, "default", endpoint.id, START, 1, Trigger.TEST, "", RunStatus.FAILURE, START, None, "ada",
+        run.id, "default", endpoint.id, START, 1, RunTrigger.TEST, "", RunStatus.FAILURE, START, None, "ada",
         START + timedelta(milliseconds=250), 250, 503, "status", "status 503 is not accepted",
         detail=msgspec.json.encode(detail).decode(),
     )  # fmt: skip
@@ -63,7 +63,7 @@ async def test_test_run_calls_with_the_identity_of_a_slot_of_its_own(desk: Desk,
     now = START + timedelta(seconds=7)
     caller = ScriptedCaller(Outcome(RunStatus.SUCCESS, 1, 200))
 
-    await testing.test_endpoint(desk, caller, endpoint.id)
+    await test_run.test_endpoint(desk, caller, endpoint.id)
 
     slot = slot_id(endpoint.id, now)
     assert caller.requests == [
@@ -77,7 +77,7 @@ async def test_test_run_leaves_the_endpoint_as_it_was(desk: Desk) -> None:
     await claim(desk.stores)
     before = await get(desk.stores, endpoint)
 
-    await testing.test_endpoint(desk, ScriptedCaller(Outcome(RunStatus.FAILURE, 1)), "health")
+    await test_run.test_endpoint(desk, ScriptedCaller(Outcome(RunStatus.FAILURE, 1)), "health")
 
     assert await get(desk.stores, endpoint) == before
 
@@ -85,7 +85,7 @@ async def test_test_run_leaves_the_endpoint_as_it_was(desk: Desk) -> None:
 async def test_test_run_counts_against_no_quota(desk: Desk) -> None:
     await add_endpoint(desk, HEALTH)
 
-    await testing.test_endpoint(desk, ScriptedCaller(Outcome(RunStatus.SUCCESS, 1, 200)), "health")
+    await test_run.test_endpoint(desk, ScriptedCaller(Outcome(RunStatus.SUCCESS, 1, 200)), "health")
 
     tenant = await desk.stores.endpoints.tenant("default")
     assert tenant is not None
@@ -95,7 +95,7 @@ async def test_test_run_counts_against_no_quota(desk: Desk) -> None:
 async def test_test_run_is_told_as_one(desk: Desk) -> None:
     endpoint = await add_endpoint(desk, HEALTH)
 
-    run, _ = await testing.test_endpoint(desk, ScriptedCaller(Outcome(RunStatus.SUCCESS, 1, 200)), "health")
+    run, _ = await test_run.test_endpoint(desk, ScriptedCaller(Outcome(RunStatus.SUCCESS, 1, 200)), "health")
 
     data: dict[str, object] = {"status": "success", "status_code": 200, "trigger": "test"}
     *_, last = await told(desk.stores)
@@ -105,7 +105,7 @@ async def test_test_run_is_told_as_one(desk: Desk) -> None:
 async def test_test_run_without_a_body_has_none(desk: Desk) -> None:
     await add_endpoint(desk, HEALTH)
 
-    run, _ = await testing.test_endpoint(desk, ScriptedCaller(Outcome(RunStatus.TIMEOUT, 30_000)), "health")
+    run, _ = await test_run.test_endpoint(desk, ScriptedCaller(Outcome(RunStatus.TIMEOUT, 30_000)), "health")
 
     assert await desk.stores.runs.body("default", run.id) is None
     assert [each.id for each in await desk.stores.runs.runs("default", RunFilter())] == [run.id]
@@ -117,7 +117,7 @@ async def test_check_calls_what_is_not_stored_and_leaves_no_trace(desk: Desk) ->
     caller = ScriptedCaller(Outcome(RunStatus.SUCCESS, 5, 200))
     definition = replace(HEALTH, headers=(Header("X-Api-Key", "hunter2"),), job="new one")
 
-    endpoint, outcome = await testing.check_endpoint(desk, caller, definition)
+    endpoint, outcome = await test_run.check_endpoint(desk, caller, definition)
 
     (request,) = caller.requests
     (header,) = request.action.headers
@@ -133,6 +133,6 @@ async def test_check_refuses_what_could_not_be_added(desk: Desk) -> None:
     caller = ScriptedCaller(Outcome(RunStatus.SUCCESS, 5, 200))
 
     with pytest.raises(InvalidInput, match="neither a cron expression nor an interval"):
-        await testing.check_endpoint(desk, caller, replace(HEALTH, interval_ms=None))
+        await test_run.check_endpoint(desk, caller, replace(HEALTH, interval_ms=None))
 
     assert caller.requests == []

@@ -7,12 +7,12 @@ import pytest
 from msgspec.structs import replace
 from tests.stores.world import START, FixedClock, an_outcome, claim, finished, get, told
 
-from mainspring.domain.changes import Change
 from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import JobStatus, Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from mainspring.domain.event import EventType
 from mainspring.domain.run import RunStatus
+from mainspring.domain.schedule.changes import Change
 from mainspring.operations.endpoints import (
     REASON_MAX,
     Desk,
@@ -30,7 +30,7 @@ from mainspring.operations.endpoints import (
     run_endpoint,
 )
 from mainspring.operations.jobs import add_job, edit_job, find_job, set_job_status
-from mainspring.words import Sight, why_sentences
+from mainspring.views.sentences import EndpointSight, why_sentences
 
 HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
 SECOND = timedelta(seconds=1)
@@ -316,7 +316,7 @@ async def test_words_about_failures_are_true_where_runs_by_hand_failed(desk: Des
         clock.tick(seconds=1)
     failing = await get(desk.stores, endpoint)
 
-    sentences = why_sentences(Sight(failing, "default", clock.now()), None)
+    sentences = why_sentences(EndpointSight(failing, "default", clock.now()), None)
     assert failing.failure_count == 1
     assert not [each for each in sentences if "in a row" in each]
     assert sentences[-1] == (

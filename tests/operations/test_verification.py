@@ -11,17 +11,17 @@ from tests.stores.flow_world import a_ticker, tick
 from tests.stores.world import FixedClock
 
 from mainspring.operations.endpoints import Desk
+from mainspring.operations.execution_export import export_execution
 from mainspring.operations.executions import PAGE, find_execution, send_event
-from mainspring.operations.exporting import export_execution
 from mainspring.operations.verification import verify_execution
 from mainspring.operations.workflows import publish_workflow, start_execution
 from mainspring.outbound.checkpoints import CheckpointSigner, is_signed
 from mainspring.outbound.vault import KeyRing
-from mainspring.stores.flows import text_of
+from mainspring.stores.workflow_rows import text_of
 from mainspring.workers.ticker import Ticker
 from mainspring.workflow.audit import Breach, seal
 from mainspring.workflow.bundle import check_bundle
-from mainspring.workflow.model import Draft
+from mainspring.workflow.model import EntryDraft
 
 KEEP = timedelta(days=30)
 WAITS = "name: waits\nsteps:\n  - {id: a, wait_for: {event: go, timeout: 200d}}\n  - {id: b, end: went}\n"
@@ -85,7 +85,7 @@ async def test_entries_that_no_tick_knows_of_are_found_though_row_and_log_agree(
     execution = await start_execution(signing, "waits", {})
     await tick(a_signing_ticker(signing), clock)
     state = (await find_execution(signing, execution.id)).state
-    (forged,) = seal(state.id, state.salt, 2, state.head, [Draft(9, "b", "end", None, None, state.context)])
+    (forged,) = seal(state.id, state.salt, 2, state.head, [EntryDraft(9, "b", "end", None, None, state.context)])
 
     await query(
         store_url,
@@ -150,7 +150,7 @@ async def test_log_that_is_changed_after_its_ticks_are_gone_is_found(
     clock.tick(seconds=1)
     await ticker.forget_once(clock.now())
     state = (await find_execution(signing, waiting)).state
-    drafts = [Draft(0, "a", "forged", None, None, state.context) for _ in range(state.number)]
+    drafts = [EntryDraft(0, "a", "forged", None, None, state.context) for _ in range(state.number)]
     forged = seal(waiting, state.salt, 0, "", drafts)
 
     for entry in forged:

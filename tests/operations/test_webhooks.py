@@ -3,16 +3,16 @@
 from msgspec.structs import replace
 from tests.stores.databases import query
 
-from mainspring.domain.delivery import webhook_url
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.subscription import Subscription, SubscriptionKind, Webhook
+from mainspring.domain.notify.delivery import webhook_url
+from mainspring.domain.notify.subscription import Subscription, SubscriptionKind, Webhook
 from mainspring.observe import Metrics
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.webhooks import WebhookDraft, add_webhook, edit_webhook, find_webhook, seal_addresses
 from mainspring.outbound.signing import generate_secret
 from mainspring.settings import Settings
-from mainspring.wiring.workers import open_notices
+from mainspring.wiring.workers import open_notification_workers
 
 ADDRESS = "https://example.com/hook?token=canary-Zq81"
 
@@ -79,7 +79,7 @@ async def test_any_edit_seals_the_address_that_is_there(desk: Desk) -> None:
 async def test_notifier_seals_them_when_it_starts(desk: Desk) -> None:
     await as_before_the_seal(desk, "token")
 
-    async with open_notices(Settings(), desk, Metrics()):
+    async with open_notification_workers(Settings(), desk, Metrics()):
         found = await find_webhook(desk, "token")
 
     assert isinstance(found.config, Webhook)

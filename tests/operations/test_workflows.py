@@ -26,19 +26,19 @@ from mainspring.operations.executions import (
 from mainspring.operations.verification import verify_execution
 from mainspring.operations.workflows import (
     STARTS_MAX,
-    Wish,
+    StartRequest,
     check_data,
     compare_versions,
+    dry_run_start,
     find_workflow,
     publish_workflow,
-    rehearse_start,
     start_execution,
     start_executions,
 )
 from mainspring.outbound.checkpoints import CheckpointSigner
 from mainspring.outbound.vault import KeyRing
-from mainspring.ports.flows import ExecutionFilter
 from mainspring.ports.stores import Stores
+from mainspring.ports.workflows import ExecutionFilter
 from mainspring.workflow.audit import Anchor
 from mainspring.workflow.model import Status
 
@@ -97,15 +97,15 @@ async def test_reentry_is_refused_while_one_runs_and_allowed_after(desk: Desk, c
 
 async def test_rehearsed_start_answers_as_the_start_would(desk: Desk, clock: FixedClock) -> None:
     await publish_workflow(desk, WAITS)
-    fresh = await rehearse_start(desk, "waits", Wish(correlation="order-7", key="k1"))
+    fresh = await dry_run_start(desk, "waits", StartRequest(correlation="order-7", key="k1"))
     first = await start_execution(desk, "waits", {}, key="k1", correlation="order-7")
 
-    under_its_key = await rehearse_start(desk, "waits", Wish(correlation="order-7", key="k1"))
-    reentry = await rehearse_start(desk, "waits", Wish(correlation="order-7", key="k2"))
+    under_its_key = await dry_run_start(desk, "waits", StartRequest(correlation="order-7", key="k1"))
+    reentry = await dry_run_start(desk, "waits", StartRequest(correlation="order-7", key="k2"))
     ticker = a_ticker(desk.stores)
     await send_event(desk, "order-7", "go", {})
     await tick(ticker, clock, 2)
-    after = await rehearse_start(desk, "waits", Wish(correlation="order-7"))
+    after = await dry_run_start(desk, "waits", StartRequest(correlation="order-7"))
 
     assert (fresh.is_new, fresh.is_refused) == (True, False)
     assert (under_its_key.execution.id, under_its_key.is_new, under_its_key.is_refused) == (first.id, False, False)
@@ -139,7 +139,7 @@ async def test_one_that_runs_is_found_behind_any_number_of_newer_ones_that_ended
     await multiply(store_url, ended.id, RECEIVERS_MAX)
     await publish_workflow(desk, WAITS)
 
-    rehearsed = await rehearse_start(desk, "waits", Wish(correlation="order-7"))
+    rehearsed = await dry_run_start(desk, "waits", StartRequest(correlation="order-7"))
     with pytest.raises(Conflict, match=f"already runs for 'order-7' as {runs.id}"):
         await start_execution(desk, "waits", {}, correlation="order-7")
     receivers, new = await send_event(desk, "order-7", "go", {})
@@ -166,7 +166,7 @@ async def test_start_of_none_and_of_too_many_is_refused(desk: Desk) -> None:
 
     for count in (0, STARTS_MAX + 1):
         with pytest.raises(InvalidInput, match=f"{count} executions were asked for at once; give 1 to {STARTS_MAX}"):
-            await start_executions(desk, "waits", [Wish()] * count)
+            await start_executions(desk, "waits", [StartRequest()] * count)
 
 
 async def test_start_may_lie_ahead(desk: Desk, clock: FixedClock) -> None:
@@ -328,7 +328,7 @@ async def test_cut_chain_does_not_fit_its_signed_checkpoint(desk: Desk, clock: F
 def test_checkpoint_of_another_installation_is_not_genuine() -> None:
     ours, theirs = CheckpointSigner(KeyRing(bytes(32))), CheckpointSigner(KeyRing(b"x" * 32))
     public_key, signature = theirs.sign(0, Anchor(1, "h"), 5, START)
-    from mainspring.ports.flows import Checkpoint
+    from mainspring.ports.workflows import Checkpoint
 
     checkpoint = Checkpoint(0, 1, 5, "h", START, public_key, signature)
 
@@ -363,7 +363,7 @@ async def test_two_who_start_the_same_at_once_in_other_orders_both_get_answers(
     await publish_workflow(desk, WAITS)
     other = replace(desk, stores=other_stores)
     for turn in range(3):
-        wishes = [Wish({}, f"{turn}-{number}", f"{turn}-{number}") for number in range(20)]
+        wishes = [StartRequest({}, f"{turn}-{number}", f"{turn}-{number}") for number in range(20)]
         found = await asyncio.gather(
             start_executions(desk, "waits", wishes), start_executions(other, "waits", wishes[::-1])
         )
@@ -376,7 +376,7 @@ async def test_two_who_start_the_same_at_once_in_other_orders_both_get_answers(
 async def test_one_of_many_who_want_to_be_alone_is(desk: Desk, other_stores: Stores) -> None:
     await publish_workflow(desk, WAITS)
     desks = [desk, replace(desk, stores=other_stores)] * 4
-    found = await asyncio.gather(*[start_executions(each, "waits", [Wish({}, "order-7")]) for each in desks])
+    found = await asyncio.gather(*[start_executions(each, "waits", [StartRequest({}, "order-7")]) for each in desks])
 
     assert sum(started.is_new for (started,) in found) == 1
     assert sum(started.is_refused for (started,) in found) == 7

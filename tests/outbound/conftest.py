@@ -11,7 +11,7 @@ import pytest
 from mainspring.domain.run import Header, HttpAction, Request
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
-from mainspring.outbound.vault import KeyRing, Vault
+from mainspring.outbound.vault import AesVault, KeyRing
 from tests.peers.hostile import HostilePeer
 
 NOW = datetime(2030, 1, 1, 12, 0, 0, tzinfo=UTC)
@@ -51,8 +51,8 @@ def request_to(
 
 
 @pytest.fixture
-def vault() -> Vault:
-    return Vault(KeyRing(b"k" * 32))
+def vault() -> AesVault:
+    return AesVault(KeyRing(b"k" * 32))
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ async def peer() -> AsyncIterator[HostilePeer]:
 
 
 @pytest.fixture
-async def caller(vault: Vault) -> AsyncIterator[HttpCaller]:
+async def caller(vault: AesVault) -> AsyncIterator[HttpCaller]:
     caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW)
     yield caller
     await caller.aclose()

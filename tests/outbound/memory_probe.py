@@ -16,7 +16,7 @@ from ipaddress import ip_network
 from mainspring.domain.run import HttpAction, Request
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
-from mainspring.outbound.vault import KeyRing, Vault
+from mainspring.outbound.vault import AesVault, KeyRing
 from tests.peers.hostile import BEHAVIOURS, STATIC
 
 BODY_CAP = 256 * 1_024
@@ -30,7 +30,7 @@ def peak_mb() -> float:
 
 
 async def main(port: int, rounds: int) -> None:
-    caller = HttpCaller(AddressGuard((ip_network("127.0.0.0/8"),)), Vault(KeyRing(b"k" * 32)), clock=lambda: NOW)
+    caller = HttpCaller(AddressGuard((ip_network("127.0.0.0/8"),)), AesVault(KeyRing(b"k" * 32)), clock=lambda: NOW)
 
     async def call(path: str) -> str:
         action = HttpAction(url=f"http://127.0.0.1:{port}{path}", timeout_ms=1_500, body_cap=BODY_CAP, redirects_max=3)

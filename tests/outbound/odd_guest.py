@@ -1,4 +1,4 @@
-"""`python -m tests.outbound.odd_guest HOW`: a guest of the parlour with an odd model, and the real host.
+"""`python -m tests.outbound.odd_guest HOW`: a guest of the model_process with an odd model, and the real host.
 
 HOW is what it does in a session: `talks` (asks for the tool `echo` with odd arguments), `dies`, `spins` (thinks without
 end, and lets nobody else have a turn), `waits` (for ever; tells when it is cancelled), `raves`, `nests` (raves in JSON
@@ -11,9 +11,9 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from mainspring.domain.toolbox import ToolSpec
-from mainspring.outbound.guest import Host
-from mainspring.outbound.parlour import Hello, ToolCaller, read
+from mainspring.domain.model.tools import ToolSpec
+from mainspring.outbound.model_child import ModelChild
+from mainspring.outbound.model_process import Handshake, ToolCaller, read
 from mainspring.ports.planner import Budget, Conversation
 
 ODD = {"half": "\ud800", "large": 10**30, "nul": "\x00", "none": None, "list": [1.5, {"a": True}]}
@@ -65,9 +65,9 @@ class OddModel:
 async def main() -> None:
     lines = asyncio.StreamReader(limit=10_000_000)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
-    read(await lines.readline(), Hello)
+    read(await lines.readline(), Handshake)
     if sys.argv[1] != "stillborn":
-        await Host(OddModel(sys.argv[1]), lambda line: os.write(1, line)).serve(lines)
+        await ModelChild(OddModel(sys.argv[1]), lambda line: os.write(1, line)).serve(lines)
 
 
 if __name__ == "__main__":

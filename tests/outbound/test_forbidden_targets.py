@@ -15,7 +15,7 @@ import pytest
 from mainspring.domain.run import RunStatus
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
-from mainspring.outbound.vault import Vault
+from mainspring.outbound.vault import AesVault
 from tests.outbound.conftest import LOOPBACK, NOW, request_to
 from tests.outbound.forbidden import BLOCKED_URLS, NAMES, REFUSED_URLS
 from tests.peers.hostile import HostilePeer
@@ -53,7 +53,7 @@ def lookup(name: str) -> tuple[str, ...]:
 
 
 @pytest.fixture
-async def guarded(vault: Vault) -> AsyncIterator[HttpCaller]:
+async def guarded(vault: AesVault) -> AsyncIterator[HttpCaller]:
     caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW, lookup=lookup)
     yield caller
     await caller.aclose()
@@ -107,7 +107,7 @@ async def test_a_name_with_good_and_bad_addresses_is_called_at_the_good_one(
 
 
 async def test_a_name_that_turns_bad_after_its_first_answer_is_blocked(
-    peer: HostilePeer, canaries: Canaries, vault: Vault
+    peer: HostilePeer, canaries: Canaries, vault: AesVault
 ) -> None:
     answers = iter([("127.0.0.1",), ("127.0.0.2",)] * 20)
     statuses = []
@@ -121,7 +121,7 @@ async def test_a_name_that_turns_bad_after_its_first_answer_is_blocked(
     assert canaries.accepted == 0
 
 
-async def test_an_allowed_private_network_is_called(canaries: Canaries, vault: Vault) -> None:
+async def test_an_allowed_private_network_is_called(canaries: Canaries, vault: AesVault) -> None:
     caller = HttpCaller(AddressGuard((ip_network("127.0.0.2/32"),)), vault, clock=lambda: NOW)
 
     outcome = await caller.call(request_to(canaries.ipv4.url("/ok")))
@@ -131,7 +131,7 @@ async def test_an_allowed_private_network_is_called(canaries: Canaries, vault: V
     assert canaries.accepted == 1
 
 
-async def test_without_the_guard_the_canaries_would_be_reached(canaries: Canaries, vault: Vault) -> None:
+async def test_without_the_guard_the_canaries_would_be_reached(canaries: Canaries, vault: AesVault) -> None:
     """The negative control: the corpus does reach a canary when everything is allowed."""
     everything = AddressGuard((ip_network("0.0.0.0/0"), ip_network("::/0")))
     caller = HttpCaller(everything, vault, clock=lambda: NOW, lookup=lookup)
@@ -143,7 +143,7 @@ async def test_without_the_guard_the_canaries_would_be_reached(canaries: Canarie
     assert canaries.accepted >= 5
 
 
-async def test_our_own_listener_is_not_called(peer: HostilePeer, vault: Vault) -> None:
+async def test_our_own_listener_is_not_called(peer: HostilePeer, vault: AesVault) -> None:
     guard = AddressGuard((ip_network("127.0.0.1/32"),), own=frozenset({("127.0.0.1", peer.port)}))
     caller = HttpCaller(guard, vault, clock=lambda: NOW)
 

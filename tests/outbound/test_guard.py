@@ -8,9 +8,9 @@ from hypothesis.strategies import ip_addresses
 
 from mainspring.domain.run import HttpAction, Request, RunStatus
 from mainspring.outbound.guard import DENIED_V4, METADATA, NEVER, RULE, VERDICTS_MAX, AddressGuard
-from mainspring.outbound.vault import KeyRing, Vault
+from mainspring.outbound.vault import AesVault, KeyRing
 from mainspring.settings import Settings
-from mainspring.wiring.outside import open_caller
+from mainspring.wiring.outbound import open_caller
 from tests.outbound.forbidden import ALLOWED_ADDRESSES, FORBIDDEN_ADDRESSES, UNREADABLE_ADDRESSES
 from tests.stores.world import START
 
@@ -100,7 +100,7 @@ async def test_where_we_and_our_database_listen_is_never_called(host: str) -> No
         database_url="postgresql://me:secret@127.0.0.1:5433/name",
         allow_cidrs="127.0.0.0/8",  # type: ignore[arg-type]  # pydantic parses the text
     )
-    caller = open_caller(settings, Vault(KeyRing(bytes(32))))
+    caller = open_caller(settings, AesVault(KeyRing(bytes(32))))
     answers = []
     for port in (8080, 5433):
         request = Request("default", "ep_1", "slot", START, 1, HttpAction(f"http://127.0.0.1:{port}/"))

@@ -4,11 +4,12 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 import pytest
 
 from mainspring.domain.errors import Misconfigured
-from mainspring.domain.toolbox import FINAL, TOOLS
+from mainspring.domain.model.tools import FINAL, TOOLS
 from mainspring.outbound.language_model import open_model
 from mainspring.ports.planner import Budget, Conversation
 
@@ -20,8 +21,9 @@ KEY = "sk-canary-key"
 class Server:
     """Answers each request with the next of its replies: (status, body), or None for silence."""
 
-    def __init__(self, *replies: tuple[int, bytes] | None) -> None:
+    def __init__(self, *replies: tuple[int, bytes] | None, head: str = "retry-after: 0\r\n") -> None:
         self._replies = list(replies)
+        self._head = head
         self.requests: list[dict[str, object]] = []
         self.url = ""
 
@@ -37,7 +39,7 @@ class Server:
                     await asyncio.sleep(60)
                     return
                 status, body = reply
-                top = f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\nretry-after: 0\r\n"
+                top = f"HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n{self._head}"
                 writer.write(f"{top}content-length: {len(body)}\r\n\r\n".encode() + body)
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
@@ -47,8 +49,8 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(*replies: tuple[int, bytes] | None) -> AsyncIterator[Server]:
-    server = Server(*replies)
+async def serving(*replies: tuple[int, bytes] | None, head: str = "retry-after: 0\r\n") -> AsyncIterator[Server]:
+    server = Server(*replies, head=head)
     listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
     server.url = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}/v1"
     try:
@@ -82,7 +84,7 @@ async def converse(server: Server, seconds: float = 20, tokens: int = 10_000) ->
         called.append(tool)
         return "done"
 
-    model = open_model("openai:small", server.url, KEY)
+    model = open_model("openai:small", server.url, KEY, lambda: NOON)
     budget = Budget(5, tokens, seconds)
     return await model.converse("be brief", "what now?", OTHERS, FINAL_TOOL, call, budget), called
 
@@ -108,6 +110,33 @@ async def test_rate_limit_is_waited_for_and_then_told() -> None:
 
     assert "429" in spoken.fault
     assert KEY not in spoken.fault
+
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ((("Retry-After", "120"),), 120.0),
+        ((("Retry-After", "Sun, 01 Mar 2026 12:10:00 GMT"), ("Date", "Sun, 01 Mar 2026 12:00:30 GMT")), 570.0),
+        ((("Retry-After", "Sun, 01 Mar 2026 12:10:00 GMT"),), 600.0),
+        ((("Retry-After", "Sunday, 01-Mar-26 12:10:00 GMT"),), 600.0),
+        ((("Retry-After", "Sun, 01 Mar 2026 11:00:00 GMT"),), 0.0),
+        ((("Retry-After", "soon"),), None),
+        ((), None),
+    ],
+    ids=["seconds", "a date by the server's clock", "a date by ours", "an old form", "a past date", "words", "nothing"],
+)
+async def test_retry_after_of_a_refusal_is_told_in_seconds(
+    headers: tuple[tuple[str, str], ...], seconds: float | None
+) -> None:
+    """A key that is refused is not tried again by the library, so there is one request."""
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    async with serving((401, b'{"error": {"message": "no"}}'), head=head) as server:
+        spoken, _ = await converse(server)
+
+    assert (spoken.status_code, spoken.retry_after_s) == (401, seconds)
 
 
 @pytest.mark.parametrize(

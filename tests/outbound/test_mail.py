@@ -7,8 +7,8 @@ import pytest
 
 from mainspring.domain.errors import InvalidInput, Misconfigured
 from mainspring.domain.run import Outcome, RunStatus
+from mainspring.outbound.apprise import AppriseSender
 from mainspring.outbound.mail import LOST, NOT_SENT, Mailer, MailServer, check_address, read_server
-from mainspring.outbound.services import Services
 from tests.peers.hostile import HostilePeer
 from tests.peers.post_office import PostOffice
 
@@ -165,25 +165,27 @@ def test_what_is_no_mail_address_is_refused(address: str) -> None:
 
 def test_apprise_must_be_allowed_by_an_operator() -> None:
     with pytest.raises(InvalidInput, match="MAINSPRING_ALLOW_APPRISE=true") as refusal:
-        Services(allowed=False).check("slack://s3cret/a/b")
+        AppriseSender(allowed=False).check("slack://s3cret/a/b")
 
     assert "s3cret" not in str(refusal.value)
 
 
 def test_address_that_apprise_does_not_understand_is_refused() -> None:
     with pytest.raises(InvalidInput, match="is no address that apprise understands"):
-        Services(allowed=True).check("nonsense://s3cret")
+        AppriseSender(allowed=True).check("nonsense://s3cret")
 
 
 async def test_message_goes_through_apprise(peer: HostilePeer) -> None:
-    outcome = await Services(allowed=True).send(f"json://127.0.0.1:{peer.port}/ok", "title", "text", "msg_1")
+    outcome = await AppriseSender(allowed=True).send(f"json://127.0.0.1:{peer.port}/ok", "title", "text", "msg_1")
 
     assert outcome.status is RunStatus.SUCCESS
     assert b'"title": "title"' in peer.seen[0].body
 
 
 async def test_service_that_does_not_take_a_message_is_a_failure(peer: HostilePeer) -> None:
-    outcome = await Services(allowed=True).send(f"json://127.0.0.1:{peer.port}/unavailable", "title", "text", "msg_1")
+    outcome = await AppriseSender(allowed=True).send(
+        f"json://127.0.0.1:{peer.port}/unavailable", "title", "text", "msg_1"
+    )
 
     assert outcome.error == "the service did not take the message"
 

@@ -7,7 +7,7 @@ import pytest
 from mainspring.domain.run import Header, RunStatus
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.signing import generate_secret, sign
-from mainspring.outbound.vault import Vault
+from mainspring.outbound.vault import AesVault
 from tests.outbound.conftest import NOW, request_to
 from tests.peers.hostile import HostilePeer, Seen
 
@@ -23,7 +23,7 @@ async def other() -> AsyncIterator[HostilePeer]:
 
 
 @pytest.fixture
-def headers(vault: Vault) -> tuple[Header, ...]:
+def headers(vault: AesVault) -> tuple[Header, ...]:
     return (
         Header("Authorization", "Bearer canary-authorization"),
         Header("Cookie", "session=canary-cookie"),
@@ -33,7 +33,7 @@ def headers(vault: Vault) -> tuple[Header, ...]:
 
 
 @pytest.fixture
-def keys(vault: Vault) -> tuple[str, ...]:
+def keys(vault: AesVault) -> tuple[str, ...]:
     return (vault.seal(generate_secret(), "tn_1|signing"),)
 
 
@@ -185,7 +185,7 @@ async def test_secrets_stay_within_their_origin(
 
 
 async def test_a_redirect_that_drops_the_body_is_signed_anew_without_it(
-    peer: HostilePeer, caller: HttpCaller, vault: Vault
+    peer: HostilePeer, caller: HttpCaller, vault: AesVault
 ) -> None:
     secret = generate_secret()
     keys = (vault.seal(secret, "tn_1|signing"),)

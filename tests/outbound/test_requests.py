@@ -12,7 +12,7 @@ from mainspring.domain.run import Header, RunStatus
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import PLANS_MAX, HttpCaller
 from mainspring.outbound.signing import generate_secret
-from mainspring.outbound.vault import KeyRing, Vault
+from mainspring.outbound.vault import AesVault, KeyRing
 from tests.outbound.conftest import LOOPBACK, NOW, request_to
 from tests.peers.hostile import HostilePeer
 
@@ -125,7 +125,7 @@ async def test_a_path_goes_out_exactly_as_written(peer: HostilePeer, caller: Htt
     assert peer.seen[0].path == "/echo/../x/./%2E%2E/;a?q=%20|{}&%C3%BC=1"
 
 
-async def test_a_signed_request_verifies_with_the_official_package(peer: HostilePeer, vault: Vault) -> None:
+async def test_a_signed_request_verifies_with_the_official_package(peer: HostilePeer, vault: AesVault) -> None:
     now = datetime.now(UTC).replace(microsecond=0)  # the package compares with the real clock
     caller = HttpCaller(LOOPBACK, vault, clock=lambda: now)
     new, old = generate_secret(), generate_secret()
@@ -146,9 +146,9 @@ async def test_an_unsigned_tenant_sends_no_signature(peer: HostilePeer, caller: 
     assert peer.seen[0].header("webhook-signature") is None
 
 
-SEALED_ELSEWHERE = Vault(KeyRing(b"x" * 32)).seal(generate_secret(), SIGNING_PLACE)
-SEALED_FOR_ANOTHER = Vault(KeyRing(b"k" * 32)).seal(generate_secret(), "tn_2|signing")
-SEALED_NONSENSE = Vault(KeyRing(b"k" * 32)).seal("not a secret", SIGNING_PLACE)
+SEALED_ELSEWHERE = AesVault(KeyRing(b"x" * 32)).seal(generate_secret(), SIGNING_PLACE)
+SEALED_FOR_ANOTHER = AesVault(KeyRing(b"k" * 32)).seal(generate_secret(), "tn_2|signing")
+SEALED_NONSENSE = AesVault(KeyRing(b"k" * 32)).seal("not a secret", SIGNING_PLACE)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ async def test_what_cannot_be_signed_is_not_sent(sealed: str, peer: HostilePeer,
 
 
 async def test_a_secret_header_is_opened_for_its_own_endpoint_only(
-    peer: HostilePeer, caller: HttpCaller, vault: Vault
+    peer: HostilePeer, caller: HttpCaller, vault: AesVault
 ) -> None:
     sealed = vault.seal("Bearer canary-token-123", "tn_1|ep_1|header:authorization")
     headers = (Header("Authorization", sealed, secret=True),)
@@ -178,7 +178,7 @@ async def test_a_secret_header_is_opened_for_its_own_endpoint_only(
 
 
 async def test_a_secret_that_would_end_its_header_line_is_not_sent(
-    peer: HostilePeer, caller: HttpCaller, vault: Vault
+    peer: HostilePeer, caller: HttpCaller, vault: AesVault
 ) -> None:
     sealed = vault.seal("canary\r\nX-Evil: 1", "tn_1|ep_1|header:x-key")
 
@@ -191,7 +191,7 @@ async def test_a_secret_that_would_end_its_header_line_is_not_sent(
 
 @pytest.mark.parametrize("body_cap", [100_000, 330])
 async def test_an_echoed_secret_is_taken_out_of_what_is_kept(
-    body_cap: int, peer: HostilePeer, caller: HttpCaller, vault: Vault
+    body_cap: int, peer: HostilePeer, caller: HttpCaller, vault: AesVault
 ) -> None:
     sealed = vault.seal("Bearer canary-token-123", "tn_1|ep_1|header:authorization")
     headers = (Header("Authorization", sealed, secret=True),)
@@ -206,7 +206,7 @@ async def test_an_echoed_secret_is_taken_out_of_what_is_kept(
 
 
 async def test_a_secret_cut_in_half_by_the_cap_is_taken_out(
-    peer: HostilePeer, caller: HttpCaller, vault: Vault
+    peer: HostilePeer, caller: HttpCaller, vault: AesVault
 ) -> None:
     headers = (Header("X-Key", vault.seal("canary-token-123", "tn_1|ep_1|header:x-key"), secret=True),)
 
@@ -218,7 +218,7 @@ async def test_a_secret_cut_in_half_by_the_cap_is_taken_out(
     assert outcome.body.data == b"it is [redacted]"
 
 
-async def test_a_secret_echoed_in_headers_is_taken_out(peer: HostilePeer, caller: HttpCaller, vault: Vault) -> None:
+async def test_a_secret_echoed_in_headers_is_taken_out(peer: HostilePeer, caller: HttpCaller, vault: AesVault) -> None:
     sealed = vault.seal("canary-token-123", "tn_1|ep_1|header:x-key")
     url = peer.url("/answer?status=500&header=X-Echo:+is+canary-token-123+it")
 
@@ -315,7 +315,7 @@ async def test_an_outcome_says_where_the_time_went_and_who_answered(peer: Hostil
     assert outcome.duration_ms == round(outcome.phases.total_us / 1_000)
 
 
-async def test_plans_kept_in_memory_are_bounded(vault: Vault) -> None:
+async def test_plans_kept_in_memory_are_bounded(vault: AesVault) -> None:
     caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW)
     for number in range(PLANS_MAX + 10):
         caller._plan(request_to(f"http://127.0.0.1:8000/{number}").action)
@@ -324,7 +324,7 @@ async def test_plans_kept_in_memory_are_bounded(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize("host", ["[::1]", "six.example"])
-async def test_a_target_is_reached_over_ipv6(host: str, vault: Vault) -> None:
+async def test_a_target_is_reached_over_ipv6(host: str, vault: AesVault) -> None:
     guard = AddressGuard((ip_network("::1/128"),))
     caller = HttpCaller(guard, vault, clock=lambda: NOW, lookup=lambda name: ("127.0.0.1", "::1"))
     async with HostilePeer(host="::1") as peer:

@@ -12,7 +12,7 @@ from mainspring.domain.run import RunStatus
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.resolver import LOOKUPS_PER_TENANT_MAX, NAMES_MAX, Resolver, system_lookup
-from mainspring.outbound.vault import Vault
+from mainspring.outbound.vault import AesVault
 from tests.harness.waiting import until
 from tests.outbound.conftest import LOOPBACK, NOW, request_to
 from tests.peers.hostile import HostilePeer
@@ -41,7 +41,7 @@ def names() -> Iterator[NameServer]:
     server.released.set()
 
 
-async def test_a_name_server_that_never_answers_ends_at_the_deadline(names: NameServer, vault: Vault) -> None:
+async def test_a_name_server_that_never_answers_ends_at_the_deadline(names: NameServer, vault: AesVault) -> None:
     caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW, lookup=names.lookup)
 
     outcome = await caller.call(request_to("http://hung.example/", timeout_ms=100))
@@ -52,7 +52,7 @@ async def test_a_name_server_that_never_answers_ends_at_the_deadline(names: Name
     assert 90 <= outcome.duration_ms <= 20_000
 
 
-async def test_hung_names_do_not_hold_up_good_ones(peer: HostilePeer, names: NameServer, vault: Vault) -> None:
+async def test_hung_names_do_not_hold_up_good_ones(peer: HostilePeer, names: NameServer, vault: AesVault) -> None:
     caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW, lookup=names.lookup)
     hung = [
         asyncio.create_task(caller.call(request_to(f"http://hung{number}.example/", timeout_ms=60_000)))
@@ -122,7 +122,7 @@ async def test_name_whose_lookup_hangs_is_called_where_it_was_before() -> None:
     assert again == first
 
 
-async def test_calls_for_one_name_share_one_lookup(peer: HostilePeer, names: NameServer, vault: Vault) -> None:
+async def test_calls_for_one_name_share_one_lookup(peer: HostilePeer, names: NameServer, vault: AesVault) -> None:
     caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW, lookup=names.lookup)
     url = f"http://good.example:{peer.port}/ok"
 
@@ -134,7 +134,7 @@ async def test_calls_for_one_name_share_one_lookup(peer: HostilePeer, names: Nam
     assert names.asked == ["good.example"]
 
 
-async def test_an_unknown_name_is_a_dns_failure(names: NameServer, vault: Vault) -> None:
+async def test_an_unknown_name_is_a_dns_failure(names: NameServer, vault: AesVault) -> None:
     caller = HttpCaller(LOOPBACK, vault, clock=lambda: NOW, lookup=names.lookup)
 
     outcome = await caller.call(request_to("http://missing.example/"))

@@ -11,8 +11,8 @@ from hypothesis.strategies import binary, integers, text
 from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
+from mainspring.domain.access.signing import key_bytes
 from mainspring.domain.errors import InvalidInput
-from mainspring.domain.signing import key_bytes
 from mainspring.outbound.signing import generate_secret, sign, signature_header
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

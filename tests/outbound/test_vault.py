@@ -8,11 +8,11 @@ from hypothesis.strategies import text
 
 from mainspring.domain.errors import Misconfigured
 from mainspring.outbound.key_file import KeyFile
-from mainspring.outbound.vault import OPENED_MAX, KeyRing, Vault, key_id
+from mainspring.outbound.vault import OPENED_MAX, AesVault, KeyRing, key_id
 
 KEY, OLD_KEY = b"k" * 32, b"o" * 32
 PLACE = "tn_1|ep_1|header:authorization"
-vault = Vault(KeyRing(KEY))
+vault = AesVault(KeyRing(KEY))
 
 
 @given(text(), text())
@@ -68,8 +68,8 @@ def test_a_sealed_text_names_its_key_and_hides_its_content() -> None:
 
 
 def test_old_keys_open_and_the_primary_seals() -> None:
-    before = Vault(KeyRing(OLD_KEY)).seal("canary", PLACE)
-    both = Vault(KeyRing(KEY, (OLD_KEY,)))
+    before = AesVault(KeyRing(OLD_KEY)).seal("canary", PLACE)
+    both = AesVault(KeyRing(KEY, (OLD_KEY,)))
     after = both.seal(both.open(before, PLACE), PLACE)
 
     assert (both.is_current(before), both.is_current(after)) == (False, True)
@@ -79,7 +79,7 @@ def test_old_keys_open_and_the_primary_seals() -> None:
 
 
 def test_opened_values_kept_in_memory_are_bounded() -> None:
-    small = Vault(KeyRing(KEY))
+    small = AesVault(KeyRing(KEY))
     for number in range(OPENED_MAX + 10):
         small.open(small.seal("x", str(number)), str(number))
 
@@ -93,7 +93,7 @@ def test_a_key_of_the_wrong_size_is_refused() -> None:
 
 def test_ring_seals_with_a_new_key_as_soon_as_its_file_has_one(tmp_path: Path) -> None:
     ring, file = ring_of(tmp_path)
-    following, before = Vault(ring), ring.primary_id
+    following, before = AesVault(ring), ring.primary_id
 
     file.write((KEY, *file.read()))
 
@@ -105,12 +105,12 @@ def test_ring_that_meets_an_unknown_key_looks_into_its_file(tmp_path: Path) -> N
     ring, file = ring_of(tmp_path)
     file.write((KEY, *file.read()))
 
-    assert Vault(ring).open(vault.seal("canary", PLACE), PLACE) == "canary"
+    assert AesVault(ring).open(vault.seal("canary", PLACE), PLACE) == "canary"
 
 
 def test_key_that_left_the_file_opens_in_a_running_process_and_in_no_new_one(tmp_path: Path) -> None:
     ring, file = ring_of(tmp_path)
-    running = Vault(ring)
+    running = AesVault(ring)
     before = running.seal("canary", PLACE)
 
     file.write((KEY,))
@@ -118,13 +118,13 @@ def test_key_that_left_the_file_opens_in_a_running_process_and_in_no_new_one(tmp
     assert running.seal("x", PLACE).startswith(f"v1.{key_id(KEY)}.")
     assert running.open(before, PLACE) == "canary"
     with pytest.raises(Misconfigured, match="not on the key ring"):
-        Vault(ring_of(tmp_path)[0]).open(before, PLACE)
+        AesVault(ring_of(tmp_path)[0]).open(before, PLACE)
 
 
 @pytest.mark.parametrize("harm", ["gone", "nonsense", "open to everyone"])
 def test_running_ring_keeps_its_keys_when_its_file_goes_bad(harm: str, tmp_path: Path) -> None:
     ring, file = ring_of(tmp_path)
-    sealed = Vault(ring).seal("canary", PLACE)
+    sealed = AesVault(ring).seal("canary", PLACE)
     if harm == "gone":
         file.path.unlink()
     elif harm == "nonsense":
@@ -132,19 +132,19 @@ def test_running_ring_keeps_its_keys_when_its_file_goes_bad(harm: str, tmp_path:
     else:
         file.path.chmod(0o644)
 
-    assert Vault(ring).open(sealed, PLACE) == "canary"
-    assert Vault(ring).is_current(Vault(ring).seal("more", PLACE))
+    assert AesVault(ring).open(sealed, PLACE) == "canary"
+    assert AesVault(ring).is_current(AesVault(ring).seal("more", PLACE))
 
 
 def test_what_outlives_a_key_is_known_again_by_who_has_only_the_next() -> None:
     old, both, new = KeyRing(OLD_KEY), KeyRing(KEY, (OLD_KEY,)), KeyRing(KEY)
 
-    Vault(new).recall(Vault(both).retired())
+    AesVault(new).recall(AesVault(both).retired())
 
     assert new.audit_keys == both.audit_keys
     assert new.checkpoint_signatories == both.checkpoint_signatories
     assert key_id(OLD_KEY) not in new.ciphers
-    assert old.audit_keys.keys[key_id(OLD_KEY)].hex() not in Vault(both).retired()
+    assert old.audit_keys.keys[key_id(OLD_KEY)].hex() not in AesVault(both).retired()
 
 
 def ring_of(folder: Path) -> tuple[KeyRing, KeyFile]:

@@ -24,6 +24,7 @@ from urllib.parse import parse_qsl
 BODY = b'{"ok": true}'
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
 ROOT = Path(__file__).parents[2]
+HOST = "127.0.0.1"
 
 
 class Entry(NamedTuple):
@@ -40,23 +41,35 @@ class Entry(NamedTuple):
 class Journal:
     """A journal target in a process of its own while the block lasts."""
 
-    def __init__(self, file: Path, port: int = 0) -> None:
+    def __init__(self, file: Path, port: int = 0, host: str = HOST) -> None:
         self.file = file
+        self._host = host
         self._port = port
         self._process: subprocess.Popen[str] | None = None
+        self._entries: list[Entry] = []
+        self._read_up_to = 0
 
     @property
     def port(self) -> int:
         return self._port
 
     def url(self, path: str) -> str:
-        return f"http://127.0.0.1:{self._port}{path}"
+        return f"http://{self._host}:{self._port}{path}"
 
     def entries(self) -> list[Entry]:
-        return read_entries(self.file)
+        """Every request so far. Tests ask hundreds of times a second: what was read once is not read again."""
+        if self.file.exists():
+            with self.file.open("rb") as file:
+                file.seek(self._read_up_to)
+                fresh = file.read()
+            whole = fresh[: fresh.rfind(b"\n") + 1]
+            self._read_up_to += len(whole)
+            self._entries += _parsed(whole)
+        return list(self._entries)
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-m", "tests.peers.journal", "--file", str(self.file), "--port", str(self._port)]
+        command = [sys.executable, "-m", "tests.peers.journal", "--file", str(self.file)]
+        command += ["--host", self._host, "--port", str(self._port)]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         assert self._process.stdout is not None
         self._port = int(self._process.stdout.readline())
@@ -72,12 +85,10 @@ class Journal:
             self._process.stdout.close()
 
 
-def read_entries(file: Path) -> list[Entry]:
-    """Every whole line, in the order of arrival at each server."""
-    if not file.exists():
-        return []
+def _parsed(lines: bytes) -> list[Entry]:
+    """In the order of arrival at each server."""
     entries = []
-    for line in file.read_text("latin-1").splitlines():
+    for line in lines.decode("latin-1").splitlines():
         webhook_id, attempt, slot, path, at, in_flight = line.split("\t")
         entries.append(Entry(webhook_id, int(attempt or 0), slot, path, float(at), int(in_flight)))
     return entries
@@ -143,10 +154,11 @@ def _header(head: bytes, name: bytes) -> bytes:
 async def _main() -> None:
     parser = argparse.ArgumentParser(description="Serve and write down every request; prints the port.")
     parser.add_argument("--file", required=True)
+    parser.add_argument("--host", default=HOST)
     parser.add_argument("--port", type=int, default=0)
     arguments = parser.parse_args()
     _Target.file = os.open(arguments.file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    server = await asyncio.get_running_loop().create_server(_Target, "127.0.0.1", arguments.port, backlog=1_024)
+    server = await asyncio.get_running_loop().create_server(_Target, arguments.host, arguments.port, backlog=1_024)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 

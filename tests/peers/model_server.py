@@ -24,6 +24,7 @@ class Reply(Struct, frozen=True):
     headers: tuple[tuple[str, str], ...] = (("content-type", "application/json"),)
     silent: bool = False
     drips: bool = False
+    endless: bool = False  # the body again and again, as fast as it is read
     cut: bool = False  # the connection ends in the middle of the body
 
 
@@ -34,6 +35,7 @@ class ModelServer:
         self.over = threading.Event()
         self.requests: list[tuple[str, Json]] = []
         self.url = ""
+        self.sent = 0  # bytes of endless replies
 
     def next_reply(self, path: str, asked: Json) -> Reply:
         with self._lock:
@@ -66,6 +68,12 @@ def serving_models(*replies: Reply) -> Iterator[ModelServer]:
             self.send_response(reply.status)
             for name, value in reply.headers:
                 self.send_header(name, value)
+            if reply.endless:
+                self.send_header("connection", "close")
+                self.end_headers()
+                while not served.over.is_set():
+                    self.wfile.write(reply.body)
+                    served.sent += len(reply.body)
             length = 1_000_000 if reply.drips else len(reply.body) * (2 if reply.cut else 1)
             self.send_header("content-length", str(length))
             self.end_headers()

@@ -8,12 +8,13 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from mainspring.domain import changes, governor, planning, rulebook
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import StoreUnavailable
-from mainspring.domain.firing import RuleState
-from mainspring.domain.governor import CronReader
-from mainspring.domain.rules import Rule
+from mainspring.domain.rules import judge
+from mainspring.domain.rules.apply import RuleState
+from mainspring.domain.rules.rule import Rule
+from mainspring.domain.schedule import anchor, changes, governor
+from mainspring.domain.schedule.governor import CronReader
 from mainspring.simulation import trace
 from mainspring.simulation.checks import check_trace
 from mainspring.simulation.report import report
@@ -108,7 +109,7 @@ def test_sale_fails_without_the_cooldown(monkeypatch: pytest.MonkeyPatch) -> Non
     def always(rule: Rule, subject: RuleState, target: RuleState, now: datetime) -> bool:
         return subject.streak >= rule.for_runs
 
-    monkeypatch.setattr(rulebook, "is_ripe", always)
+    monkeypatch.setattr(judge, "is_ripe", always)
 
     assert any("once_per" in fault for fault in failures(1))
 
@@ -128,7 +129,7 @@ def test_sale_fails_when_the_governor_forgets_pauses(monkeypatch: pytest.MonkeyP
     def awake(now: datetime, endpoint: Endpoint, cron: CronReader) -> governor.Decision:
         return real(now, replace(endpoint, paused_until=None), cron)
 
-    monkeypatch.setattr(planning, "plan_next_run", awake)
+    monkeypatch.setattr(anchor, "plan_next_run", awake)
     monkeypatch.setattr(Endpoint, "is_paused", lambda endpoint, now: False)  # or the claim would keep the pause
 
     assert any("pauses_hold" in fault for fault in failures(1))
@@ -140,7 +141,7 @@ def test_sale_fails_when_the_governor_ignores_hints(monkeypatch: pytest.MonkeyPa
     def deaf(now: datetime, endpoint: Endpoint, cron: CronReader) -> governor.Decision:
         return real(now, replace(endpoint, interval_hint=None, one_shot_hint=None), cron)
 
-    monkeypatch.setattr(planning, "plan_next_run", deaf)
+    monkeypatch.setattr(anchor, "plan_next_run", deaf)
 
     assert any("gaps endpoint=traffic_monitor" in fault for fault in failures(1))
 

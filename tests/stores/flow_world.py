@@ -9,12 +9,12 @@ from tests.stores.world import START, FixedClock
 
 from mainspring.domain.event import Event, EventType
 from mainspring.observe import Metrics
-from mainspring.ports.flows import Execution, Sending, Start
 from mainspring.ports.stores import Stores
+from mainspring.ports.workflows import Execution, Sending, Start
 from mainspring.workers.ticker import Ticker, TickerOptions
 from mainspring.workflow.document import parse_document
-from mainspring.workflow.model import Arrival, Kind, State, Workflow
-from mainspring.workflow.ticking import partition_of
+from mainspring.workflow.model import Arrival, ArrivalKind, ExecutionState, Workflow
+from mainspring.workflow.tick import partition_of
 
 _numbers = count(1)
 SALT = "5a17" * 8
@@ -38,7 +38,9 @@ async def start(
     zero, resolution_ms = await stores.flows.workflows.clock(partition, 1_000)
     now = await stores.flows.workflows.now()
     tick = -((zero - (at or now)) // (resolution_ms * (now.resolution * 1000)))
-    state = State(execution_id, SALT, workflow.name, workflow.version, given or {}, wake_tick=tick, format=format_)
+    state = ExecutionState(
+        execution_id, SALT, workflow.name, workflow.version, given or {}, wake_tick=tick, format=format_
+    )
     execution = Execution(state, "default", partition, correlation, key, "ada", now, now)
     event = Event(EventType.EXECUTION_STARTED, now, "default")
     return (await stores.flows.workflows.start([Start(execution, event)]))[0]
@@ -46,13 +48,13 @@ async def start(
 
 async def send(stores: Stores, execution_id: str, type_: str, event_id: str = "", **data: object) -> int:
     found = await get(stores, execution_id)
-    arrival = Arrival(Kind.EVENT, event_id or f"e{next(_numbers)}", type_, data, "ada")
+    arrival = Arrival(ArrivalKind.EVENT, event_id or f"e{next(_numbers)}", type_, data, "ada")
     return await stores.flows.workflows.send([Sending(execution_id, found.partition, arrival)], [])
 
 
 async def order(stores: Stores, execution_id: str, verb: str, order_id: str = "") -> None:
     found = await get(stores, execution_id)
-    arrival = Arrival(Kind.COMMAND, order_id or f"c{next(_numbers)}", verb, {"reason": "because"}, "ada")
+    arrival = Arrival(ArrivalKind.COMMAND, order_id or f"c{next(_numbers)}", verb, {"reason": "because"}, "ada")
     await stores.flows.workflows.send([Sending(execution_id, found.partition, arrival)], [])
 
 

@@ -5,8 +5,8 @@ from itertools import count
 
 from tests.stores.world import START
 
-from mainspring.domain.access import Role, Scope
-from mainspring.domain.account import ApiKey, Session, User, digest
+from mainspring.domain.access.account import ApiKey, LoginSession, User, digest
+from mainspring.domain.access.scope import Role, Scope
 from mainspring.domain.event import Event, EventType
 from mainspring.ports.stores import Stores
 
@@ -48,8 +48,8 @@ async def add_key(stores: Stores, secret: str = "s3cret", life: timedelta = time
     return key
 
 
-async def add_session(stores: Stores, user: User, token: str = "token", now: datetime = START) -> Session:
-    session = Session(
+async def add_session(stores: Stores, user: User, token: str = "token", now: datetime = START) -> LoginSession:
+    session = LoginSession(
         f"ses_{next(_numbers):06d}", user.id, now, now, now + timedelta(days=14), "192.0.2.7", "a browser"
     )
     await stores.credentials.add_session(session, digest(token), an_event(EventType.LOGIN_SUCCEEDED))

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from tests.stores.people import a_user, add_user, an_event
 from tests.stores.world import START, FixedClock
 
-from mainspring.domain.access import Role
-from mainspring.domain.account import Link, Member, MemberInvitation
+from mainspring.domain.access.account import Link, Member, MemberInvitation
+from mainspring.domain.access.scope import Role
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import EventType
@@ -100,6 +100,13 @@ async def test_tenants_are_listed_by_id(stores: Stores) -> None:
         Tenant("acme", "Acme", endpoints_max=3),
         Tenant("default", "default"),
     ]
+
+
+async def test_installation_has_several_tenants_from_the_second_on(stores: Stores) -> None:
+    one = await stores.accounts.has_several_tenants()
+    await stores.endpoints.put_tenant(Tenant("acme", "Acme"))
+
+    assert (one, await stores.accounts.has_several_tenants()) == (False, True)
 
 
 async def test_link_opens_once_over_all_processes(stores: Stores, other_stores: Stores) -> None:

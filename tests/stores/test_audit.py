@@ -11,15 +11,15 @@ from tests.stores.databases import file_of, is_sqlite, query
 from tests.stores.people import add_key, add_user, an_event
 from tests.stores.world import START, FixedClock, add, an_endpoint, edited, get, hinted, requested, run_slot
 
-from mainspring.domain.audit import AuditFault, AuditHead, AuditKeys, state_digest
-from mainspring.domain.changes import put_interval_hint
+from mainspring.domain.access.audit import AuditFault, AuditHead, AuditKeys, state_digest
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.hint import IntervalHint
 from mainspring.domain.run import HttpAction
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule.changes import put_interval_hint
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.hint import IntervalHint
 from mainspring.ports.accounts import ORIGIN
-from mainspring.ports.configuration import Changeset
+from mainspring.ports.documents import Changeset
 from mainspring.ports.stores import Stores
 from mainspring.wiring.stores import open_stores
 

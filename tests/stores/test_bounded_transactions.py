@@ -5,7 +5,7 @@ from tests.harness.waiting import until_true
 from tests.stores.databases import query
 from tests.stores.world import FixedClock
 
-from mainspring.stores.postgres.database import QUERIES, TRANSACTION_TIMEOUT, Database
+from mainspring.stores.postgres.database import QUERIES, TRANSACTION_TIMEOUT, PostgresDatabase
 
 ALL_OF_THEM = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
@@ -24,7 +24,7 @@ async def test_transaction_that_stands_still_after_preparing_is_ended(postgres_u
 
 
 async def test_connections_bound_their_transactions_and_migrations_do_not(postgres_url: str) -> None:
-    database = await Database.open(postgres_url, FixedClock())
+    database = await PostgresDatabase.open(postgres_url, FixedClock())
     try:
         async with database.transaction() as session:
             bounds = [await session._connection.fetchval("SHOW transaction_timeout")]

@@ -31,13 +31,13 @@ from tests.stores.world import (
     requested,
 )
 
-from mainspring.domain import changes
-from mainspring.domain.changes import Act
-from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.errors import MainspringError
 from mainspring.domain.run import HttpAction, Run, RunStatus
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule import changes
+from mainspring.domain.schedule.changes import Act
+from mainspring.domain.schedule.claim import Claim
+from mainspring.domain.schedule.cron import CRON
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores

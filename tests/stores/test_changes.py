@@ -25,14 +25,14 @@ from tests.stores.world import (
     told,
 )
 
-from mainspring.domain import changes
-from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint, LostWorkerPolicy, MisfirePolicy, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.fairness import Caps
-from mainspring.domain.run import Header, HttpAction, Trigger
-from mainspring.domain.schedule import CRON
+from mainspring.domain.run import Header, HttpAction, RunTrigger
+from mainspring.domain.schedule import changes
+from mainspring.domain.schedule.changes import Act, Change
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.fairness import Caps
 from mainspring.ports.stores import Stores
 
 SECOND = timedelta(seconds=1)
@@ -135,7 +135,7 @@ async def test_every_field_of_a_changed_endpoint_is_written(stores: Stores) -> N
         max_lateness_ms=0, on_lost_worker=LostWorkerPolicy.SKIP, updated_at=later, version=2, archived_at=later,
         job_active=False, parked_at=later, parked_reason="parked", paused_until=later, pause_reason="paused",
         deferred_until=later, failure_count=9, not_before=later, anchor_at=later, next_run_at=later, source="paused",
-        trail='[{"é":1}]', manual_at=later, slot_at=later, trigger=Trigger.CATCH_UP, attempt=4, claim_epoch=2**40,
+        trail='[{"é":1}]', manual_at=later, slot_at=later, trigger=RunTrigger.CATCH_UP, attempt=4, claim_epoch=2**40,
         lease_until=later, claimed_by="worker-1", run_id="run_1", lost_count=2, last_run_at=later,
         last_status="failure",
     )  # fmt: skip
@@ -237,7 +237,7 @@ async def test_requested_run_is_claimed_at_once_and_the_cadence_is_kept(stores: 
 
     (each,) = await run_slot(stores, clock)
 
-    assert each.trigger is Trigger.MANUAL
+    assert each.trigger is RunTrigger.MANUAL
     assert (await get(stores, endpoint)).next_run_at == START + 60 * SECOND
 
 

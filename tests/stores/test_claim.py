@@ -27,9 +27,9 @@ from tests.stores.world import (
 
 from mainspring.domain.endpoint import LostWorkerPolicy, Tenant
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.fairness import Caps
-from mainspring.domain.planning import FAULTY_DELAY
-from mainspring.domain.run import HttpAction, RunStatus, Trigger
+from mainspring.domain.run import HttpAction, RunStatus, RunTrigger
+from mainspring.domain.schedule.anchor import FAULTY_DELAY
+from mainspring.domain.schedule.fairness import Caps
 from mainspring.ports.records import RunFilter
 from mainspring.ports.schedule import ClaimBatch
 from mainspring.ports.stores import Stores
@@ -45,7 +45,7 @@ async def test_due_endpoint_is_claimed_with_a_run_row_and_a_lease_of_its_own_dea
     (each,) = batch.claims
     (run,) = await stores.runs.runs("default", RunFilter())
     stored = await get(stores, endpoint)
-    assert (each.endpoint.id, each.slot_at, each.attempt, each.trigger) == (endpoint.id, START, 1, Trigger.SCHEDULE)
+    assert (each.endpoint.id, each.slot_at, each.attempt, each.trigger) == (endpoint.id, START, 1, RunTrigger.SCHEDULE)
     assert stored.lease_until == START + timedelta(seconds=60)
     assert (run.id, run.status, run.slot_at, run.claim_epoch) == (each.run_id, RunStatus.RUNNING, START, 1)
 
@@ -120,7 +120,7 @@ async def test_lost_worker_is_replaced_with_the_same_slot_id_and_the_old_result_
     on_time = await stores.schedule.finish([finished(second)])
 
     assert second.slot_id == first.slot_id
-    assert (second.attempt, second.trigger) == (2, Trigger.RETRY)
+    assert (second.attempt, second.trigger) == (2, RunTrigger.RETRY)
     assert late.superseded == (first.run_id,)
     assert on_time.recorded == (second.run_id,)
     runs = {run.id: run.status for run in await stores.runs.runs("default", RunFilter())}

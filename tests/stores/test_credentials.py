@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from tests.stores.people import add_key, add_session, add_user, an_event
 from tests.stores.world import START, FixedClock
 
-from mainspring.domain.access import Role
-from mainspring.domain.account import Bucket, Membership, digest
+from mainspring.domain.access.account import Bucket, Membership, digest
+from mainspring.domain.access.scope import Role
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.event import EventType
 from mainspring.ports.stores import Stores

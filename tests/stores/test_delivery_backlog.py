@@ -8,12 +8,13 @@ from tests.stores.databases import is_sqlite, literal, query
 from tests.stores.world import START, FixedClock
 
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.subscription import Subscription, Webhook
+from mainspring.domain.notify.subscription import Subscription, Webhook
 from mainspring.ports.stores import Stores
+from mainspring.stores.notifications import SqlOutboxStore
 from mainspring.stores.postgres.database import QUERIES as POSTGRES_QUERIES
-from mainspring.stores.postgres.notifications import PostgresOutbox
-from mainspring.stores.sqlite import database as sqlite
-from mainspring.stores.sqlite.notifications import SqliteOutbox
+from mainspring.stores.postgres.database import PostgresDatabase
+from mainspring.stores.sqlite import connection as sqlite
+from mainspring.stores.sqlite.database import SqliteDatabase
 
 HOUR = timedelta(hours=1)
 
@@ -43,7 +44,7 @@ async def deliveries(url: str, subscription_id: str, status: str, count: int) ->
 VALUES = {
     "next_attempt_at": (),
     "held_deliveries": (START, 10),
-    "claim_deliveries": {"sqlite": (START, "w", START, 4, "[]", 32), "postgres": (START, 4, [], 32, START, "w")},
+    "claim_deliveries": {"sqlite": (START, 4, "[]", 32, START, "w"), "postgres": (START, 4, [], 32, START, "w")},
 }
 
 
@@ -65,14 +66,16 @@ async def test_what_is_asked_for_often_walks_the_index_of_waiting_deliveries(
 
 async def plan_of(stores: Stores, url: str, name: str) -> str:
     found = VALUES[name]
-    if isinstance(stores.outbox, SqliteOutbox):
+    assert isinstance(stores.outbox, SqlOutboxStore)
+    database = stores.outbox._db
+    if isinstance(database, SqliteDatabase):
         values = sqlite.bound(found["sqlite"] if isinstance(found, dict) else found)
         explain = "EXPLAIN QUERY PLAN " + sqlite.QUERIES[name]
-        lines = await stores.outbox._db.write(lambda db: list(db._db.execute(explain, values)))
+        lines = await database.write(lambda db: list(db._db.execute(explain, values)))
         return "\n".join(str(line[3]) for line in lines)
-    assert isinstance(stores.outbox, PostgresOutbox)
+    assert isinstance(database, PostgresDatabase)
     given = found["postgres"] if isinstance(found, dict) else found
-    async with stores.outbox._db.transaction() as session:
+    async with database.transaction() as session:
         lines = await session._connection.fetch("EXPLAIN " + POSTGRES_QUERIES[name], *given)
     return "\n".join(str(line[0]) for line in lines)
 
@@ -124,7 +127,8 @@ async def test_work_of_a_claim_does_not_grow_with_history_or_backlog(
 
 
 async def steps_of_a_claim(stores: Stores) -> int:
-    assert isinstance(stores.outbox, SqliteOutbox)
+    assert isinstance(stores.outbox, SqlOutboxStore)
+    assert isinstance(stores.outbox._db, SqliteDatabase)
     steps = 0
 
     def count() -> bool:
@@ -132,12 +136,12 @@ async def steps_of_a_claim(stores: Stores) -> int:
         steps += 1
         return False
 
-    def work(db: sqlite.Connection) -> int:
+    def work(db: sqlite.SqliteConnection) -> int:
         db._db.set_progress_handler(count, 10)
         try:
             db.rows("next_attempt_at")
             db.rows("held_deliveries", START, 1)
-            db.rows("claim_deliveries", START, "w", START, 4, "[]", 32)
+            db.rows("claim_deliveries", START, 4, "[]", 32, START, "w")
         finally:
             db._db.set_progress_handler(None)
         return steps

@@ -4,10 +4,10 @@ from tests.stores.flow_world import a_ticker, a_workflow, get, log_of, publish, 
 from tests.stores.world import FixedClock
 
 from mainspring.domain.event import EventType
-from mainspring.ports.flows import Sending
 from mainspring.ports.stores import Stores
+from mainspring.ports.workflows import Sending
 from mainspring.workflow.engine import QUEUE_MAX
-from mainspring.workflow.model import Arrival, Kind, Status
+from mainspring.workflow.model import Arrival, ArrivalKind, Status
 
 PING = {"wait_for": {"event": "ping", "timeout": "1h", "where": "event.data.n >= 0"}}
 
@@ -47,7 +47,7 @@ async def test_full_queue_is_told_as_an_event_and_counted(stores: Stores, clock:
     workflow = await publish(stores, a_workflow({"wait": "1d"}, PING))
     await start(stores, workflow, "x1", format_=2)
     ticker = a_ticker(stores)
-    arrivals = [Arrival(Kind.EVENT, f"e{number:04}", "ping", {"n": number}) for number in range(QUEUE_MAX + 2)]
+    arrivals = [Arrival(ArrivalKind.EVENT, f"e{number:04}", "ping", {"n": number}) for number in range(QUEUE_MAX + 2)]
     await stores.flows.workflows.send([Sending("x1", 0, each) for each in arrivals], [])
 
     await tick(ticker, clock, 2)

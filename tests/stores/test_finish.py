@@ -31,8 +31,8 @@ from tests.stores.world import (
 
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
-from mainspring.domain.planning import FAULTY_DELAY
-from mainspring.domain.run import ENDED_BY_CALL, Body, HttpAction, Outcome, Phases, Run, RunStatus, Trigger
+from mainspring.domain.run import ENDED_BY_CALL, Body, HttpAction, Outcome, Phases, Run, RunStatus, RunTrigger
+from mainspring.domain.schedule.anchor import FAULTY_DELAY
 from mainspring.domain.text import REPLACEMENT
 from mainspring.ports.records import RunFilter
 from mainspring.ports.schedule import FinishReport
@@ -112,7 +112,7 @@ async def test_result_is_stored_whole(stores: Stores, clock: FixedClock) -> None
 
     detail = {"phases": [1, 2, 3, 4], "headers": outcome.headers, "address": "192.0.2.1"}
     assert await get_run(stores, each) == Run(
-        each.run_id, "default", endpoint.id, START, 1, Trigger.SCHEDULE, "baseline-interval", RunStatus.FAILURE,
+        each.run_id, "default", endpoint.id, START, 1, RunTrigger.SCHEDULE, "baseline-interval", RunStatus.FAILURE,
         started_at=START + timedelta(microseconds=7), claim_epoch=1, worker="worker-1",
         finished_at=START + timedelta(microseconds=7, milliseconds=1_234), duration_ms=1_234, status_code=503,
         error_code="status", error="status 503 is not among those accepted", trail=endpoint.trail,

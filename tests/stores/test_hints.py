@@ -23,12 +23,12 @@ from tests.stores.world import (
     told,
 )
 
-from mainspring.domain import changes
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.hint import IntervalHint, OneShotHint
-from mainspring.domain.planning import FAULTY_DELAY
 from mainspring.domain.run import RunStatus
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule import changes
+from mainspring.domain.schedule.anchor import FAULTY_DELAY
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 from mainspring.ports.stores import Stores
 
 MINUTE = timedelta(minutes=1)

@@ -29,7 +29,7 @@ from tests.stores.world import (
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.run import RunStatus
 from mainspring.ports.stores import Stores
-from mainspring.stores.sqlite.database import Database
+from mainspring.stores.sqlite.database import SqliteDatabase
 
 
 @asynccontextmanager
@@ -110,7 +110,7 @@ async def test_change_waits_for_a_lock_that_is_soon_given_back(stores: Stores, s
 async def test_write_that_waits_for_another_process_keeps_it_from_nothing_while_its_own_loop_is_busy(
     tmp_path: Path,
 ) -> None:
-    database = Database(str(tmp_path / "mainspring.db"), FixedClock())
+    database = SqliteDatabase(str(tmp_path / "mainspring.db"), FixedClock())
     neighbour = apsw.Connection(database.path)
     neighbour.execute("BEGIN IMMEDIATE")
     waiting = asyncio.create_task(database.write(lambda db: db.value("any_rule")))

@@ -13,8 +13,8 @@ from mainspring.domain.errors import Misconfigured
 from mainspring.ports.stores import Stores
 from mainspring.stores.postgres.database import QUERIES as POSTGRES_QUERIES
 from mainspring.stores.queries import migrations, numbered
-from mainspring.stores.sqlite.database import QUERIES as SQLITE_QUERIES
-from mainspring.stores.sqlite.database import Connection
+from mainspring.stores.sqlite.connection import QUERIES as SQLITE_QUERIES
+from mainspring.stores.sqlite.connection import SqliteConnection
 from mainspring.wiring.stores import open_stores
 
 STORES = Path(mainspring.stores.__path__[0])
@@ -67,7 +67,7 @@ async def test_schema_newer_than_the_program_is_refused_with_the_way_out(empty_u
 
 async def test_sqlite_file_has_the_promised_safety(tmp_path: Path) -> None:
     async with open_stores(f"sqlite://{tmp_path}/safe.db", clock=FixedClock()):
-        connection = Connection(str(file_of(f"sqlite://{tmp_path}/safe.db")))
+        connection = SqliteConnection(str(file_of(f"sqlite://{tmp_path}/safe.db")))
         names = ("journal_mode", "synchronous", "foreign_keys")
         pragmas = {name: connection._db.pragma(name) for name in names}  # what our own connections are set to
         connection.close()
@@ -122,7 +122,8 @@ def test_every_query_is_used_and_no_fragment_is_left_open(folder: str, queries: 
 
 
 def test_parameters_are_numbered_by_first_appearance_and_casts_are_left_alone() -> None:
-    assert numbered("SELECT :b::text, :a, :b") == "SELECT $1::text, $2, $1"
+    assert numbered("SELECT :b::text, :a, :b", "$") == "SELECT $1::text, $2, $1"
+    assert numbered("SELECT :b::text, :a, :b", "?", ["a", "b"]) == "SELECT ?2::text, ?1, ?2"
 
 
 async def test_no_column_is_sorted_by_the_language_of_its_database(postgres_empty_url: str) -> None:

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from tests.stores.world import START, FixedClock, add, an_endpoint, change, claim, get, hinted, hinted_once, run_slot
 
-from mainspring.domain import changes
-from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule import changes
+from mainspring.domain.schedule.changes import Act, Change
+from mainspring.domain.schedule.cron import CRON
 from mainspring.ports.stores import Stores
 
 SECOND = timedelta(seconds=1)

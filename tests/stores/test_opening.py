@@ -138,16 +138,16 @@ async def test_url_of_no_known_kind_is_refused(url: str) -> None:
 
 @pytest.mark.parametrize("package", ["mainspring.stores.sqlite", "mainspring.stores.postgres"])
 def test_loaded_query_is_bare_sql_under_its_name(package: str) -> None:
-    queries = load_queries(package, {})
+    queries = load_queries(package, {}, "$")
 
     assert queries["applied_migrations"] == "SELECT number FROM schema_migration"
     assert [name for name, sql in queries.items() if "--" in sql or sql.endswith(";") or not sql] == []
 
 
 def test_fragment_stands_where_its_name_is() -> None:
-    queries = load_queries("mainspring.stores.sqlite", {"job_columns": "id, name"})
+    queries = load_queries("mainspring.stores.sqlite", {"job_columns": "id, name"}, "?")
 
-    assert queries["jobs"] == "SELECT id, name FROM job WHERE tenant_id = :tenant_id ORDER BY name"
+    assert queries["jobs"] == "SELECT id, name FROM job WHERE tenant_id = ?1 ORDER BY name"
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_fragment_stands_where_its_name_is() -> None:
     ],
 )
 def test_parameters_are_numbered(sql: str, expected: str) -> None:
-    assert numbered(sql) == expected
+    assert numbered(sql, "$") == expected
 
 
 def test_both_databases_have_the_same_migrations() -> None:

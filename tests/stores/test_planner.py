@@ -7,24 +7,26 @@ import pytest
 from msgspec.structs import replace
 from tests.stores.world import START, FixedClock, add, an_endpoint, an_outcome, change, get, kinds, run_slot, told
 
-from mainspring.domain import changes
-from mainspring.domain.changes import Change
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.firing import RuleState
 from mainspring.domain.instant import FOREVER
-from mainspring.domain.rulebook import Decisions, StoredRule, Want, decide, want
-from mainspring.domain.rules import read_rule
+from mainspring.domain.rules.apply import RuleState
+from mainspring.domain.rules.judge import Decisions, FactsWanted, RuleResult, StoredRule, decide, want
+from mainspring.domain.rules.rule import read_rule
+from mainspring.domain.rules.run_window import RunWindow
 from mainspring.domain.run import Body, Outcome, RunStatus
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule import changes
+from mainspring.domain.schedule.changes import Change
+from mainspring.domain.schedule.cron import CRON
 from mainspring.observe import Metrics
 from mainspring.ports.stores import Stores
-from mainspring.stores.firings import PAGE_RUNS, SHADOW_PAGE
+from mainspring.stores.model_sessions import SqlModelSessionStore
 from mainspring.stores.postgres.database import QUERIES as POSTGRES
-from mainspring.stores.postgres.sessions import PostgresSessions
-from mainspring.stores.sqlite.database import QUERIES as SQLITE
-from mainspring.stores.sqlite.sessions import SqliteSessions
+from mainspring.stores.postgres.database import PostgresDatabase
+from mainspring.stores.rule_rows import PAGE_RUNS, SHADOW_PAGE
+from mainspring.stores.sqlite.connection import QUERIES as SQLITE
+from mainspring.stores.sqlite.database import SqliteDatabase
 from mainspring.workers.planner import Planner
 
 CHANGED = Event(EventType.RULES_CHANGED, START, "default")
@@ -40,6 +42,10 @@ async def rule(stores: Stores, owner: Endpoint, rule_id: str = "rule_1", **docum
 
 def saying(text: str, status: RunStatus = RunStatus.SUCCESS) -> Outcome:
     return an_outcome(status, body=Body(text.encode(), "application/json", False, len(text)))
+
+
+def no_window(wanted: RunWindow) -> tuple[RuleResult, ...]:
+    raise AssertionError(f"no rule asks for {wanted}")
 
 
 async def plan(stores: Stores) -> None:
@@ -144,7 +150,7 @@ async def test_rule_rests_from_when_it_took_effect(stores: Stores, clock: FixedC
     await run_slot(stores, clock, took_ms=0)
     page = await stores.planner.next_page(20)
     assert page is not None
-    decisions = decide(page, await stores.planner.facts(want(page)))
+    decisions = decide(page, await stores.planner.facts(want(page)), no_window)
     clock.tick(seconds=5)
     await stores.planner.commit_page(page, decisions)
 
@@ -178,7 +184,7 @@ async def test_page_that_another_planner_committed_writes_nothing(
     await run_slot(stores, clock, took_ms=0)
     page = await stores.planner.next_page(20)
     assert page is not None
-    decisions = decide(page, await stores.planner.facts(want(page)))
+    decisions = decide(page, await stores.planner.facts(want(page)), no_window)
 
     assert await other_stores.planner.commit_page(page, decisions)
     before = await told(stores)
@@ -275,7 +281,7 @@ async def test_health_counts_runs_of_one_four_and_twenty_four_hours(stores: Stor
         await run_slot(stores, clock, an_outcome(status, duration_ms=10), took_ms=0)
         clock.tick(hours=2)
 
-    facts = await stores.planner.facts([Want(endpoint.id, 1, health=True)])
+    facts = await stores.planner.facts([FactsWanted(endpoint.id, 1, health=True)])
 
     hour, four, day = facts.health[endpoint.id]
     assert (hour.runs, hour.rate) == (0, None)
@@ -332,7 +338,7 @@ async def test_mode_that_is_set_while_a_page_is_judged_holds_for_the_page(
     await run_slot(stores, clock, took_ms=0)
     page = await stores.planner.next_page(20)
     assert page is not None
-    decisions = decide(page, await stores.planner.facts(want(page)))
+    decisions = decide(page, await stores.planner.facts(want(page)), no_window)
 
     await stores.planner.set_mode("all", mode, Event(EventType.PLANNER_MODE_SET, START, "default"))
     await stores.planner.commit_page(page, decisions)
@@ -420,13 +426,14 @@ async def test_rehearsed_firings_are_found_behind_everything_else(stores: Stores
 
 
 async def test_rehearsed_firings_are_found_by_their_index(stores: Stores) -> None:
-    sessions = stores.sessions
-    if isinstance(sessions, PostgresSessions):
-        async with sessions._db.statement("default") as session:
+    assert isinstance(stores.sessions, SqlModelSessionStore)
+    database = stores.sessions._db
+    if isinstance(database, PostgresDatabase):
+        async with database.statement("default") as session:
             lines = await session._connection.fetch(f"EXPLAIN {POSTGRES['shadow_events']}", "default", None, None, 10)
     else:
-        assert isinstance(sessions, SqliteSessions)
+        assert isinstance(database, SqliteDatabase)
         explain = f"EXPLAIN QUERY PLAN {SQLITE['shadow_events']}"
-        lines = await sessions._db.read(lambda db: list(db._db.execute(explain, ("default", None, 10))))
+        lines = await database.read(lambda db: list(db._db.execute(explain, ("default", None, None, 10))))
 
     assert "event_in_shadow" in str(lines)

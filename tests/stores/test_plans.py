@@ -8,14 +8,14 @@ import pytest
 from tests.stores.databases import multiply, query
 from tests.stores.world import add, an_endpoint, claim, finished
 
-from mainspring.domain.looking import EndpointLook
+from mainspring.ports.filters import EndpointListFilter
 from mainspring.ports.stores import Stores
-from mainspring.stores import sqlite
-from mainspring.stores.lists import page_query
-from mainspring.stores.postgres.database import QUERIES, Session
-from mainspring.stores.postgres.look import PostgresLook
+from mainspring.stores.lists import SqlListStore
+from mainspring.stores.paging import page_query
+from mainspring.stores.postgres.database import QUERIES, PostgresDatabase, PostgresSession
 from mainspring.stores.postgres.schedule import PostgresSchedule
-from mainspring.stores.sqlite.look import SqliteLook
+from mainspring.stores.sqlite import connection as sqlite
+from mainspring.stores.sqlite.database import SqliteDatabase
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
 AFTER = ("endpoint 5", "ep_5")
@@ -28,7 +28,7 @@ async def test_claims_and_finishes_read_no_table_as_a_whole(
     plans: dict[str, str] = {}
 
     def explaining(method: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
-        async def explain(session: Session, query: str, *values: object) -> object:
+        async def explain(session: PostgresSession, query: str, *values: object) -> object:
             lines = await session._connection.fetch("EXPLAIN " + QUERIES[query], *values)
             plans[query] = "\n".join(str(line[0]) for line in lines)
             return await method(session, query, *values)
@@ -36,7 +36,7 @@ async def test_claims_and_finishes_read_no_table_as_a_whole(
         return explain
 
     for method in ("rows", "run", "value"):
-        monkeypatch.setattr(Session, method, explaining(getattr(Session, method)))
+        monkeypatch.setattr(PostgresSession, method, explaining(getattr(PostgresSession, method)))
     for number in range(3):
         await add(stores, an_endpoint(f"endpoint {number}"))
     large = "UPDATE pg_class SET reltuples = 1000000, relpages = 1 WHERE relname IN ('schedule', 'run')"
@@ -57,15 +57,15 @@ async def test_claims_and_finishes_read_no_table_as_a_whole(
 @pytest.mark.parametrize(
     ("wanted", "begins_after"),
     [
-        (EndpointLook(limit=5, after=AFTER), r"name ?>"),
-        (EndpointLook(limit=5, after=AFTER, state="failing"), r"name ?>"),
-        (EndpointLook(limit=5, after=AFTER, text="shop"), r"name ?>"),
-        (EndpointLook(limit=5, after=AFTER, state="archived"), r"\(?name, ?id\) ?>"),
-        (EndpointLook(limit=5, after=AFTER, job_id="job_1"), r"job_id ?= ?.*name ?>"),
+        (EndpointListFilter(limit=5, after=AFTER), r"name ?>"),
+        (EndpointListFilter(limit=5, after=AFTER, state="failing"), r"name ?>"),
+        (EndpointListFilter(limit=5, after=AFTER, text="shop"), r"name ?>"),
+        (EndpointListFilter(limit=5, after=AFTER, state="archived"), r"\(?name, ?id\) ?>"),
+        (EndpointListFilter(limit=5, after=AFTER, job_id="job_1"), r"job_id ?= ?.*name ?>"),
     ],
 )
 async def test_a_page_of_endpoints_begins_where_the_last_one_ended(
-    stores: Stores, store_url: str, wanted: EndpointLook, begins_after: str
+    stores: Stores, store_url: str, wanted: EndpointListFilter, begins_after: str
 ) -> None:
     plan = await plan_of_page(stores, store_url, wanted)
 
@@ -74,19 +74,21 @@ async def test_a_page_of_endpoints_begins_where_the_last_one_ended(
     assert "TEMP B-TREE" not in plan, plan
 
 
-async def plan_of_page(stores: Stores, store_url: str, wanted: EndpointLook) -> str:
+async def plan_of_page(stores: Stores, store_url: str, wanted: EndpointListFilter) -> str:
     name, values = page_query("default", wanted, NOW)
-    if isinstance(stores.look, SqliteLook):
-        bound = sqlite.database.bound(values)
-        explain = "EXPLAIN QUERY PLAN " + sqlite.database.QUERIES[name]
-        lines = await stores.look._db.read(lambda db: list(db._db.execute(explain, bound)))
+    assert isinstance(stores.look, SqlListStore)
+    database = stores.look._db
+    if isinstance(database, SqliteDatabase):
+        bound = sqlite.bound(values)
+        explain = "EXPLAIN QUERY PLAN " + sqlite.QUERIES[name]
+        lines = await database.read(lambda db: list(db._db.execute(explain, bound)))
         return "\n".join(str(line[3]) for line in lines)
-    assert isinstance(stores.look, PostgresLook)
+    assert isinstance(database, PostgresDatabase)
     common, rare = an_endpoint("endpoint"), an_endpoint("other", job_id="job_1")
     await add(stores, common, rare)
     await multiply(store_url, common, 2_000)
     await multiply(store_url, rare, 5)
     await query(store_url, "ANALYZE endpoint")
-    async with stores.look._db.statement("default") as session:
+    async with database.statement("default") as session:
         lines = await session._connection.fetch("EXPLAIN " + QUERIES[name], *values)
     return "\n".join(str(line[0]) for line in lines if "Index Cond" in line[0] or "Sort" in line[0])

@@ -10,13 +10,13 @@ from tests.stores.databases import empty
 from tests.stores.flow_world import a_ticker, a_workflow, publish, start, tick
 from tests.stores.world import START, FixedClock, add, an_endpoint, claim, finished, get, get_run
 
-from mainspring.domain.delivery import Delivery, DeliveryStatus, Settled
 from mainspring.domain.endpoint import LOST_WORKERS_MAX, Endpoint, LostWorkerPolicy, Tenant
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.fairness import Caps
-from mainspring.domain.run import RunStatus, Trigger
-from mainspring.domain.subscription import Subscription, Webhook
-from mainspring.ports.mail import Intake
+from mainspring.domain.notify.delivery import Delivery, DeliveryStatus, Settled
+from mainspring.domain.notify.subscription import Subscription, Webhook
+from mainspring.domain.run import RunStatus, RunTrigger
+from mainspring.domain.schedule.fairness import Caps
+from mainspring.ports.notifications import Intake
 from mainspring.ports.presence import Freed, WorkerRow
 from mainspring.ports.stores import Stores
 from mainspring.wiring.stores import open_stores
@@ -93,7 +93,7 @@ async def test_slots_of_a_dead_worker_start_again_long_before_their_leases_end(
 
     assert freed == Freed((DEAD,), runs=2)
     assert {each.endpoint.id: (each.slot_id, each.attempt, each.trigger) for each in again.values()} == {
-        each: (first[each].slot_id, 2, Trigger.RETRY) for each in (scheduled.id, asked.id)
+        each: (first[each].slot_id, 2, RunTrigger.RETRY) for each in (scheduled.id, asked.id)
     }
     lost = await get_run(stores, first[scheduled.id])
     assert (lost.status, lost.error_code, lost.finished_at) == (RunStatus.ABANDONED, "lost_worker", clock.now())

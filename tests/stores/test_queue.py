@@ -6,9 +6,9 @@ import msgspec
 from tests.stores.world import START, FixedClock, add, an_endpoint, claim
 
 from mainspring.domain.endpoint import Tenant
-from mainspring.domain.fairness import Caps, Pace
-from mainspring.domain.host_limit import parse_host_limits
-from mainspring.domain.waiting import Flight, Queue, Waiting
+from mainspring.domain.schedule.fairness import Caps, EndpointPace
+from mainspring.domain.schedule.host_limit import parse_host_limits
+from mainspring.domain.schedule.queue import Flight, Queue, Waiting
 from mainspring.ports.stores import Stores
 from mainspring.ports.upkeep import LIMITS
 
@@ -38,9 +38,9 @@ async def test_queue_holds_what_waits_beside_what_flies(stores: Stores, clock: F
     now = START + timedelta(seconds=2)
     assert sorted(queue.waiting) == sorted(
         [
-            Waiting("default", "busy:80", Pace.QUICK, 2, START - timedelta(seconds=1)),
-            Waiting("default", "busy:80", Pace.NEW, 1, now),
-            Waiting("other", "busy:80", Pace.SLOW, 1, START),
+            Waiting("default", "busy:80", EndpointPace.QUICK, 2, START - timedelta(seconds=1)),
+            Waiting("default", "busy:80", EndpointPace.NEW, 1, now),
+            Waiting("other", "busy:80", EndpointPace.SLOW, 1, START),
         ]
     )
     assert sorted(queue.flights) == sorted(

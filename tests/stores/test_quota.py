@@ -19,12 +19,12 @@ from tests.stores.world import (
     told,
 )
 
-from mainspring.domain import changes
-from mainspring.domain.changes import Act
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import QuotaExceeded
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule import changes
+from mainspring.domain.schedule.changes import Act
+from mainspring.domain.schedule.cron import CRON
 from mainspring.ports.stores import Stores
 
 FEBRUARY = datetime(2025, 2, 1, tzinfo=UTC)

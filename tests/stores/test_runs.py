@@ -20,11 +20,11 @@ from tests.stores.world import (
     told,
 )
 
-from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, MisfirePolicy, Tenant
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.governor import decode_trail
-from mainspring.domain.run import Body, Outcome, Run, RunStatus, Trigger
+from mainspring.domain.run import Body, Outcome, Run, RunStatus, RunTrigger
+from mainspring.domain.schedule.claim import Claim
+from mainspring.domain.schedule.governor import decode_trail
 from mainspring.domain.text import REPLACEMENT
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
@@ -51,7 +51,7 @@ async def listed(stores: Stores, wanted: RunFilter, tenant_id: str = "default") 
 def a_test_run(endpoint: Endpoint, **fields: object) -> Run:
     given: dict[str, object] = {
         "id": IDS.new("run", START), "tenant_id": "default", "endpoint_id": endpoint.id, "slot_at": START, "attempt": 1,
-        "trigger": Trigger.TEST, "source": "", "status": RunStatus.SUCCESS, "started_at": START, "worker": "ada",
+        "trigger": RunTrigger.TEST, "source": "", "status": RunStatus.SUCCESS, "started_at": START, "worker": "ada",
         "finished_at": START + timedelta(milliseconds=12), "duration_ms": 12, "status_code": 200,
     }  # fmt: skip
     make: Callable[..., Run] = Run
@@ -122,7 +122,7 @@ async def test_run_is_seen_while_it_is_running(stores: Stores) -> None:
 
     assert await stores.runs.runs("default", RunFilter(status="running")) == [
         Run(
-            each.run_id, "default", endpoint.id, START, 1, Trigger.SCHEDULE, "baseline-interval", RunStatus.RUNNING,
+            each.run_id, "default", endpoint.id, START, 1, RunTrigger.SCHEDULE, "baseline-interval", RunStatus.RUNNING,
             START, claim_epoch=1, worker="worker-1", trail=endpoint.trail,
         )
     ]  # fmt: skip
@@ -136,8 +136,8 @@ async def test_retried_run_says_so(stores: Stores, clock: FixedClock) -> None:
 
     retried, lost = await stores.runs.runs("default", RunFilter())
 
-    assert (retried.trigger, retried.attempt, retried.status) == (Trigger.RETRY, 2, RunStatus.RUNNING)
-    assert (lost.trigger, lost.attempt, lost.status) == (Trigger.SCHEDULE, 1, RunStatus.ABANDONED)
+    assert (retried.trigger, retried.attempt, retried.status) == (RunTrigger.RETRY, 2, RunStatus.RUNNING)
+    assert (lost.trigger, lost.attempt, lost.status) == (RunTrigger.SCHEDULE, 1, RunStatus.ABANDONED)
 
 
 async def test_run_keeps_the_decision_that_planned_it(stores: Stores, clock: FixedClock) -> None:
@@ -150,7 +150,7 @@ async def test_run_keeps_the_decision_that_planned_it(stores: Stores, clock: Fix
 
     (run,) = await stores.runs.runs("default", RunFilter())
 
-    assert (run.trigger, run.source, run.trail) == (Trigger.SCHEDULE, "ai-oneshot", decided.trail)
+    assert (run.trigger, run.source, run.trail) == (RunTrigger.SCHEDULE, "ai-oneshot", decided.trail)
     assert [(step.rule, step.verdict) for step in decode_trail(run.trail)] == [
         ("baseline-interval", "lost"),
         ("ai-oneshot", "won"),
@@ -165,7 +165,7 @@ async def test_requested_run_says_so(stores: Stores, clock: FixedClock) -> None:
 
     (run,) = await stores.runs.runs("default", RunFilter())
 
-    assert (run.trigger, run.slot_at, run.status) == (Trigger.MANUAL, START, RunStatus.SUCCESS)
+    assert (run.trigger, run.slot_at, run.status) == (RunTrigger.MANUAL, START, RunStatus.SUCCESS)
 
 
 async def test_missed_slots_are_one_row(stores: Stores, clock: FixedClock) -> None:

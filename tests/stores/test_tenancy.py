@@ -13,16 +13,16 @@ from tests.stores.people import add_user
 from tests.stores.world import START, FixedClock, add, an_endpoint, claim
 
 import mainspring.stores.postgres
-from mainspring.domain.audit import AuditKeys
+from mainspring.domain.access.audit import AuditKeys
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.event import Event, EventType
 from mainspring.ports.endpoints import EndpointFilter
-from mainspring.ports.flows import Execution, Start
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
-from mainspring.stores.postgres.database import QUERIES, Database
+from mainspring.ports.workflows import Execution, Start
+from mainspring.stores.postgres.database import QUERIES, PostgresDatabase
 from mainspring.wiring.stores import open_stores
-from mainspring.workflow.model import State
+from mainspring.workflow.model import ExecutionState
 
 # Tables of the installation. What is here belongs to no tenant, or says nothing about one.
 FOR_ALL = {
@@ -32,6 +32,8 @@ FOR_ALL = {
     "session": "a user's, not a tenant's",
     "link": "a user's, not a tenant's",
     "second_factor": "a user's, not a tenant's",
+    "passkey": "a user's, not a tenant's",
+    "challenge": "of a login, before anybody is known",
     "attempt": "counts logins before anybody is known",
     "worker": "workers serve every tenant",
     "host_rate": "a rate holds for a host, whoever calls it",
@@ -40,6 +42,7 @@ FOR_ALL = {
     "trigger_position": "one reader for all events",
     "planner_mode": "read by workers for every scope at once",
     "clock_report": "the clock is everybody's",
+    "watch_report": "one report for all tenants",
     "partition_zero": "a partition holds executions of every tenant",
     "workflow_partition": "a partition holds executions of every tenant",
     "execution_ready": "the queue of a partition: ids alone",
@@ -69,13 +72,13 @@ async def two_tenants(shared_postgres_url: str, clock: FixedClock) -> AsyncItera
 
 
 @pytest.fixture
-async def database(two_tenants: Stores, shared_postgres_url: str, clock: FixedClock) -> AsyncIterator[Database]:
-    opened = Database(shared_postgres_url, clock, pool_size=2, behind_bouncer=False, audit_keys=AuditKeys())
+async def database(two_tenants: Stores, shared_postgres_url: str, clock: FixedClock) -> AsyncIterator[PostgresDatabase]:
+    opened = PostgresDatabase(shared_postgres_url, clock, pool_size=2, behind_bouncer=False, audit_keys=AuditKeys())
     yield opened
     await opened.aclose()
 
 
-async def all_rows(database: Database, tenant_id: str | None, sql: str) -> set[object]:
+async def all_rows(database: PostgresDatabase, tenant_id: str | None, sql: str) -> set[object]:
     async with database.statement(tenant_id) as session:
         return {row[0] for row in await session._connection.fetch(sql)}  # past the named queries, as no store can
 
@@ -87,7 +90,7 @@ def without_tenant(query: str) -> str:
     return forgotten
 
 
-async def test_query_that_forgot_its_tenant_finds_nothing_of_another(database: Database) -> None:
+async def test_query_that_forgot_its_tenant_finds_nothing_of_another(database: PostgresDatabase) -> None:
     async with database.statement("acme") as session:
         rows = await session._connection.fetch(without_tenant("look_endpoints"), "acme", None, START, None, "", 100)
 
@@ -95,7 +98,7 @@ async def test_query_that_forgot_its_tenant_finds_nothing_of_another(database: D
 
 
 async def test_with_the_policy_off_the_same_query_finds_the_other_tenant(
-    database: Database, shared_postgres_url: str
+    database: PostgresDatabase, shared_postgres_url: str
 ) -> None:
     superuser = await asyncpg.connect(as_superuser(shared_postgres_url))
     await superuser.execute("ALTER TABLE endpoint DISABLE ROW LEVEL SECURITY")
@@ -115,7 +118,7 @@ TABLES = ("job", "endpoint", "schedule", "run", "event", "usage", "signing_key",
 
 
 @pytest.mark.parametrize("table", TABLES)
-async def test_a_tenant_sees_its_own_rows_and_a_worker_those_of_all(database: Database, table: str) -> None:
+async def test_a_tenant_sees_its_own_rows_and_a_worker_those_of_all(database: PostgresDatabase, table: str) -> None:
     sql = f"SELECT tenant_id FROM {table} WHERE tenant_id <> ''"
 
     assert await all_rows(database, "acme", sql) == {"acme"}
@@ -123,7 +126,7 @@ async def test_a_tenant_sees_its_own_rows_and_a_worker_those_of_all(database: Da
     assert await all_rows(database, "*", sql) == set()
 
 
-async def test_nothing_is_written_into_another_tenant(database: Database) -> None:
+async def test_nothing_is_written_into_another_tenant(database: PostgresDatabase) -> None:
     async with database.transaction("acme") as session:
         changed = await session._connection.execute("UPDATE endpoint SET description = 'mine'")
         gone = await session._connection.execute("DELETE FROM run WHERE tenant_id = 'zeta'")
@@ -135,12 +138,12 @@ async def test_nothing_is_written_into_another_tenant(database: Database) -> Non
 
 
 async def test_entries_of_a_log_are_there_for_whom_its_execution_is(
-    two_tenants: Stores, database: Database, clock: FixedClock
+    two_tenants: Stores, database: PostgresDatabase, clock: FixedClock
 ) -> None:
     now = clock.now()
     add_entry = "INSERT INTO execution_entry VALUES ($1, $2, 0, '', 'start', '', '', '', '', '', NULL, NULL)"
     for tenant_id in ("acme", "zeta"):
-        state = State(f"x_{tenant_id}", SALT, "flow", 1, {})
+        state = ExecutionState(f"x_{tenant_id}", SALT, "flow", 1, {})
         execution = Execution(state, tenant_id, 0, "", None, "ada", now, now)
         await two_tenants.flows.workflows.start([Start(execution, Event(EventType.EXECUTION_STARTED, now, tenant_id))])
         async with database.statement() as session:

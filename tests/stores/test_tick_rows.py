@@ -11,14 +11,14 @@ from tests.stores.world import FixedClock
 
 from mainspring.domain.instant import to_us
 from mainspring.ports.stores import Stores
-from mainspring.stores.flows import text_of
 from mainspring.stores.postgres.database import QUERIES as POSTGRES_QUERIES
 from mainspring.stores.postgres.database import as_json
 from mainspring.stores.queries import migrations
-from mainspring.stores.sqlite.database import QUERIES as SQLITE_QUERIES
+from mainspring.stores.sqlite.connection import QUERIES as SQLITE_QUERIES
+from mainspring.stores.workflow_rows import text_of
 from mainspring.wiring.stores import open_stores
 from mainspring.workflow.audit import seal, verify
-from mainspring.workflow.model import Draft, Phase, State, Status
+from mainspring.workflow.model import EntryDraft, ExecutionPhase, ExecutionState, Status
 
 WAITING = 3_000
 
@@ -53,10 +53,13 @@ async def migrate_to(url: str, newest: int) -> None:
 
 async def test_log_and_queue_of_an_older_schema_are_carried_over(older_url: str, clock: FixedClock) -> None:
     await migrate_to(older_url, 7)
-    drafts = [Draft(0, "s0", "start", {"n": 1}, None, ""), Draft(0, "s0", "wait", None, {"until_tick": 5}, "c0" * 32)]
+    drafts = [
+        EntryDraft(0, "s0", "start", {"n": 1}, None, ""),
+        EntryDraft(0, "s0", "wait", None, {"until_tick": 5}, "c0" * 32),
+    ]
     entries = seal("x1", SALT, 0, "", drafts)
-    state = State(
-        "x1", SALT, "flow", 1, {}, Phase.TIME, step="s0", visit=1, wake_tick=5, number=2, head=entries[-1].hash
+    state = ExecutionState(
+        "x1", SALT, "flow", 1, {}, ExecutionPhase.TIME, step="s0", visit=1, wake_tick=5, number=2, head=entries[-1].hash
     )
     await script(
         older_url,

@@ -17,7 +17,7 @@ from mainspring.stores.postgres.ticks import FIRST_BATCH
 from mainspring.workers.ticker import RETRY_S, TickerOptions
 from mainspring.workflow.audit import verify, verify_ticks
 from mainspring.workflow.model import LogicalClock, Status
-from mainspring.workflow.ticking import Turns, partition_of
+from mainspring.workflow.tick import TickRun, partition_of
 
 ROOT = Path(__file__).parents[2]
 # What the executions of the downtime test come to, on every database, with and without downtime.
@@ -200,7 +200,7 @@ async def test_paused_leader_writes_nothing_after_a_takeover_and_steps_down(
     clock.tick(seconds=40)
     load = await stores.flows.ticks.load_tick(lead, 500)
     assert load.tick is not None
-    turns = Turns(
+    turns = TickRun(
         load.ready, lambda *_: workflow, LogicalClock(load.tick, lead.zero), 0, lead.sequence + 1, lead.head, lead.epoch
     )
 

@@ -19,11 +19,11 @@ from tests.stores.world import (
     told,
 )
 
-from mainspring.domain import changes
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.event import EventType, place_of
 from mainspring.domain.run import RunStatus
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule import changes
+from mainspring.domain.schedule.cron import CRON
 from mainspring.ports.stores import Stores
 
 Happening = Callable[[Stores, FixedClock, Endpoint], Awaitable[str]]  # the id of the run it belongs to, or none

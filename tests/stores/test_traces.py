@@ -21,13 +21,13 @@ from tests.workflow.stage import generated, run_generated
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.observe import Metrics
-from mainspring.ports.flows import EffectAnswer, FlowStores, Intent, Lead, Tell, TickStore, nothing_to_tell
 from mainspring.ports.stores import Stores
+from mainspring.ports.workflows import EffectAnswer, Intent, Lead, Tell, TickStore, WorkflowStores, nothing_to_tell
 from mainspring.wiring.stores import open_stores
 from mainspring.workers.dispatcher import answer
 from mainspring.workers.ticker import Ticker, TickerOptions
-from mainspring.workflow.replay import Answer, Happening
-from mainspring.workflow.ticking import Turns
+from mainspring.workflow.replay import SimulatedAnswer, SimulatedEvent
+from mainspring.workflow.tick import TickRun
 
 SHORT, LONG = 8, 1_000
 AT_ONCE = 100  # executions of one database: more would only make each load longer
@@ -55,7 +55,7 @@ class LosingTicks:
         return getattr(self._ticks, name)
 
     async def commit_tick(
-        self, lead: Lead, turns: Turns, wall: datetime, ttl_ms: int, tell: Tell = nothing_to_tell
+        self, lead: Lead, turns: TickRun, wall: datetime, ttl_ms: int, tell: Tell = nothing_to_tell
     ) -> Lead | None:
         luck = self._random.random()
         after = None if luck < 0.1 else await self._ticks.commit_tick(lead, turns, wall, ttl_ms, tell)
@@ -71,9 +71,9 @@ class Stage:
     def __init__(self, stores: Stores, clock: FixedClock, variant: Variant, seeds: Sequence[int]) -> None:
         self._stores, self._clock, self._variant, self._seeds = stores, clock, variant, seeds
         self._zero = clock.now()
-        self._answers: dict[str, dict[str, list[Answer]]] = {}
+        self._answers: dict[str, dict[str, list[SimulatedAnswer]]] = {}
         self._asked: dict[tuple[str, str], int] = defaultdict(int)
-        self._coming: list[tuple[int, str, int, Happening]] = []
+        self._coming: list[tuple[int, str, int, SimulatedEvent]] = []
         self.losing = LosingTicks(stores.flows.ticks, Random(len(seeds)))
         self._ticker = self._new_ticker()
 
@@ -135,7 +135,7 @@ class Stage:
         place = (intent.execution_id, intent.step)
         given = self._answers[intent.execution_id].get(intent.step, [])
         number, self._asked[place] = self._asked[place], self._asked[place] + 1
-        said = given[number] if number < len(given) else Answer()
+        said = given[number] if number < len(given) else SimulatedAnswer()
         data = {"result": said.result} if said.type == "success" else {"code": said.code, "error": said.error}
         return EffectAnswer(intent, answer(intent, said.type, data))
 
@@ -148,7 +148,7 @@ class Stage:
         return found
 
     def _new_ticker(self) -> Ticker:
-        flows: FlowStores = self._stores.flows
+        flows: WorkflowStores = self._stores.flows
         if self._variant.faulty:
             flows = replace(flows, ticks=self.losing)
         partitions = tuple(range(self._variant.partitions))

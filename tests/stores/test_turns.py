@@ -7,7 +7,7 @@ import pytest
 from tests.stores.world import FixedClock, add, an_endpoint, claim
 
 from mainspring.domain.endpoint import Tenant
-from mainspring.domain.fairness import Caps
+from mainspring.domain.schedule.fairness import Caps
 from mainspring.ports.schedule import ClaimBatch
 from mainspring.ports.stores import Stores
 from mainspring.stores.postgres.database import QUERIES

@@ -24,7 +24,7 @@ from tests.stores.world import (
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.run import HttpAction, Run, RunStatus, Trigger
+from mainspring.domain.run import HttpAction, Run, RunStatus, RunTrigger
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
 from mainspring.ports.upkeep import Backlog, Retention, Swept
@@ -232,7 +232,7 @@ async def test_surplus_never_takes_the_run_that_is_running(stores: Stores, clock
     (live,) = (await claim(stores)).claims
     clock.tick(seconds=1)
     test_run = Run(
-        "run_" + "f" * 20, "default", endpoint.id, START, 1, Trigger.TEST, "", RunStatus.SUCCESS, clock.now()
+        "run_" + "f" * 20, "default", endpoint.id, START, 1, RunTrigger.TEST, "", RunStatus.SUCCESS, clock.now()
     )
     await stores.runs.add_test_run(test_run, an_outcome(), [])
 

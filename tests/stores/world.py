@@ -7,17 +7,17 @@ from itertools import count
 from msgspec.structs import replace
 from tests.harness.waiting import until_true
 
-from mainspring.domain import changes
-from mainspring.domain.changes import Act
-from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.fairness import Caps
-from mainspring.domain.governor import BASELINE_INTERVAL
-from mainspring.domain.hint import IntervalHint, OneShotHint
-from mainspring.domain.run import Body, HttpAction, Outcome, Run, RunStatus, Trigger
-from mainspring.domain.schedule import CRON
-from mainspring.domain.settling import Finished
+from mainspring.domain.run import Body, HttpAction, Outcome, Run, RunStatus, RunTrigger
+from mainspring.domain.schedule import changes
+from mainspring.domain.schedule.changes import Act
+from mainspring.domain.schedule.claim import Claim
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.fairness import Caps
+from mainspring.domain.schedule.finish import Finished
+from mainspring.domain.schedule.governor import BASELINE_INTERVAL
+from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 from mainspring.ports.schedule import ClaimBatch
 from mainspring.ports.stores import Stores
 
@@ -50,7 +50,7 @@ def an_endpoint(name: str = "", **fields: object) -> Endpoint:
         job_active=True, archived_at=None, parked_at=None, parked_reason="", paused_until=None, pause_reason="",
         deferred_until=None, failure_count=0, not_before=None, interval_hint=None, one_shot_hint=None,
         anchor_at=START - timedelta(minutes=1), next_run_at=START, source=BASELINE_INTERVAL, trail="[]",
-        manual_at=None, slot_at=None, trigger=Trigger.SCHEDULE, attempt=0, claim_epoch=0, lease_until=None,
+        manual_at=None, slot_at=None, trigger=RunTrigger.SCHEDULE, attempt=0, claim_epoch=0, lease_until=None,
         claimed_by="", run_id="", lost_count=0, last_run_at=None, last_status="",
     )  # fmt: skip
     if "cron" in fields and fields["cron"] is not None:

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from httpx2 import ASGITransport, AsyncClient
 
 from mainspring.api import frontend
-from mainspring.api.routes import entrance
+from mainspring.api.routes import setup_page
 
 FIRST_LOAD_MAX = 300_000
 
@@ -86,7 +86,7 @@ def test_first_load_is_small() -> None:
 
 async def test_link_for_a_password_has_a_bare_form_for_where_the_ui_is_not_built() -> None:
     app = FastAPI()
-    app.include_router(entrance.router)
+    app.include_router(setup_page.router)
     client = AsyncClient(transport=ASGITransport(app=app), base_url="http://site")
 
     page, script = await client.get("/setup"), await client.get("/setup.js")

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from mainspring.domain.claiming import Claim
 from mainspring.domain.errors import StoreUnavailable
-from mainspring.domain.fairness import Caps, SlowRoom
 from mainspring.domain.run import Outcome, Request, RunStatus
-from mainspring.domain.settling import Finished
+from mainspring.domain.schedule.claim import Claim
+from mainspring.domain.schedule.fairness import Caps, SlowRoom
+from mainspring.domain.schedule.finish import Finished
 from mainspring.ports.schedule import ClaimBatch, FinishReport, ScheduleStore
 
 OK = Outcome(RunStatus.SUCCESS, 1, 200)

@@ -5,22 +5,22 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from ipaddress import ip_network
 
+from mainspring.domain.notify.subscription import DestinationKind, Subscription
 from mainspring.domain.run import Outcome, RunStatus
-from mainspring.domain.schedule import CRON
-from mainspring.domain.subscription import ChannelKind, Subscription
-from mainspring.feed import Feed
+from mainspring.domain.schedule.cron import CRON
+from mainspring.event_feed import Feed
 from mainspring.observe import Metrics
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.webhooks import WebhookDraft, add_webhook
 from mainspring.outbound.guard import AddressGuard
 from mainspring.outbound.http import HttpCaller
 from mainspring.outbound.signing import generate_secret
-from mainspring.outbound.vault import KeyRing, Vault
-from mainspring.ports.mail import DeliveryFilter
+from mainspring.outbound.vault import AesVault, KeyRing
+from mainspring.ports.notifications import DeliveryFilter
 from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import TimeOrderedIds
-from mainspring.workers.alerter import Alerter
-from mainspring.workers.courier import Courier
+from mainspring.workers.alerts import AlertWriter
+from mainspring.workers.delivery import DeliverySender
 from mainspring.workers.notifier import Notifier, NotifierOptions
 from tests.stores.world import FixedClock
 
@@ -51,7 +51,7 @@ class Mailbox:
 class Newsroom:
     """One tenant's desk, and notifiers that share its database."""
 
-    def __init__(self, stores: Stores, clock: FixedClock, caller: HttpCaller, vault: Vault) -> None:
+    def __init__(self, stores: Stores, clock: FixedClock, caller: HttpCaller, vault: AesVault) -> None:
         self.stores = stores
         self.clock = clock
         self.mailbox = Mailbox()
@@ -63,8 +63,8 @@ class Newsroom:
     def new_notifier(self, name: str = "notifier-1", stores: Stores | None = None) -> Notifier:
         used = stores or self.stores
         ids = TimeOrderedIds()
-        courier = Courier(used.endpoints, self._caller, {ChannelKind.MAIL: self.mailbox}, self._vault, ids)
-        alerter = Alerter(used, ids, late_ms=5_000, public_url="https://mainspring.example/")
+        courier = DeliverySender(used.endpoints, self._caller, {DestinationKind.MAIL: self.mailbox}, self._vault, ids)
+        alerter = AlertWriter(used, ids, late_ms=5_000, public_url="https://mainspring.example/")
         return Notifier(used, Feed(used.runs), courier, alerter, NotifierOptions(name), Metrics())
 
     async def round(self) -> int:
@@ -82,7 +82,7 @@ class Newsroom:
 
 @asynccontextmanager
 async def open_newsroom(stores: Stores, clock: FixedClock) -> AsyncIterator[Newsroom]:
-    vault = Vault(KeyRing(bytes(32)))
+    vault = AesVault(KeyRing(bytes(32)))
     caller = HttpCaller(LOOPBACK, vault, clock=clock.now)
     try:
         yield Newsroom(stores, clock, caller, vault)

@@ -7,14 +7,14 @@ from msgspec.structs import replace
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from mainspring.domain.schedule import CRON
-from mainspring.domain.session import Session
+from mainspring.domain.model.session import ModelSession
+from mainspring.domain.schedule.cron import CRON
 from mainspring.outbound.language_model import PydanticAiModel
 from mainspring.ports.stores import Stores
 from mainspring.simulation.vault import NoVault
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.analyst import Analyst, AnalystOptions
-from mainspring.workers.pace import Pace
+from mainspring.workers.throttle import Throttle
 
 Step = tuple[str, dict[str, object]]
 DONE: Step = ("submit_analysis", {"reasoning": "seen", "confidence": "high", "next_analysis_in_ms": 600_000})
@@ -34,12 +34,12 @@ class Scripted:
 
 
 def analyst(stores: Stores, script: Callable[..., Any], worker: str = "a", **options: object) -> Analyst:
-    model = PydanticAiModel("scripted", FunctionModel(script))
+    model = PydanticAiModel("scripted", lambda _: FunctionModel(script))
     chosen = replace(AnalystOptions(worker, price_in=1.0, price_out=2.0), **options)
-    restless = Pace(lambda: 0.0, gap_s=0.0)
+    restless = Throttle(lambda: 0.0, gap_s=0.0)
     return Analyst(stores, model, NoVault(), TimeOrderedIds(), CRON, chosen, pace=restless)
 
 
-async def only_session(stores: Stores) -> Session:
+async def only_session(stores: Stores) -> ModelSession:
     (session,) = await stores.sessions.sessions("default")
     return session

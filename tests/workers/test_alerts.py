@@ -8,14 +8,14 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from mainspring.domain.changes import pause
 from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.event import Event, EventType
+from mainspring.domain.notify.subscription import DestinationKind, Subscription
 from mainspring.domain.run import RunStatus
-from mainspring.domain.schedule import CRON
-from mainspring.domain.subscription import ChannelKind, Subscription
+from mainspring.domain.schedule.changes import pause
+from mainspring.domain.schedule.cron import CRON
 from mainspring.operations import alerts
 from mainspring.operations.alerts import AlertDraft, add_alert, edit_alert
 from mainspring.ports.endpoints import EndpointFilter
@@ -44,7 +44,7 @@ async def peer() -> AsyncIterator[HostilePeer]:
 
 async def alert(room: Newsroom, *kinds: str, to: str = "ops@example.com", **fields: object) -> Subscription:
     draft = AlertDraft("ops", (to,), kinds or alerts.KINDS_DEFAULT, **fields)  # type: ignore[arg-type]  # of the draft
-    return await add_alert(room.desk, {ChannelKind.MAIL: room.mailbox}, draft)
+    return await add_alert(room.desk, {DestinationKind.MAIL: room.mailbox}, draft)
 
 
 async def endpoint(room: Newsroom, name: str = "billing", **fields: object) -> Endpoint:
@@ -96,7 +96,7 @@ async def test_words_say_what_since_when_last_error_next_run_and_where(room: New
     assert lines[2].startswith(f"Since:      {since:%Y-%m-%d %H:%M}")
     assert lines[3] == "Last error: HTTP 500 Internal Server Error; expected 2xx"
     assert lines[4].startswith("Next run:   2025-01-01 ")
-    assert lines[-1] == f"https://mainspring.example/endpoints/{made.id}"
+    assert lines[-1] == f"https://mainspring.example/t/default/endpoints/{made.id}"
 
 
 async def test_recovery_states_since_when_and_for_how_long_the_endpoint_failed(room: Newsroom) -> None:
@@ -132,6 +132,30 @@ async def test_pause_by_advice_is_told_and_a_persons_is_not(room: Newsroom, auth
     assert all("Last error: the queue is empty" in text for _, _, text in room.mailbox.received)
 
 
+async def test_proposal_that_waits_is_told_once_until_none_is_pending(room: Newsroom) -> None:
+    made = await endpoint(room)
+    await alert(room, "proposal_waiting")
+    rounds = (("created", 1), ("created", 2), ("rejected", 1), ("created", 2), ("approved", 1), ("expired", 0))
+
+    async def tell(what: str, pending: int) -> None:
+        data: dict[str, object] = {"does": "every 5s", "reason": "queue", "author": "rule:busy", "pending": pending}
+        event = Event(EventType(f"proposal.{what}"), room.clock.now(), "default", made.id, "", "rule:busy", data)
+        await room.stores.runs.add_events([event])
+        await told(room.stores)
+        await room.round()
+        room.clock.tick(minutes=10)
+
+    for what, pending in rounds:
+        await tell(what, pending)
+    assert room.mailbox.titles == ["billing: a proposal waits for a person"]
+    (_, _, text) = room.mailbox.received[0]
+    assert "rule busy would do this: every 5s." in text
+    assert "Reason:     queue" in text
+
+    await tell("created", 1)
+    assert len(room.mailbox.titles) == 2
+
+
 async def test_failing_model_is_told_once_and_its_recovery(room: Newsroom) -> None:
     made = await endpoint(room)
     await alert(room, "model_failing", "recovered")
@@ -162,7 +186,7 @@ async def test_execution_that_stops_is_told_with_its_step_and_error(room: Newsro
     assert title == "flow (exe_1) stopped"
     assert lines[0] == "flow (exe_1) stopped at step 's0' and waits for a person: retry the step, skip it, or cancel."
     assert lines[3].startswith("Last error: ")
-    assert lines[-1] == "https://mainspring.example/executions/exe_1"
+    assert lines[-1] == "https://mainspring.example/t/default/executions/exe_1"
 
 
 async def test_alert_is_about_its_endpoint_or_its_job_alone(room: Newsroom) -> None:
@@ -170,12 +194,12 @@ async def test_alert_is_about_its_endpoint_or_its_job_alone(room: Newsroom) -> N
     await endpoint(room, "other", job_id="job_b")
     await add_alert(
         room.desk,
-        {ChannelKind.MAIL: room.mailbox},
+        {DestinationKind.MAIL: room.mailbox},
         AlertDraft("by job", ("job@example.com",), ("failing",), 1, job="job_a"),
     )
     await add_alert(
         room.desk,
-        {ChannelKind.MAIL: room.mailbox},
+        {DestinationKind.MAIL: room.mailbox},
         AlertDraft("by endpoint", ("endpoint@example.com",), ("failing",), 1, endpoint="other"),
     )
     await run_and_tell(room)
@@ -352,7 +376,7 @@ async def test_mail_that_is_refused_is_tried_again(room: Newsroom) -> None:
 
 async def test_way_given_as_it_is_shown_stays(room: Newsroom, peer: HostilePeer) -> None:
     made = await alert(room, to=peer.url("/ok?token=s3cret"))
-    ways = {ChannelKind.MAIL: room.mailbox}
+    ways = {DestinationKind.MAIL: room.mailbox}
     edited = await edit_alert(room.desk, ways, "ops", lambda draft: replace(draft, to=(*draft.to, "b@example.com")))
 
     assert edited.config.channels[0] == made.config.channels[0]  # type: ignore[union-attr]  # an alert
@@ -379,15 +403,15 @@ async def test_what_no_alert_can_be_is_refused(room: Newsroom, fields: dict[str,
     draft = replace(AlertDraft("ops", ("ops@example.com",)), **fields)
 
     with pytest.raises(InvalidInput) as refusal:
-        await add_alert(room.desk, {ChannelKind.MAIL: room.mailbox}, draft)
+        await add_alert(room.desk, {DestinationKind.MAIL: room.mailbox}, draft)
     assert words in str(refusal.value)
 
 
 async def test_test_button_tells_how_every_way_went(room: Newsroom, peer: HostilePeer) -> None:
     draft = AlertDraft("ops", ("ops@example.com", peer.url("/unavailable")))
-    await add_alert(room.desk, {ChannelKind.MAIL: room.mailbox}, draft)
+    await add_alert(room.desk, {DestinationKind.MAIL: room.mailbox}, draft)
 
-    outcomes = await alerts.test_alert(room.desk, room.caller, {ChannelKind.MAIL: room.mailbox}, "ops")
+    outcomes = await alerts.test_alert(room.desk, room.caller, {DestinationKind.MAIL: room.mailbox}, "ops")
 
     assert [outcome.status for _, outcome in outcomes] == ["success", "failure"]
     assert room.mailbox.titles == ["a test"]

@@ -12,15 +12,15 @@ from msgspec.structs import replace
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models.function import AgentInfo
 
-from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.run import Body, RunStatus
-from mainspring.outbound.parlour import ToolCaller
+from mainspring.domain.schedule.changes import Act, Change
+from mainspring.outbound.model_process import ToolCaller
 from mainspring.ports.endpoints import EndpointStore
-from mainspring.ports.planner import Conversation
+from mainspring.ports.planner import Conversation, ProposalFilter
 from mainspring.ports.stores import Stores
 from mainspring.simulation.vault import NoVault
 from tests.harness.waiting import until
@@ -115,6 +115,43 @@ async def test_tool_calls_at_once_are_no_more_than_one_after_the_other(stores: S
     assert session is not None
     assert len(session.detail.tool_calls) == 15
     assert sum(answer.startswith("refused: 15 tool calls") for answer in greedy.answers) == 85
+
+
+async def test_session_in_mode_ask_proposes_what_a_person_may_approve(stores: Stores, watched: Endpoint) -> None:
+    await stores.planner.set_mode(f"endpoint:{watched.id}", "ask", Event(EventType.PLANNER_MODE_SET, START, "default"))
+    before = await get(stores, watched)
+    script = Scripted(
+        ("propose_interval", {"interval_ms": 20_000, "ttl_minutes": 10, "reason": "deep"}),
+        ("propose_interval", {"interval_ms": 25_000, "ttl_minutes": 10, "reason": "not so deep"}),
+        ("pause_until", {"until": None, "reason": "wake up"}),
+        DONE,
+    )
+
+    await analyst(stores, script).run_once()
+
+    session = await only_session(stores)
+    assert (session.mode, session.status) == ("ask", "done")
+    assert [call.result.partition(";")[0] for call in session.detail.tool_calls] == [
+        "proposed",
+        "proposed",
+        "already so",
+    ]
+    assert await get(stores, watched) == before
+    newest, first = sorted(
+        await stores.proposals.proposals("default", ProposalFilter(watched.id)),
+        key=lambda each: each.does,
+        reverse=True,
+    )
+    assert (first.state, newest.state) == ("superseded", "pending")
+    assert (newest.author, newest.action, newest.does, newest.cause) == (
+        "model:scripted", "propose_interval", "every 25s for 10m", session.id,
+    )  # fmt: skip
+    assert newest.arguments == {
+        "tool": "propose_interval", "interval_ms": 25_000, "ttl": "PT600S", "reason": "not so deep",
+    }  # fmt: skip
+    again = Scripted(DONE)
+    await analyst(stores, again).look(watched)
+    assert "- every 25s for 10m, by model scripted (<data>not so deep</data>), until " in again.prompts[0]
 
 
 async def test_nothing_is_applied_in_shadow_mode_and_nothing_is_asked_when_off(

@@ -7,21 +7,22 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from mainspring.domain import changes
-from mainspring.domain.advice import note_refusal
-from mainspring.domain.changes import Change
+from mainspring.domain.advice.authority import note_refusal
+from mainspring.domain.advice.step_hint import apply_step
 from mainspring.domain.endpoint import POWERS, Endpoint
 from mainspring.domain.errors import AdviceRefused, InvalidInput
 from mainspring.domain.event import EventType
-from mainspring.domain.firing import Firing, author, fire
-from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.instant import FOREVER
-from mainspring.domain.rules import Rule, read_rule
-from mainspring.domain.schedule import CRON
-from mainspring.domain.toolbox import apply_proposal, read_proposal
-from mainspring.ports.flows import Intent
+from mainspring.domain.model.tools import apply_proposal, read_proposal
+from mainspring.domain.rules.apply import Firing, author, fire
+from mainspring.domain.rules.rule import Rule, read_rule
+from mainspring.domain.schedule import changes
+from mainspring.domain.schedule.changes import Change
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 from mainspring.ports.stores import Stores
-from mainspring.workers.advice import HintErrand, advised
+from mainspring.ports.workflows import Intent
+from mainspring.workers.effects.hint import HintHandler
 from tests.stores.world import START, FixedClock, add, an_endpoint, change, get, told
 
 ACTS = 10_000
@@ -47,7 +48,7 @@ def by_model(tool: str, given: dict[str, object], endpoint: Endpoint, now: datet
 
 def by_workflow(wanted: dict[str, object], endpoint: Endpoint, now: datetime) -> Endpoint:
     try:
-        return advised(endpoint, now, wanted, "execution:exe_1").endpoint
+        return apply_step(wanted, endpoint, now, "execution:exe_1", CRON).endpoint
     except AdviceRefused:
         return endpoint
 
@@ -228,7 +229,7 @@ async def test_hint_step_fails_where_a_person_set_the_hint_and_the_endpoint_says
     request: dict[str, object] = {"endpoint": "one", "interval_ms": 5_000}
     intent = Intent("key", "exe_1", "default", 0, "step", 1, 1, "hint", request, "key", 1_000, 1, False)
 
-    ending, payload = await HintErrand(stores).run(intent)
+    ending, payload = await HintHandler(stores).run(intent)
 
     found = await get(stores, endpoint)
     assert (ending, payload["code"]) == ("failure", "conflict")
@@ -275,4 +276,4 @@ def test_rule_of_an_endpoint_that_may_not_reach_its_siblings_is_refused_there() 
 
 def test_refusal_of_bad_input_is_still_a_fault() -> None:
     with pytest.raises(InvalidInput):
-        advised(an_endpoint("one"), START, {"interval_ms": 1}, "execution:exe_1")
+        apply_step({"interval_ms": 1}, an_endpoint("one"), START, "execution:exe_1", CRON)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from mainspring.channels import Letter, NotSent
-from mainspring.ports.flows import Intent
-from mainspring.wiring.flows import open_channels
-from mainspring.workers.channel import ChannelErrand
+from mainspring.plugins import NotSent, OutgoingEmail
+from mainspring.ports.workflows import Intent
+from mainspring.wiring.workflows import open_channels
+from mainspring.workers.effects.channel import ChannelHandler
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "folder_channel"
 LETTER: dict[str, object] = {"channel": "folder", "to": "ann", "subject": "Hello", "body": "How was it?", "from": ""}
@@ -22,13 +22,13 @@ def install(folder: Path, name: str, value: str) -> None:
     metadata = folder / f"{name}_channel-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-channel\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(f"[mainspring.channels]\n{name} = {value}\n")
+    (metadata / "entry_points.txt").write_text(f"[mainspring.plugins]\n{name} = {value}\n")
 
 
 async def test_example_package_is_found_and_brings_a_letter_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    declared = (EXAMPLE / "pyproject.toml").read_text().partition("mainspring.channels")[2].splitlines()[1]
+    declared = (EXAMPLE / "pyproject.toml").read_text().partition("mainspring.plugins")[2].splitlines()[1]
     name, _, value = declared.replace('"', "").partition(" = ")
     install(tmp_path, name, value)
     monkeypatch.syspath_prepend(tmp_path)
@@ -62,7 +62,7 @@ class Raising:
     def __init__(self, fault: Exception | None, answer: object = None) -> None:
         self._fault, self._answer = fault, answer
 
-    async def send(self, letter: Letter) -> object:
+    async def send(self, letter: OutgoingEmail) -> object:
         if self._fault is not None:
             raise self._fault
         return self._answer
@@ -80,13 +80,13 @@ class Raising:
 async def test_doubt_is_a_failure_at_least_once_and_unknown_at_most_once(
     fault: Exception, idempotency: str, outcome: str, code: str
 ) -> None:
-    ended, data = await ChannelErrand(Raising(fault)).run(replace(INTENT, idempotency=idempotency))
+    ended, data = await ChannelHandler(Raising(fault)).run(replace(INTENT, idempotency=idempotency))
 
     assert (ended, data["code"]) == (outcome, code)
 
 
 @pytest.mark.parametrize("answer", [object(), {"$double": "x"}, "x" * 70_000])
 async def test_answer_that_no_log_could_keep_is_left_out(answer: object) -> None:
-    ended, data = await ChannelErrand(Raising(None, answer)).run(INTENT)
+    ended, data = await ChannelHandler(Raising(None, answer)).run(INTENT)
 
     assert (ended, data["result"]) == ("success", None)

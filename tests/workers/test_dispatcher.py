@@ -11,7 +11,7 @@ from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.dispatcher import LOST, Dispatcher, DispatcherOptions
-from mainspring.workers.errand import errands_of
+from mainspring.workers.effects.handlers import handlers_of
 from mainspring.workers.ticker import Ticker
 from mainspring.workflow.audit import effect_key
 from mainspring.workflow.model import Status
@@ -43,7 +43,7 @@ class Stage:
         self.dispatcher = self.new_dispatcher()
 
     def new_dispatcher(self) -> Dispatcher:
-        errands = errands_of(self.stores, self.caller, self.mailer, TimeOrderedIds(), "d1", frozenset())
+        errands = handlers_of(self.stores, self.caller, self.mailer, TimeOrderedIds(), "d1", frozenset())
         return Dispatcher(self.stores.flows.effects, errands, DispatcherOptions("d1"), Metrics())
 
     async def begin(self, *steps: dict[str, Any], given: dict[str, object] | None = None) -> None:
@@ -138,7 +138,7 @@ async def test_effect_that_may_go_out_once_ends_as_unknown_and_waits_for_a_perso
 
 
 async def test_late_answer_of_a_lost_sender_changes_nothing(stage: Stage, stores: Stores) -> None:
-    from mainspring.ports.flows import EffectAnswer
+    from mainspring.ports.workflows import EffectAnswer
     from mainspring.workers.dispatcher import answer
 
     await stage.begin({"call": {"url": URL}}, {"end": "done"})

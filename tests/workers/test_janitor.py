@@ -13,9 +13,9 @@ from structlog.testing import capture_logs
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.fairness import Caps
 from mainspring.domain.instant import rfc3339
 from mainspring.domain.run import RunStatus
+from mainspring.domain.schedule.fairness import Caps
 from mainspring.observe import Metrics
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores

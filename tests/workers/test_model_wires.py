@@ -3,16 +3,18 @@
 Whatever a server does, there is one session, soon, with a reason; and nothing of the key in it.
 """
 
+import gzip
 import json
 from importlib.util import find_spec
 
 import pytest
 
 from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.model.session import ModelSession
 from mainspring.domain.run import Body
-from mainspring.domain.schedule import CRON
-from mainspring.domain.session import Session
+from mainspring.domain.schedule.cron import CRON
 from mainspring.outbound.language_model import open_model
+from mainspring.outbound.model_client import REPLY_BYTES_MAX
 from mainspring.ports.stores import Stores
 from mainspring.simulation.vault import NoVault
 from mainspring.wiring.clock import TimeOrderedIds
@@ -41,7 +43,9 @@ async def deep(stores: Stores, clock: FixedClock, store_url: str) -> Endpoint:
     return endpoint
 
 
-async def look(stores: Stores, endpoint: Endpoint, server: ModelServer, provider: str, seconds: float = 30) -> Session:
+async def look(
+    stores: Stores, endpoint: Endpoint, server: ModelServer, provider: str, seconds: float = 30
+) -> ModelSession:
     model = open_model(f"{provider}:small", server.model_url(provider), KEY)
     options = AnalystOptions("a", seconds=seconds, price_in=1.0, price_out=2.0)
     session = await Analyst(stores, model, NoVault(), TimeOrderedIds(), CRON, options).look(endpoint)
@@ -116,6 +120,27 @@ async def test_reply_of_ten_megabytes_harms_nothing(stores: Stores, deep: Endpoi
         session = await look(stores, deep, server, "openai")
 
     assert (session.status, len(session.detail.note) <= 500) == ("failed", True)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_endless_reply_is_left_before_it_grows_the_memory(stores: Stores, deep: Endpoint, provider: str) -> None:
+    with serving_models(Reply(200, b'{"choices": "' + b"x" * 100_000, endless=True)) as server:
+        session = await look(stores, deep, server, provider)
+        sent = server.sent
+
+    assert session.status == "failed"
+    assert f"a reply of more than {REPLY_BYTES_MAX} bytes" in session.detail.note
+    assert REPLY_BYTES_MAX < sent < 10 * REPLY_BYTES_MAX, "what the sockets hold comes on top"
+    assert len(server.requests) == 1, "it is not asked for again"
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_compressed_reply_is_refused_before_it_unfolds(stores: Stores, deep: Endpoint, provider: str) -> None:
+    headers = (("content-type", "application/json"), ("content-encoding", "gzip"))
+    with serving_models(Reply(200, gzip.compress(b" " * 50_000_000, 1), headers)) as server:
+        session = await look(stores, deep, server, provider)
+
+    assert (session.status, "Content-Encoding 'gzip'" in session.detail.note) == ("failed", True)
 
 
 @pytest.mark.parametrize("reply", [Reply(silent=True), Reply(200, b"{", drips=True)], ids=["silence", "drips"])

@@ -12,7 +12,7 @@ import pytest
 from mainspring.domain.event import Event, EventType
 from mainspring.operations.webhooks import WebhookDraft, add_webhook
 from mainspring.outbound.signing import generate_secret
-from mainspring.ports.mail import DeliveryFilter
+from mainspring.ports.notifications import DeliveryFilter
 from mainspring.settings import load_settings
 from mainspring.wiring.desk import open_desk
 from tests.harness.processes import Process, Processes

@@ -12,9 +12,9 @@ from structlog.testing import capture_logs
 from mainspring.domain.endpoint import Endpoint, LostWorkerPolicy, Tenant
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import EventType
-from mainspring.domain.hint import IntervalHint
-from mainspring.domain.planning import FAULTY_DELAY
-from mainspring.domain.run import HttpAction, Run, RunStatus, Trigger, slot_id
+from mainspring.domain.run import HttpAction, Run, RunStatus, RunTrigger, slot_id
+from mainspring.domain.schedule.anchor import FAULTY_DELAY
+from mainspring.domain.schedule.hint import IntervalHint
 from mainspring.observe import Metrics
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
@@ -185,7 +185,7 @@ async def test_a_manual_run_of_an_idle_endpoint_starts_now_and_keeps_the_cadence
     assert await bench.scheduler.run_once() == 1
 
     (run,) = await bench.runs()
-    assert (run.trigger, run.slot_at, run.status) == (Trigger.MANUAL, clock.now(), RunStatus.SUCCESS)
+    assert (run.trigger, run.slot_at, run.status) == (RunTrigger.MANUAL, clock.now(), RunStatus.SUCCESS)
     assert (await get(stores, endpoint)).next_run_at == START + MINUTE
 
 
@@ -203,7 +203,7 @@ async def test_manual_runs_asked_for_during_a_run_are_queued_once_and_start_when
         await until(lambda: len(bench.caller.requests) == 2, "the queued one starts")
         await holds_for(lambda: len(bench.caller.requests) == 2, "exactly one was queued", 0.2)
 
-    assert [run.trigger for run in await bench.runs()] == [Trigger.SCHEDULE, Trigger.MANUAL]
+    assert [run.trigger for run in await bench.runs()] == [RunTrigger.SCHEDULE, RunTrigger.MANUAL]
     assert (await get(stores, endpoint)).next_run_at == START + MINUTE
 
 

@@ -7,18 +7,18 @@ import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo
 
-from mainspring.domain import changes
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.schedule import CRON
-from mainspring.domain.session import estimated_tokens, fair_tokens
-from mainspring.ports.planner import Conversation
+from mainspring.domain.model.session import estimated_tokens, fair_tokens
+from mainspring.domain.schedule import changes
+from mainspring.domain.schedule.cron import CRON
+from mainspring.ports.planner import Conversation, ProposalFilter
 from mainspring.ports.stores import Stores
 from mainspring.simulation.vault import NoVault
 from mainspring.wiring.clock import TimeOrderedIds
 from mainspring.workers.analyst import Analyst, AnalystOptions
-from mainspring.workers.breaker import Breaker
-from mainspring.workers.pace import Pace
+from mainspring.workers.circuit_breaker import CircuitBreaker
+from mainspring.workers.throttle import Throttle
 from tests.stores.world import START, FixedClock, add, an_endpoint, change, get
 from tests.workers.sessions import DONE, Scripted, Step, analyst, only_session
 
@@ -42,7 +42,7 @@ async def test_proposal_against_a_person_is_refused_in_words_and_on_the_endpoint
     assert (found.refused_advice.author, found.refused_advice.does) == ("model:scripted", "wake")
 
 
-@pytest.mark.parametrize("mode", ["off", "shadow"])
+@pytest.mark.parametrize("mode", ["off", "shadow", "ask"])
 async def test_mode_protects_the_target_whoever_the_session_is_about(
     stores: Stores, watched: Endpoint, mode: str
 ) -> None:
@@ -57,10 +57,15 @@ async def test_mode_protects_the_target_whoever_the_session_is_about(
 
     await analyst(stores, script).run_once()
 
-    said = {"off": "refused: the planner is off for 'sibling'", "shadow": "recorded in shadow mode, not applied"}[mode]
+    said = {
+        "off": "refused: the planner is off for 'sibling'",
+        "shadow": "recorded in shadow mode, not applied",
+        "ask": "proposed; a person decides, and nothing was applied; next run ",
+    }[mode]
     assert (await only_session(stores)).detail.tool_calls[0].result.startswith(said)
     assert await get(stores, sibling) == sibling
     assert (await get(stores, watched)).interval_hint is not None
+    assert len(await stores.proposals.proposals("default", ProposalFilter(sibling.id))) == (mode == "ask")
 
 
 async def test_switch_stops_a_session_in_progress_and_what_it_proposes(stores: Stores, watched: Endpoint) -> None:
@@ -164,7 +169,7 @@ def test_missing_or_absurd_usage_is_replaced_by_an_estimate(reported: int, count
 
 
 def test_breaker_rests_after_refusals_and_honours_retry_after() -> None:
-    breaker = Breaker()
+    breaker = CircuitBreaker()
     breaker.heard(Conversation(status_code=503, fault="503"), 0.0)
     assert breaker.rests_for_s(0.0) == 30.0
     breaker.heard(Conversation(status_code=429, fault="429", retry_after_s=300.0), 30.0)
@@ -189,7 +194,7 @@ async def test_no_session_is_begun_while_the_models_server_rests(stores: Stores,
     refusing, at_s = Refusing(), [0.0]
     options = AnalystOptions("a", sessions_per_hour=100)
     looking = Analyst(
-        stores, refusing, NoVault(), TimeOrderedIds(), CRON, options, lambda: at_s[0], Pace(lambda: 0.0, gap_s=0.0)
+        stores, refusing, NoVault(), TimeOrderedIds(), CRON, options, lambda: at_s[0], Throttle(lambda: 0.0, gap_s=0.0)
     )
     assert await looking.run_once() == 1
     await add(stores, an_endpoint("other", description="watch it", last_run_at=START))

@@ -1,9 +1,9 @@
 """Which calls of a scheduler are slow, and that quick ones find a place beside them."""
 
-from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.fairness import SlowRoom
-from mainspring.domain.run import Trigger
+from mainspring.domain.run import RunTrigger
+from mainspring.domain.schedule.claim import Claim
+from mainspring.domain.schedule.fairness import SlowRoom
 from mainspring.ports.stores import Stores
 from mainspring.workers.slow_calls import SLOW_AFTER_NS, SlowCalls
 from tests.harness.waiting import holds_for, until
@@ -14,7 +14,7 @@ QUICK, SLOW = 1_999, 2_000
 
 
 def claimed(endpoint: Endpoint) -> Claim:
-    return Claim(endpoint, f"run of {endpoint.id}", 1, START, 1, Trigger.SCHEDULE, START)
+    return Claim(endpoint, f"run of {endpoint.id}", 1, START, 1, RunTrigger.SCHEDULE, START)
 
 
 def a_call(took_ms: int | None, host: str = "host:80") -> Claim:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from mainspring.domain.changes import Act
+from mainspring.domain.schedule.changes import Act
 from mainspring.observe import Metrics
 from mainspring.ports.stores import Stores
 from mainspring.workers.scheduler import EARLY_S, Scheduler, SchedulerOptions

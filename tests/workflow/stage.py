@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 from mainspring.workflow.document import parse_document, parse_text
-from mainspring.workflow.model import OLDEST_FORMAT, Arrival, Kind, LogicalClock, State, Workflow
-from mainspring.workflow.replay import Answer, Frame, Happening, Simulation, simulate, turn
+from mainspring.workflow.model import OLDEST_FORMAT, Arrival, ArrivalKind, ExecutionState, LogicalClock, Workflow
+from mainspring.workflow.replay import ReplayFrame, SimulatedAnswer, SimulatedEvent, Simulation, simulate, turn
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 SALT = "5a17" * 8
@@ -47,13 +47,13 @@ class Player:
         format_: int = OLDEST_FORMAT,
     ) -> None:
         self.workflow = workflow
-        self.state = State(
+        self.state = ExecutionState(
             execution_id, SALT, workflow.name, workflow.version, given or {}, wake_tick=0, format=format_
         )
-        self.frames: list[Frame] = []
+        self.frames: list[ReplayFrame] = []
         self._ids = 0
 
-    def at(self, tick: int, *arrivals: Arrival) -> Frame:
+    def at(self, tick: int, *arrivals: Arrival) -> ReplayFrame:
         frame = turn(self.workflow, self.state, arrivals, LogicalClock(tick, EPOCH))
         self.state = frame.after
         self.frames.append(frame)
@@ -61,17 +61,17 @@ class Player:
 
     def event(self, type_: str, **data: object) -> Arrival:
         self._ids += 1
-        return Arrival(Kind.EVENT, f"e{self._ids}", type_, data, "ada")
+        return Arrival(ArrivalKind.EVENT, f"e{self._ids}", type_, data, "ada")
 
     def order(self, verb: str, reason: str = "because") -> Arrival:
         self._ids += 1
-        return Arrival(Kind.COMMAND, f"c{self._ids}", verb, {"reason": reason}, "ada")
+        return Arrival(ArrivalKind.COMMAND, f"c{self._ids}", verb, {"reason": reason}, "ada")
 
     def answer(self, type_: str = "success", **data: object) -> Arrival:
         """What the dispatcher would say to the effect that is awaited."""
         state = self.state
         given = {"key": state.key, "attempt": state.attempt, **data}
-        return Arrival(Kind.RESULT, f"{state.key}:{state.attempt}", type_, given, "dispatcher")
+        return Arrival(ArrivalKind.RESULT, f"{state.key}:{state.attempt}", type_, given, "dispatcher")
 
     @property
     def log(self) -> list[str]:
@@ -82,7 +82,7 @@ class Player:
         return [entry for frame in self.frames for entry in frame.entries]
 
 
-def generated(seed: int) -> tuple[Workflow, dict[str, object], list[Happening], dict[str, list[Answer]]]:
+def generated(seed: int) -> tuple[Workflow, dict[str, object], list[SimulatedEvent], dict[str, list[SimulatedAnswer]]]:
     """A workflow that a seed makes, with something to happen to it: loops, failures and late events included."""
     random = Random(seed)
     size = random.randint(2, 9)
@@ -100,11 +100,13 @@ def generated(seed: int) -> tuple[Workflow, dict[str, object], list[Happening], 
     }  # fmt: skip
     types = ("ping", "pong", "stop", "noise")
     happenings = [
-        Happening(random.randint(0, 900_000), random.choice(types), {"n": random.randint(0, 9), "f": random.random()})
+        SimulatedEvent(
+            random.randint(0, 900_000), random.choice(types), {"n": random.randint(0, 9), "f": random.random()}
+        )
         for _ in range(random.randint(0, 6))
     ]
     answers = {
-        step_id: [Answer(random.choice(ENDINGS), {"v": random.randint(0, 9)}, "500") for _ in range(2)]
+        step_id: [SimulatedAnswer(random.choice(ENDINGS), {"v": random.randint(0, 9)}, "500") for _ in range(2)]
         for step_id in ids
         if random.random() < 0.6
     }

@@ -21,7 +21,7 @@ from mainspring.workflow.audit import (
     verify,
     verify_ticks,
 )
-from mainspring.workflow.model import Draft, Entry
+from mainspring.workflow.model import EntryDraft, LogEntry
 from tests.workflow.stage import SALT, run_generated
 
 LENGTH = 400
@@ -33,16 +33,18 @@ JSON = st.recursive(
 )
 
 
-def a_log(length: int = LENGTH, seed: int = 1) -> list[Entry]:
+def a_log(length: int = LENGTH, seed: int = 1) -> list[LogEntry]:
     random = Random(seed)
     drafts = [
-        Draft(number // 3, f"s{number % 5}", "set", {"n": random.random()} if number % 4 else None, [number], GENESIS)
+        EntryDraft(
+            number // 3, f"s{number % 5}", "set", {"n": random.random()} if number % 4 else None, [number], GENESIS
+        )
         for number in range(length)
     ]
     return seal("x1", SALT, 0, "", drafts)
 
 
-def anchors_of(log: list[Entry]) -> list[Anchor]:
+def anchors_of(log: list[LogEntry]) -> list[Anchor]:
     """What the ticks of its partition say of a log: the last entry of every tick."""
     nexts = [*log[1:], None]
     last = [entry for entry, after in zip(log, nexts, strict=True) if after is None or after.tick != entry.tick]
@@ -73,7 +75,7 @@ VECTOR_HASHES = (
 
 
 def test_hashes_are_the_published_ones() -> None:
-    (entry,) = seal("exe_1", "00" * 16, 0, "", [Draft(7, "rest", "wait", None, {"until_tick": 259_207}, GENESIS)])
+    (entry,) = seal("exe_1", "00" * 16, 0, "", [EntryDraft(7, "rest", "wait", None, {"until_tick": 259_207}, GENESIS)])
     head = seal_tick(0, 1, 7, [("exe_1", 1, entry.hash)], "")
 
     made = (entry.input_hash, entry.output_hash, entry.hash, head.hash, effect_key("exe_1", "thank", 1))
@@ -122,7 +124,7 @@ def test_every_attack_is_found_at_its_entry(attack: str) -> None:
     assert missed == []
 
 
-def attacked(log: list[Entry], attack: str, random: Random) -> tuple[list[Entry], int]:
+def attacked(log: list[LogEntry], attack: str, random: Random) -> tuple[list[LogEntry], int]:
     """The log after an attack, and the number of the first entry that is not what was written."""
     at = random.randrange(len(log) - 2)
     entry = log[at]
@@ -141,11 +143,11 @@ def attacked(log: list[Entry], attack: str, random: Random) -> tuple[list[Entry]
             return log[: at + 1], at + 2
         case _:  # everything from the beginning of a tick on, made anew with valid hashes
             at -= at % 3
-            drafts = [Draft(e.tick, e.step, "forged", None, None, e.context) for e in log[at:]]
+            drafts = [EntryDraft(e.tick, e.step, "forged", None, None, e.context) for e in log[at:]]
             return log[:at] + seal("x1", SALT, at, log[at - 1].hash if at else "", drafts), at + 1
 
 
-def _other(entry: Entry, field: str) -> object:
+def _other(entry: LogEntry, field: str) -> object:
     match field:
         case "tick":
             return entry.tick + 1
@@ -174,7 +176,7 @@ def test_entry_that_follows_another_one_than_it_says_is_found() -> None:
 
 
 def test_clock_that_runs_backwards_is_found_though_its_hashes_fit() -> None:
-    drafts = [Draft(tick, "s", "set", None, None, GENESIS) for tick in (5, 4)]
+    drafts = [EntryDraft(tick, "s", "set", None, None, GENESIS) for tick in (5, 4)]
 
     verdict = verify("x1", SALT, seal("x1", SALT, 0, "", drafts))
 

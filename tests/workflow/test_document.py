@@ -7,8 +7,8 @@ import pytest
 
 from mainspring.domain.errors import InvalidInput
 from mainspring.workflow.difference import differences
-from mainspring.workflow.document import InvalidDocument, check_input, parse_document, parse_text
-from mainspring.workflow.model import Branch, Call, Retry, Trigger, Wait, WaitFor
+from mainspring.workflow.document import InvalidWorkflow, check_input, parse_document, parse_text
+from mainspring.workflow.model import Branch, Call, Retry, Wait, WaitFor, WorkflowTrigger
 from tests.workflow.stage import DOCUMENTS, a_workflow, order_follow_up
 
 DAY_MS = 86_400_000
@@ -18,7 +18,7 @@ CALL = {"url": "https://example.com/"}
 def faults_of(*steps: Any, **top: Any) -> list[str]:
     """Every fault of a document, as `path message`."""
     named = [{"id": f"s{index}", **step} if isinstance(step, dict) else step for index, step in enumerate(steps)]
-    with pytest.raises(InvalidDocument) as refused:
+    with pytest.raises(InvalidWorkflow) as refused:
         parse_document({"name": "w", "steps": named, **top})
     return [f"{fault.path} {fault.message}" for fault in refused.value.faults]
 
@@ -102,7 +102,7 @@ def test_document_from_before_secrets_were_refused_is_still_read() -> None:
 def test_name_that_no_path_can_hold_is_refused_where_it_is_new() -> None:
     text = '{"name": "shop/orders", "steps": [{"id": "a", "end": "done"}]}'
 
-    with pytest.raises(InvalidDocument, match="name contains /, and a workflow is found by its name alone"):
+    with pytest.raises(InvalidWorkflow, match="name contains /, and a workflow is found by its name alone"):
         parse_text(text)
     assert parse_text(text, is_stored=True).name == "shop/orders"
 
@@ -211,20 +211,20 @@ TOP_FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("name", TOP_FAULTS)
 def test_fault_of_the_whole_is_refused_with_its_path(name: str) -> None:
     top, said = TOP_FAULTS[name]
-    with pytest.raises(InvalidDocument) as refused:
+    with pytest.raises(InvalidWorkflow) as refused:
         parse_document({"name": "w", "steps": [{"id": "a", "end": None}], **top})
 
     assert any(said in f"{fault.path} {fault.message}" for fault in refused.value.faults), refused.value.faults
 
 
 def test_document_that_is_no_mapping_is_refused() -> None:
-    with pytest.raises(InvalidDocument, match="a workflow is a mapping with name"):
+    with pytest.raises(InvalidWorkflow, match="a workflow is a mapping with name"):
         parse_document([])
 
 
 def test_every_fault_is_told_with_its_line() -> None:
     text = "name: w\nsteps:\n  - id: a\n    wait: soon\n  - id: b\n    ends: now\n"
-    with pytest.raises(InvalidDocument) as refused:
+    with pytest.raises(InvalidWorkflow) as refused:
         parse_text(text)
 
     assert [(fault.path, fault.line) for fault in refused.value.faults] == [
@@ -234,7 +234,7 @@ def test_every_fault_is_told_with_its_line() -> None:
 
 
 def test_many_faults_are_counted_beyond_the_first_twenty() -> None:
-    with pytest.raises(InvalidDocument, match=r"^30 faults: .*; and 10 more$"):
+    with pytest.raises(InvalidWorkflow, match=r"^30 faults: .*; and 10 more$"):
         parse_document({"name": "w", "steps": [{"id": f"s{number}", "wait": "x"} for number in range(30)]})
 
 
@@ -392,7 +392,7 @@ def test_trigger_that_could_never_work_is_refused(trigger: str, said: str) -> No
     text = f"name: t\ninput: {{order: integer}}\non: [{trigger}]\nsteps: [{{id: a, wait: 1d}}]\n"
     text = text if "order" in said else text.replace("input: {order: integer}\n", "")
 
-    with pytest.raises(InvalidDocument) as refused:
+    with pytest.raises(InvalidWorkflow) as refused:
         parse_text(text)
 
     assert said in str(refused.value)
@@ -404,8 +404,8 @@ def test_triggers_are_read() -> None:
     read = parse_text(text + "steps: [{id: a, wait: 1d}]\n").triggers
 
     assert read == (
-        Trigger("run", "billing", where="event.ok"),
-        Trigger("alert", kinds=("late",), correlation="k", event="e"),
+        WorkflowTrigger("run", "billing", where="event.ok"),
+        WorkflowTrigger("alert", kinds=("late",), correlation="k", event="e"),
     )
 
 
@@ -421,12 +421,12 @@ def test_triggers_are_read() -> None:
     ],
 )
 def test_hint_that_advises_nothing_is_refused(hint: str, said: str) -> None:
-    with pytest.raises(InvalidDocument) as refused:
+    with pytest.raises(InvalidWorkflow) as refused:
         parse_text(f"name: t\nsteps: [{{id: a, hint: {hint}}}]\n")
 
     assert said in str(refused.value)
 
 
 def test_letter_through_what_is_no_channel_is_refused() -> None:
-    with pytest.raises(InvalidDocument, match="'call' is the name of something else"):
+    with pytest.raises(InvalidWorkflow, match="'call' is the name of something else"):
         parse_text("name: t\nsteps: [{id: a, email: {to: a, subject: b, body: c, channel: call}}]\n")

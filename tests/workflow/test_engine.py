@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from mainspring.workflow.audit import effect_key
 from mainspring.workflow.engine import ALLOWED, CHAIN_MAX
-from mainspring.workflow.model import LogicalClock, Phase, Status
+from mainspring.workflow.model import ExecutionPhase, LogicalClock, Status
 from tests.workflow.stage import EPOCH, Player, a_workflow, order_follow_up
 
 DAY = 86_400
@@ -113,7 +113,11 @@ def test_chain_that_ends_with_the_last_step_of_a_turn_ends_in_it() -> None:
 
     player.at(0)
 
-    assert (player.state.step, player.state.phase, player.state.wake_tick) == (f"s{CHAIN_MAX - 1}", Phase.TIME, 1)
+    assert (player.state.step, player.state.phase, player.state.wake_tick) == (
+        f"s{CHAIN_MAX - 1}",
+        ExecutionPhase.TIME,
+        1,
+    )
 
 
 def test_effect_ends_the_turn_and_its_answer_starts_the_next() -> None:
@@ -366,7 +370,7 @@ def test_retry_after_an_exit_that_could_not_be_judged_repeats_no_key() -> None:
 
     player.at(2, player.event("odd", n=0), player.order("retry"))
 
-    assert player.state.phase is Phase.TIME
+    assert player.state.phase is ExecutionPhase.TIME
 
 
 def test_skip_goes_on_with_the_reason_as_the_result() -> None:

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from mainspring.workflow.difference import differences
 from mainspring.workflow.expression import Failure, evaluate, judge
-from mainspring.workflow.model import Trigger
+from mainspring.workflow.model import WorkflowTrigger
 from mainspring.workflow.template import RENDERED_CHARS_MAX, render_text
 from tests.workflow.stage import Player, a_workflow
 
@@ -70,7 +70,7 @@ def test_text_that_grows_too_long_when_filled_in_is_a_failure() -> None:
 
 def test_changed_triggers_are_told() -> None:
     before = a_workflow({"end": None})
-    after = replace(before, triggers=(Trigger("run", "billing"),))
+    after = replace(before, triggers=(WorkflowTrigger("run", "billing"),))
 
     (said,) = differences(before, after)
     assert said.startswith("the triggers changed from [] to [")

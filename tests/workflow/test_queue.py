@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mainspring.domain.errors import InvalidInput
 from mainspring.workflow.audit import revive
 from mainspring.workflow.engine import QUEUE_MAX
-from mainspring.workflow.model import NEWEST_FORMAT, Arrival, Kind, Status, Workflow
+from mainspring.workflow.model import NEWEST_FORMAT, Arrival, ArrivalKind, Status, Workflow
 from mainspring.workflow.replay import replay
 from tests.workflow.stage import EPOCH, SALT, Player, a_workflow
 
@@ -137,7 +137,9 @@ def test_every_event_is_taken_at_most_once_in_order_and_none_is_lost(count: int,
     sent: list[tuple[str, object]] = []
     for rest, values in turns:
         tick += rest
-        arrivals = [Arrival(Kind.EVENT, f"e{len(sent) + place}", "ping", {"n": n}) for place, n in enumerate(values)]
+        arrivals = [
+            Arrival(ArrivalKind.EVENT, f"e{len(sent) + place}", "ping", {"n": n}) for place, n in enumerate(values)
+        ]
         sent += [(each.id, each.data["n"]) for each in arrivals]
         player.at(tick, *arrivals)
     player.at(tick + 5)

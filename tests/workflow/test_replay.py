@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from mainspring.domain.errors import InvalidInput
 from mainspring.workflow.audit import GENESIS, revive
 from mainspring.workflow.document import parse_text
-from mainspring.workflow.model import Arrival, Kind, LogicalClock, Status
-from mainspring.workflow.replay import Answer, Happening, frames, replay, simulate
+from mainspring.workflow.model import Arrival, ArrivalKind, LogicalClock, Status
+from mainspring.workflow.replay import SimulatedAnswer, SimulatedEvent, frames, replay, simulate
 from tests.workflow.stage import EPOCH, SALT, Player, a_workflow, generated, order_follow_up, run_generated, trace_hash
 
 ROOT = Path(__file__).parents[2]
@@ -104,14 +104,14 @@ def test_debugger_steps_through_turn_by_turn_without_effects() -> None:
 
 
 def test_simulation_of_days_takes_no_time_and_follows_the_tutorial() -> None:
-    happy = simulate(order_follow_up(), INPUT, [Happening(4 * DAY_MS, "reply", {"rating": 5})], epoch=EPOCH)
+    happy = simulate(order_follow_up(), INPUT, [SimulatedEvent(4 * DAY_MS, "reply", {"rating": 5})], epoch=EPOCH)
     silent = simulate(order_follow_up(), INPUT, epoch=EPOCH)
-    angry = simulate(order_follow_up(), INPUT, [Happening(4 * DAY_MS, "reply", {"rating": 1})], epoch=EPOCH)
+    angry = simulate(order_follow_up(), INPUT, [SimulatedEvent(4 * DAY_MS, "reply", {"rating": 1})], epoch=EPOCH)
     helped = simulate(
-        order_follow_up(), INPUT, [Happening(4 * DAY_MS, "reply", {"rating": 1})],
-        {"escalate": [Answer("failure", code="503"), Answer("failure", code="400")]}, epoch=EPOCH,
+        order_follow_up(), INPUT, [SimulatedEvent(4 * DAY_MS, "reply", {"rating": 1})],
+        {"escalate": [SimulatedAnswer("failure", code="503"), SimulatedAnswer("failure", code="400")]}, epoch=EPOCH,
     )  # fmt: skip
-    cancelled = simulate(order_follow_up(), INPUT, [Happening(DAY_MS, "order.cancelled")], epoch=EPOCH)
+    cancelled = simulate(order_follow_up(), INPUT, [SimulatedEvent(DAY_MS, "order.cancelled")], epoch=EPOCH)
 
     assert [each.state.outcome for each in (happy, silent, angry, helped, cancelled)] == [
         "happy", "silent", "escalated", "escalated", "order_cancelled",
@@ -122,7 +122,7 @@ def test_simulation_of_days_takes_no_time_and_follows_the_tutorial() -> None:
 
 def test_order_of_arrivals_is_the_writers_and_decides() -> None:
     workflow = a_workflow({"wait_for": {"event": "a", "timeout": "1h"}}, {"end": "done"})
-    first, second = (Arrival(Kind.EVENT, each, "a", {"who": each}) for each in "xy")
+    first, second = (Arrival(ArrivalKind.EVENT, each, "a", {"who": each}) for each in "xy")
     one, other = Player(workflow), Player(workflow)
     for player, arrivals in ((one, (first, second)), (other, (second, first))):
         player.at(0)
@@ -158,8 +158,8 @@ def test_trace_hash_is_of_this_process_too() -> None:
 def test_golden_history_is_reproduced_to_the_byte(path: Path) -> None:
     """Kept for ever: an engine that runs one of them differently breaks executions that are under way."""
     golden = json.loads(path.read_text())
-    happenings = [Happening(*each) for each in golden["events"]]
-    answers = {step: [Answer(**each) for each in given] for step, given in golden["answers"].items()}
+    happenings = [SimulatedEvent(*each) for each in golden["events"]]
+    answers = {step: [SimulatedAnswer(**each) for each in given] for step, given in golden["answers"].items()}
 
     made = simulate(
         parse_text(golden["document"]), golden["input"], happenings, answers, epoch=EPOCH, execution_id=path.stem

@@ -4,11 +4,11 @@ import pytest
 from msgspec.structs import replace
 
 from mainspring.workflow.expression import Failure
-from mainspring.workflow.model import Trigger
-from mainspring.workflow.triggers import Occasion, Wanted, answer, may_match
+from mainspring.workflow.model import WorkflowTrigger
+from mainspring.workflow.triggers import Occurrence, TriggerMatch, answer, may_match
 
-RUN = Occasion("run", "run_1", "billing", "", "failure", {"status": "failure", "body": {"depth": 12}})
-TRIGGER = Trigger("run", "billing", "", ("failure",))
+RUN = Occurrence("run", "run_1", "billing", "", "failure", {"status": "failure", "body": {"depth": 12}})
+TRIGGER = WorkflowTrigger("run", "billing", "", ("failure",))
 
 
 @pytest.mark.parametrize(
@@ -28,22 +28,22 @@ def test_trigger_matches_what_it_names(changed: dict[str, object], matches: bool
 
 
 def test_workflow_that_stopped_triggers_none() -> None:
-    stopped = Occasion("alert", "alert_1", "", "ops", "stopped")
+    stopped = Occurrence("alert", "alert_1", "", "ops", "stopped")
 
-    assert not may_match(Trigger("alert", "", "", ()), stopped)
-    assert may_match(Trigger("alert", "", "", ()), replace(stopped, kind="quota"))
+    assert not may_match(WorkflowTrigger("alert", "", "", ()), stopped)
+    assert may_match(WorkflowTrigger("alert", "", "", ()), replace(stopped, kind="quota"))
 
 
 def test_trigger_starts_an_execution_with_what_the_event_says() -> None:
     trigger = replace(TRIGGER, where="event.body.depth > 10", input={"depth": "{{ event.body.depth }}"})
 
-    assert answer(trigger, RUN) == Wanted({"depth": 12}, "")
+    assert answer(trigger, RUN) == TriggerMatch({"depth": 12}, "")
 
 
 def test_trigger_sends_an_event_to_a_correlation_key() -> None:
     trigger = replace(TRIGGER, event="recovered", correlation="order-{{ event.body.depth }}")
 
-    assert answer(trigger, RUN) == Wanted({}, "order-12", "recovered")
+    assert answer(trigger, RUN) == TriggerMatch({}, "order-12", "recovered")
 
 
 def test_trigger_whose_condition_does_not_hold_asks_for_nothing() -> None:

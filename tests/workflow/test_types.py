@@ -2,7 +2,7 @@
 
 import pytest
 
-from mainspring.workflow.document import InvalidDocument, parse_document
+from mainspring.workflow.document import InvalidWorkflow, parse_document
 from mainspring.workflow.expression import Failure, Values, evaluate
 from mainspring.workflow.model import Status
 from tests.workflow.stage import Player, a_workflow
@@ -27,13 +27,13 @@ def document(when: str) -> dict[str, object]:
     ],
 )
 def test_condition_that_the_declared_types_rule_out_is_refused(when: str) -> None:
-    with pytest.raises(InvalidDocument, match="declared types"):
+    with pytest.raises(InvalidWorkflow, match="declared types"):
         parse_document(document(when))
 
 
 @pytest.mark.parametrize("when", ["input.x + 1 > 2", "2 * input.x > 3", "input.x % 2 == 1"])
 def test_number_that_is_added_to_a_whole_one_is_refused_with_the_way_out(when: str) -> None:
-    with pytest.raises(InvalidDocument, match=r"such as 1\.0"):
+    with pytest.raises(InvalidWorkflow, match=r"such as 1\.0"):
         parse_document(document(when))
 
 

@@ -8,6 +8,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Problem } from "./api/client";
+import { watchReach } from "./api/reach";
 import { begin, makeRouter } from "./router";
 import { theme } from "./theme";
 import { TimeModeProvider } from "./time/When";
@@ -28,6 +29,7 @@ const client = new QueryClient({
     },
   },
 });
+watchReach();
 const router = makeRouter(client);
 begin(router);
 // The frame of the document stays until the page can take its place; where that takes long, the page says so itself.

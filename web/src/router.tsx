@@ -3,14 +3,18 @@ import type { QueryClient } from "@tanstack/react-query";
 import {
   type AnyRoute, createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent as lazily, Outlet, redirect,
 } from "@tanstack/react-router";
-import { onSignedOut, Problem, unreachable } from "./api/client";
+import { onSessionOver, Problem, unreachable } from "./api/client";
 import { executionQuery, executionsQuery, workflowQuery, workflowsQuery } from "./api/flows";
 import { plannerQuery } from "./api/planner";
 import { activityQuery, decisionQuery, endpointQuery, endpointsQuery, eventsQuery, healthQuery, jobsQuery, previewQuery, runQuery, runsQuery, statsQuery, upcomingQuery, workersQuery } from "./api/queries";
+import { onReachedAgain } from "./api/reach";
 import { forgetVisit, sessionQuery, wasHere } from "./api/session";
+import { addressOf, ownAddress, pathOf, tabTenant } from "./api/tenant";
 import { Broken, Missing, PendingPage } from "./parts/Outcomes";
+import { hasEdits } from "./shell/edits";
 import { painted } from "./shell/painted";
 import { Shell } from "./shell/Shell";
+import { askToSignIn } from "./shell/SignInAgain";
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
 /** Only the parameters we know, as text; an address somebody made up shows the page without them. */
@@ -48,20 +52,30 @@ const reading = (reads: Reads) => ({
 const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet, notFoundComponent: Missing });
 
 /** Who is signed in has nothing to do at the login. */
-async function passBy(client: QueryClient): Promise<void> {
-  if (wasHere() && (await client.ensureQueryData(sessionQuery).catch(() => null))) throw redirect({ to: "/" });
+async function passBy(client: QueryClient, from: string | undefined): Promise<void> {
+  if (!wasHere() || !(await client.ensureQueryData(sessionQuery).catch(() => null))) return;
+  throw redirect({ href: ownAddress(from), reloadDocument: true });
 }
 
 const login = createRoute({
   getParentRoute: () => root, path: "/login", validateSearch: only("from"),
-  beforeLoad: (given: unknown) => passBy((given as { context: { client: QueryClient } }).context.client), // unknown for the same reason
+  beforeLoad: (given: unknown) => { // unknown for the same reason
+    const { context, search } = given as { context: { client: QueryClient }; search: { from?: string } };
+    return passBy(context.client, search.from);
+  },
   component: lazyRouteComponent(() => import("./pages/Login"), "Login"),
 });
 const setup = createRoute({
   getParentRoute: () => root, path: "/setup", component: lazyRouteComponent(() => import("./pages/Setup"), "Setup"),
 });
 
-const loginFrom = (href: string) => ({ to: "/login", search: href === "/" ? {} : { from: href } }) as const;
+const loginFrom = (address: string) => ({ to: "/login", search: address === "/" ? {} : { from: address } }) as const;
+
+/** The address of another tenant, reached without loading it: load it, so that nothing of this tenant stays. */
+const elsewhere = createRoute({
+  getParentRoute: () => root, path: "/t/$tenant/$",
+  beforeLoad: ({ location }) => { throw redirect({ href: location.publicHref, reloadDocument: true }); },
+});
 
 const inside = createRoute({
   getParentRoute: () => root, id: "inside", component: Shell,
@@ -71,7 +85,7 @@ const inside = createRoute({
       await context.client.ensureQueryData(sessionQuery);
     } catch (fault) {
       if (fault instanceof Problem && fault.status === 401) {
-        throw redirect(loginFrom(location.href));
+        throw redirect(loginFrom(location.publicHref));
       }
       throw fault;
     }
@@ -85,7 +99,7 @@ const overview = createRoute({
   component: lazyRouteComponent(() => import("./pages/Overview"), "Overview"),
 });
 const endpoints = createRoute({
-  ...page("/endpoints"), ...reading((_, filters) => [endpointsQuery(filters), jobsQuery]), validateSearch: only("text", "state", "job"),
+  ...page("/endpoints"), ...reading((_, filters) => [endpointsQuery(filters), jobsQuery]), validateSearch: only("text", "state", "job", "sort"),
   component: lazyRouteComponent(() => import("./pages/Endpoints"), "Endpoints"),
 });
 const endpointNew = createRoute({
@@ -101,7 +115,7 @@ const endpointEdit = createRoute({
 });
 const jobs = createRoute({ ...page("/jobs"), ...reading(() => [jobsQuery]), component: lazyRouteComponent(() => import("./pages/Jobs"), "Jobs") });
 const runs = createRoute({
-  ...page("/runs"), ...reading((_, filters) => [runsQuery(filters)]), validateSearch: only("endpoint", "status", "trigger", "since", "until"),
+  ...page("/runs"), ...reading((_, filters) => [runsQuery(filters)]), validateSearch: only("endpoint", "status", "trigger", "since", "until", "sort"),
   component: lazyRouteComponent(() => import("./pages/Runs"), "Runs"),
 });
 const run = createRoute({ ...page("/runs/$run"), ...reading(({ run = "" }) => [runQuery(run)]), component: lazyRouteComponent(() => import("./pages/RunDetail"), "RunDetail") });
@@ -115,7 +129,7 @@ const workflow = createRoute({
   component: lazyRouteComponent(() => import("./pages/WorkflowDetail"), "WorkflowDetail"),
 });
 const executions = createRoute({
-  ...page("/executions"), ...reading((_, filters) => [executionsQuery(filters), workflowsQuery]), validateSearch: only("workflow", "status", "correlation", "step"),
+  ...page("/executions"), ...reading((_, filters) => [executionsQuery(filters), workflowsQuery]), validateSearch: only("workflow", "status", "correlation", "step", "sort"),
   component: lazyRouteComponent(() => import("./pages/Executions"), "Executions"),
 });
 const execution = createRoute({
@@ -140,7 +154,7 @@ const settings = createRoute({
 });
 
 const tree = root.addChildren([
-  login, setup,
+  login, setup, elsewhere,
   inside.addChildren([overview, endpoints, endpointNew, endpoint, endpointEdit, jobs, runs, run, events, workflows, workflow, executions, execution, planner, session, simulation, demo, settings]),
 ]);
 
@@ -155,15 +169,34 @@ export function makeRouter(client: QueryClient) {
     defaultErrorComponent: Broken,
     defaultNotFoundComponent: Missing,
     scrollRestoration: true,
+    // Pages know no tenant in their paths: the address has it, and the tab.
+    rewrite: {
+      input: ({ url }) => { url.pathname = pathOf(url.pathname); return url; },
+      output: ({ url }) => { url.pathname = addressOf(url.pathname); return url; },
+    },
   });
-  // A session that ended elsewhere: to the login, and from there back to where one was. The first answer that says so
-  // may be to what a page reads before it is drawn, so it is the router that listens.
-  onSignedOut(() => {
-    const { pathname, href } = router.latestLocation;
-    if (pathname === login.fullPath) return;
+  // A session that ended elsewhere: sign in over the page where a form has unsaved changes; else to the login, and from
+  // there back to where one was. The first answer that says so may be to what a page reads before it is drawn, so it is
+  // the router that listens.
+  onSessionOver(async () => {
+    const { pathname, publicHref } = router.latestLocation;
+    if (pathname === login.fullPath) return false;
+    if (hasEdits() && (await askToSignIn())) return true;
+    if (router.latestLocation.pathname === login.fullPath) return false; // another request has led there
     client.clear();
     forgetVisit();
-    void router.navigate(loginFrom(href));
+    void router.navigate({ ...loginFrom(publicHref), ignoreBlocker: true });
+    return false;
+  });
+  // An address without a tenant gets the one that the person is in, so that a copy of it leads there.
+  router.subscribe("onResolved", () => {
+    const { publicHref, state } = router.latestLocation;
+    const named = addressOf(pathOf(publicHref));
+    if (named !== publicHref) router.history.replace(named, state, { ignoreBlocker: true });
+  });
+  onReachedAgain(() => {
+    void client.invalidateQueries();
+    if (router.state.matches.some((match) => match.status === "error")) void router.invalidate();
   });
   return router;
 }
@@ -175,7 +208,7 @@ export function begin(router: ReturnType<typeof makeRouter>): void {
     const route = router.routesById[match.routeId as keyof typeof router.routesById] as AnyRoute;
     void router.loadRouteChunk(route)?.catch(() => {}); // asked for again, and told, when it is shown
     if (match.routeId === inside.id) void client.prefetchQuery(sessionQuery);
-    if (wasHere()) read(client, route.options.staticData?.reads?.(match.params as never, match.search as never) ?? []);
+    if (wasHere() && tabTenant()) read(client, route.options.staticData?.reads?.(match.params as never, match.search as never) ?? []);
   }
 }
 

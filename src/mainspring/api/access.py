@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from mainspring.api import cookies
 from mainspring.api.context import Context
 from mainspring.api.idempotency import begin
-from mainspring.api.parameters import refuse_unknown
-from mainspring.api.problems import ApiError
-from mainspring.domain.access import Principal, Scope
-from mainspring.domain.audit import INSTALLATION
+from mainspring.api.problems import HttpProblem
+from mainspring.api.query_parameters import refuse_unknown
+from mainspring.domain.access.audit import INSTALLATION
+from mainspring.domain.access.scope import Principal, Scope
 from mainspring.domain.errors import Forbidden, NotAuthenticated
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.login import principal_of_key, principal_of_visit, visit_of
@@ -35,7 +35,7 @@ async def recognise(request: Request) -> Principal:
         return Principal(context.settings.tenant, VISITOR, frozenset(Scope))
     token = cookies.session_token(request)
     if authorization and token:
-        raise ApiError(
+        raise HttpProblem(
             "malformed-request", "both an API key and a session were sent; send one: leave the cookie or the key out"
         )
     if authorization:

@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from msgspec import Struct
 from prometheus_client import CollectorRegistry
 
-from mainspring.domain.subscription import ChannelKind
-from mainspring.feed import Feed
-from mainspring.operations.drafting import Drafter
+from mainspring.domain.notify.subscription import DestinationKind
+from mainspring.event_feed import Feed
 from mainspring.operations.endpoints import Desk
+from mainspring.operations.rule_draft import Drafter
 from mainspring.operations.single_sign_on import Issuer
-from mainspring.ports.mail import Messenger
-from mainspring.ports.outside import Caller, Locksmith
+from mainspring.ports.notifications import Messenger
+from mainspring.ports.outbound import Caller, PasswordHasher
 from mainspring.ports.planner import Look, Simulator
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
@@ -29,8 +29,8 @@ class Context(Struct, frozen=True):
     registry: CollectorRegistry
     checks: Mapping[str, Check]
     feed: Feed
-    messengers: Mapping[ChannelKind, Messenger]
-    locksmith: Locksmith
+    messengers: Mapping[DestinationKind, Messenger]
+    hasher: PasswordHasher
     remarks: Mapping[str, Check] = {}  # told at /readyz, but no reason not to be ready
     issuer: Issuer | None = None  # of single sign-on, where it is set up
     demo: Callable[[], dict[str, object]] | None = None  # how the demo stands, where this is one

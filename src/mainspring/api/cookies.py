@@ -7,8 +7,8 @@ first try on one machine has cookies of other names. No script can read either.
 from fastapi import Request, Response
 
 from mainspring.api.context import Context
-from mainspring.domain.account import SESSION_LIFE
-from mainspring.operations.login import Entry
+from mainspring.domain.access.account import SESSION_LIFE
+from mainspring.operations.login import LoginResult
 
 SESSION = "mainspring"
 DEVICE = "mainspring-device"
@@ -23,7 +23,7 @@ def device_token(request: Request) -> str:
     return request.cookies.get(_name(request, DEVICE), "")
 
 
-def set_cookies(request: Request, response: Response, entry: Entry) -> None:
+def set_cookies(request: Request, response: Response, entry: LoginResult) -> None:
     life_s = int(SESSION_LIFE.total_seconds())
     for name, value, max_age in ((SESSION, entry.token, life_s), (DEVICE, entry.device, DEVICE_LIFE_S)):
         response.set_cookie(

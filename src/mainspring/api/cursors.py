@@ -2,7 +2,7 @@
 
 import json
 
-from mainspring.api.problems import ApiError
+from mainspring.api.problems import HttpProblem
 from mainspring.domain.errors import Misconfigured
 from mainspring.operations.endpoints import Desk
 
@@ -20,7 +20,7 @@ def open_cursor(desk: Desk, kind: str, cursor: str | None) -> list[str] | None:
         place: list[str] = json.loads(desk.vault.open(cursor, _context(desk, kind)))
     except (Misconfigured, UnicodeEncodeError):
         detail = "this cursor was not given out for this list; leave it out to begin again"
-        raise ApiError(
+        raise HttpProblem(
             "malformed-request", detail, errors=({"parameter": "cursor", "in": "query", "detail": detail},)
         ) from None
     return place

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import Header
 
-from mainspring.api.problems import ApiError
+from mainspring.api.problems import HttpProblem
 from mainspring.domain.endpoint import Endpoint, Job
 from mainspring.domain.errors import Outdated
 from mainspring.domain.instant import rfc3339
@@ -38,7 +38,7 @@ def refuse_other(if_match: str | None, present: str, kind: str, name: str) -> No
         return
     wanted = [tag.strip() for tag in if_match.split(",")]
     if any(len(tag) < 2 or not tag.endswith('"') or not tag.startswith(('"', 'W/"')) for tag in wanted):
-        raise ApiError(
+        raise HttpProblem(
             "malformed-request", 'If-Match is no list of ETags; send one back as it came, with its quotes: "v3"'
         )
     if present not in wanted:

@@ -4,6 +4,7 @@ It answers below every other route and never for what belongs to a program, so t
 and is not a page. Scripts come from here alone. Styles may also stand in the page: the UI's parts compute theirs.
 """
 
+import asyncio
 import gzip
 import mimetypes
 from functools import lru_cache, partial
@@ -16,12 +17,16 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import Scope
 
-from mainspring.api.frame import CONTENT_SECURITY
-from mainspring.api.problems import ApiError
+from mainspring.api.compression import takes_gzip
+from mainspring.api.middleware import CONTENT_SECURITY
+from mainspring.api.problems import HttpProblem
 
 BUILT = Path(__file__).parent.parent / "web"
 FOR_PROGRAMS = ("/api", "/mcp", "/healthz", "/readyz", "/metrics", "/problems", "/assets")
-PAGE_SECURITY = CONTENT_SECURITY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+PAGE_SECURITY = CONTENT_SECURITY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'").replace(
+    "img-src 'self' data:",
+    "img-src 'self' data: blob:",  # a response body that is a raster image, made by the page itself
+)
 FOR_EVER = "public, max-age=31536000, immutable"  # their names are made from their content
 COMPRESSED = ("text/", "application/json", "image/svg", "application/javascript", "application/manifest")
 
@@ -59,20 +64,22 @@ def is_built(built: Path = BUILT) -> bool:
 
 async def _asset(built: Path, request: Request) -> Response:
     name = request.path_params["name"]
-    found = _load(built / "assets" / name) if "/" not in name and not name.startswith(".") else None
+    found = await _load(built / "assets" / name) if "/" not in name and not name.startswith(".") else None
     if found is None:
-        raise ApiError("not-found", "there is no such file of the web UI; load the page again, it may be a newer one")
+        raise HttpProblem(
+            "not-found", "there is no such file of the web UI; load the page again, it may be a newer one"
+        )
     return _send(request, *found, cache_control=FOR_EVER)
 
 
 async def _page(built: Path, request: Request) -> Response:
     name = request.path_params["path"]
     if "/" not in name and "." in name and not name.startswith("."):  # favicon.svg and the like
-        found = _load(built / name)
+        found = await _load(built / name)
         if found is None or name == "index.html":
-            raise ApiError("not-found", f"there is no file {escape(name)[:100]}; the pages have no endings")
+            raise HttpProblem("not-found", f"there is no file {escape(name)[:100]}; the pages have no endings")
         return _send(request, *found, cache_control="public, max-age=3600")
-    index = _load(built / "index.html")
+    index = await _load(built / "index.html")
     if index is None:
         return HTMLResponse(NOT_BUILT, headers={"Cache-Control": "no-store"})
     return _send(request, *index, cache_control="no-cache")
@@ -84,13 +91,20 @@ def _send(request: Request, media_type: str, tag: str, plain: bytes, packed: byt
         headers["Content-Security-Policy"] = PAGE_SECURITY
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    if packed and "gzip" in request.headers.get("accept-encoding", ""):
+    if packed and takes_gzip(request.headers.get("accept-encoding", "")):
         return Response(packed, media_type=media_type, headers={**headers, "Content-Encoding": "gzip"})
     return Response(plain, media_type=media_type, headers=headers)
 
 
-def _load(path: Path) -> tuple[str, str, bytes, bytes] | None:
-    """Media type, entity tag, content and content compressed; kept until the file changes."""
+async def _load(path: Path) -> tuple[str, str, bytes, bytes] | None:
+    """Media type, entity tag, content and content compressed; kept until the file changes.
+
+    In a thread: the largest file takes 20 ms to compress, and a disk may take any time.
+    """
+    return await asyncio.to_thread(_load_now, path)
+
+
+def _load_now(path: Path) -> tuple[str, str, bytes, bytes] | None:
     try:
         changed = path.stat()
     except (OSError, ValueError):

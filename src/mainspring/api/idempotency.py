@@ -16,9 +16,9 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mainspring.api.problems import ApiError
+from mainspring.api.problems import HttpProblem
+from mainspring.domain.access.sealing import answer_place
 from mainspring.domain.errors import StoreUnavailable
-from mainspring.domain.sealing import answer_place
 from mainspring.operations.endpoints import Desk
 
 HEADER = "idempotency-key"
@@ -60,7 +60,9 @@ async def begin(request: Request, desk: Desk) -> None:
     if key is None or request.method not in WRITES:
         return
     if not 0 < len(key) <= KEY_MAX or not key.isprintable():
-        raise ApiError("malformed-request", f"an Idempotency-Key has 1 to {KEY_MAX} visible characters; send another")
+        raise HttpProblem(
+            "malformed-request", f"an Idempotency-Key has 1 to {KEY_MAX} visible characters; send another"
+        )
     asked = f"{request.method}\0{request.url.path}\0{request.url.query}\0".encode() + request.state.body
     context = _context(desk, key)
     sealed = desk.vault.seal(sha256(asked).hexdigest(), context)
@@ -70,9 +72,9 @@ async def begin(request: Request, desk: Desk) -> None:
         return
     first, answer = held
     if first and desk.vault.open(first, context) != sha256(asked).hexdigest():
-        raise ApiError("invalid-input", "this Idempotency-Key was used for another request; send a new one")
+        raise HttpProblem("invalid-input", "this Idempotency-Key was used for another request; send a new one")
     if answer is None:
-        raise ApiError(
+        raise HttpProblem(
             "conflict", "the first request under this Idempotency-Key is still at work; try again in a moment"
         )
     kept = json.loads(desk.vault.open(answer, context))

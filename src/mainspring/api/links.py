@@ -6,12 +6,12 @@ A link that is sent never names the host of the request: who makes it could put 
 from fastapi import Request
 
 from mainspring.api.context import Context
-from mainspring.api.problems import ApiError
-from mainspring.domain.access import Principal
-from mainspring.domain.account import Proof, digest
+from mainspring.api.problems import HttpProblem
+from mainspring.domain.access.account import Proof, digest
+from mainspring.domain.access.scope import Principal
+from mainspring.domain.notify.subscription import DestinationKind
 from mainspring.domain.run import RunStatus
-from mainspring.domain.subscription import ChannelKind
-from mainspring.shapes import Shape
+from mainspring.views.shapes import Shape
 
 
 def sends_links(request: Request) -> bool:
@@ -39,11 +39,11 @@ async def hand_out(request: Request, email: str, token: str, what: str, *, to_op
     link = link_of(context.settings.site, token)
     text = f"{what}\n\n{link}\n\nThe link works once, within 24 hours. If you did not expect this email, ignore it."
     message_id = f"link-{digest(token)[:32]}"
-    sent = await context.messengers[ChannelKind.MAIL].send(email, "Your link", text, message_id)
+    sent = await context.messengers[DestinationKind.MAIL].send(email, "Your link", text, message_id)
     if sent.status is not RunStatus.SUCCESS:
         if to_operator:
             return {"link": link, "emailed": False}
-        raise ApiError(
+        raise HttpProblem(
             "conflict",
             f"the link for {email} could not be sent: {sent.error}; check MAINSPRING_SMTP_URL, then try again",
         )

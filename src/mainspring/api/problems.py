@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from mainspring.domain.errors import (
+    CodeRequired,
     Conflict,
     InvalidInput,
     MainspringError,
@@ -25,9 +26,9 @@ from mainspring.domain.errors import (
     TooManyRequests,
     did_you_mean,
 )
-from mainspring.domain.misfit import misfit
-from mainspring.workflow.document import InvalidDocument
-from mainspring.workflow.markup import Fault as DocumentFault
+from mainspring.domain.validation_message import validation_message
+from mainspring.workflow.document import InvalidWorkflow
+from mainspring.workflow.yaml_lines import WorkflowFault as DocumentFault
 
 MEDIA_TYPE = "application/problem+json"
 BASE = "/problems/"
@@ -41,31 +42,44 @@ log = structlog.get_logger()
 Fault = Mapping[str, object]  # `detail` and where: `pointer` into the body, or `parameter` and `in`
 
 
-class Kind(Struct, frozen=True):
+class ProblemKind(Struct, frozen=True):
     status: int
     title: str
     meaning: str
 
 
-PROBLEMS: dict[str, Kind] = {
-    "malformed-request": Kind(400, "Malformed request", "The request cannot be read: its JSON, a header, a cursor."),
-    "not-authenticated": Kind(401, "Not authenticated", "No key or session was sent, or one that is not valid."),
-    "code-required": Kind(401, "Second factor required", "The password is right; send the code of the second factor."),
-    "forbidden": Kind(403, "Forbidden", "The key or account lacks the scope that this needs."),
-    "not-found": Kind(404, "Not found", "There is no such thing, or it is another tenant's."),
-    "method-not-allowed": Kind(405, "Method not allowed", "The path exists, but not with this method; see `Allow`."),
-    "request-timeout": Kind(408, "Request timeout", "The body did not arrive in time."),
-    "conflict": Kind(409, "Conflict", "The state of things does not allow it now: a name is taken, a job is archived."),
-    "outdated": Kind(412, "Changed meanwhile", "`If-Match` names a version that is no longer the present one."),
-    "too-large": Kind(413, "Too large", "The body is larger than its route takes, or has too many values."),
-    "unsupported-media-type": Kind(415, "Unsupported media type", "The body is not JSON, or it is compressed."),
-    "wrong-host": Kind(421, "Wrong host", "The name in the Host header is not one that this server answers to."),
-    "invalid-input": Kind(422, "Invalid input", "A field or a parameter is not valid; `errors` says which and why."),
-    "too-many-requests": Kind(429, "Too many requests", "Faster than allowed; wait as long as `Retry-After` says."),
-    "quota-exceeded": Kind(429, "Quota exceeded", "The tenant's quota does not allow it."),
-    "misconfigured": Kind(500, "Misconfigured", "The server lacks something that only its operator can set."),
-    "internal-error": Kind(500, "Internal error", "A mistake of ours; the server's log has it under the request id."),
-    "store-unavailable": Kind(503, "Database unavailable", "The database does not answer; try again."),
+PROBLEMS: dict[str, ProblemKind] = {
+    "malformed-request": ProblemKind(
+        400, "Malformed request", "The request cannot be read: its JSON, a header, a cursor."
+    ),
+    "not-authenticated": ProblemKind(401, "Not authenticated", "No key or session was sent, or one that is not valid."),
+    "code-required": ProblemKind(401, "Second factor required", "The password is right; send one of `factors`."),
+    "forbidden": ProblemKind(403, "Forbidden", "The key or account lacks the scope that this needs."),
+    "not-found": ProblemKind(404, "Not found", "There is no such thing, or it is another tenant's."),
+    "method-not-allowed": ProblemKind(
+        405, "Method not allowed", "The path exists, but not with this method; see `Allow`."
+    ),
+    "request-timeout": ProblemKind(408, "Request timeout", "The body did not arrive in time."),
+    "conflict": ProblemKind(
+        409, "Conflict", "The state of things does not allow it now: a name is taken, a job is archived."
+    ),
+    "outdated": ProblemKind(412, "Changed meanwhile", "`If-Match` names a version that is no longer the present one."),
+    "too-large": ProblemKind(413, "Too large", "The body is larger than its route takes, or has too many values."),
+    "unsupported-media-type": ProblemKind(415, "Unsupported media type", "The body is not JSON, or it is compressed."),
+    "wrong-host": ProblemKind(421, "Wrong host", "The name in the Host header is not one that this server answers to."),
+    "invalid-input": ProblemKind(
+        422, "Invalid input", "A field or a parameter is not valid; `errors` says which and why."
+    ),
+    "too-many-requests": ProblemKind(
+        429, "Too many requests", "Faster than allowed; wait as long as `Retry-After` says."
+    ),
+    "quota-exceeded": ProblemKind(429, "Quota exceeded", "The tenant's quota does not allow it."),
+    "misconfigured": ProblemKind(500, "Misconfigured", "The server lacks something that only its operator can set."),
+    "internal-error": ProblemKind(
+        500, "Internal error", "A mistake of ours; the server's log has it under the request id."
+    ),
+    "store-unavailable": ProblemKind(503, "Database unavailable", "The database does not answer; try again."),
+    "stopping": ProblemKind(503, "Server stopping", "The server stopped before the request was done; try again."),
 }
 KIND_OF_STATUS = {kind.status: name for name, kind in reversed(PROBLEMS.items())}
 # How the domain names what was sent, where the API's name for it is another.
@@ -81,7 +95,7 @@ FIELDS = {
 }
 
 
-class ApiError(Exception):
+class HttpProblem(Exception):
     """A refusal that only this door knows: `kind` is one of PROBLEMS."""
 
     def __init__(
@@ -102,6 +116,7 @@ def problem(
     headers: Mapping[str, str] | None = None,
     status: int | None = None,
     allowed: Sequence[str] | None = None,
+    more: Mapping[str, object] | None = None,
 ) -> Response:
     known = PROBLEMS[kind]
     body: dict[str, object] = {
@@ -115,6 +130,7 @@ def problem(
         body["errors"] = list(errors)
     if allowed is not None:
         body["allowed"] = list(allowed)
+    body |= more or {}
     # Escaped to ASCII: half a surrogate pair that was sent comes back as it came, and is no reason to fail.
     return Response(json.dumps(body), status or known.status, headers, MEDIA_TYPE)
 
@@ -122,7 +138,7 @@ def problem(
 def install(app: FastAPI) -> None:
     """Make every error of the app a problem; what nobody foresaw is the frame's."""
     app.add_exception_handler(MainspringError, _of_domain)
-    app.add_exception_handler(ApiError, _of_api)
+    app.add_exception_handler(HttpProblem, _of_api)
     app.add_exception_handler(RequestValidationError, _of_validation)
     app.add_exception_handler(HTTPException, _of_router)
 
@@ -131,14 +147,17 @@ def of_error(fault: MainspringError, request_id: str) -> Response:
     headers: dict[str, str] = {}
     errors: list[Fault] = []
     allowed: tuple[str, ...] | None = None
+    more: dict[str, object] = {}
     detail = str(fault)
     match fault:
-        case InvalidDocument():
+        case InvalidWorkflow():
             errors = [_in_document(each) for each in fault.faults[:FAULTS_MAX]]
         case Conflict(kind="execution"):
             allowed = fault.allowed
         case InvalidInput():
             errors = [{"pointer": pointer_of(fault.field), "detail": detail}]
+        case CodeRequired():
+            more = {"factors": list(fault.factors), "passkey": fault.passkey}
         case TooManyRequests():
             headers["Retry-After"] = str(fault.retry_after_s)
         case QuotaExceeded():
@@ -152,7 +171,7 @@ def of_error(fault: MainspringError, request_id: str) -> Response:
     elif PROBLEMS[kind].status == 500:
         log.error("request failed", request_id=request_id, error=str(fault))
         detail = unforeseen_detail(request_id)
-    return problem(kind, detail, request_id, errors=errors, headers=headers, allowed=allowed)
+    return problem(kind, detail, request_id, errors=errors, headers=headers, allowed=allowed, more=more)
 
 
 def pointer_of(field: str) -> str:
@@ -176,7 +195,7 @@ async def _of_domain(request: Request, fault: Exception) -> Response:
 
 
 async def _of_api(request: Request, fault: Exception) -> Response:
-    assert isinstance(fault, ApiError)
+    assert isinstance(fault, HttpProblem)
     return problem(fault.kind, str(fault), request.state.request_id, errors=fault.errors, headers=fault.headers)
 
 
@@ -206,10 +225,11 @@ def _served(request: Request) -> list[str]:
 
 async def _of_validation(request: Request, fault: Exception) -> Response:
     assert isinstance(fault, RequestValidationError)
-    errors = [_fault(error, request) for error in fault.errors()]
+    found = fault.errors()
+    errors = [_fault(error, request) for error in found[:FAULTS_MAX]]
     first = errors[0]
     place = first.get("pointer") or first.get("parameter") or "the body"
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     return problem("invalid-input", f"{place}: {first['detail']}{more}", request.state.request_id, errors=errors)
 
 
@@ -234,7 +254,7 @@ def _words(error: Mapping[str, object], path: Sequence[object], request: Request
             return "is not a JSON object; send {...}"
     context = error.get("ctx") or {}
     assert isinstance(context, Mapping)
-    return misfit(str(error["type"]), str(error["msg"]), context, error.get("input"))
+    return validation_message(str(error["type"]), str(error["msg"]), context, error.get("input"))
 
 
 def _known_fields(request: Request) -> tuple[str, ...]:

@@ -4,6 +4,9 @@ Operation ids are the names of the route functions (`list_endpoints`). Every ope
 from its dependency, and every refusal it may meet, as a problem.
 """
 
+import asyncio
+import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +16,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from mainspring.api.problems import BASE, MEDIA_TYPE, PROBLEMS
-from mainspring.domain.access import MEANING, Scope
+from mainspring.domain.access.scope import MEANING, Scope
 
 Document = dict[str, Any]  # FastAPI's own word for it
 
@@ -23,6 +26,7 @@ TAGS = {
     "hints": "Expiring advice that changes when an endpoint runs.",
     "rules": "What should happen when responses say something.",
     "planner": "Where rules and the model are live, what they would do, what was spent.",
+    "proposals": "What advice would do in mode ask, for a person to approve or reject.",
     "sessions": "What a language model saw, said and did.",
     "simulations": "Scenarios played on a simulated clock by the real scheduler and planner.",
     "bulk": "One act over many endpoints: some by id, or all that match, batch by batch.",
@@ -137,6 +141,27 @@ def document(app: FastAPI) -> Document:
     for left_over in ("HTTPValidationError", "ValidationError"):
         schemas.pop(left_over, None)
     return made
+
+
+class Description:
+    """The document of an app, made once: when it is first asked for, and away from the event loop."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._made: Document = {}
+        self._text = b""
+        self._making = threading.Lock()
+
+    def document(self) -> Document:
+        with self._making:
+            if not self._made:
+                self._made.update(document(self._app))
+        return self._made
+
+    async def text(self) -> bytes:
+        if not self._text:
+            self._text = await asyncio.to_thread(lambda: json.dumps(self.document(), ensure_ascii=False).encode())
+        return self._text
 
 
 def scopes_of(app: FastAPI) -> dict[tuple[str, str], Scope]:

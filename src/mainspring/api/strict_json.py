@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from typing import NoReturn
 
-from mainspring.api.problems import ApiError
+from mainspring.api.problems import HttpProblem
 from mainspring.domain.name import shown
 
 DEPTH_MAX = 32  # our own documents have four levels
@@ -62,9 +62,9 @@ def _bounded_int(text: str) -> int:
     return int(text)
 
 
-def _too_many() -> ApiError:
-    return ApiError("too-large", f"the body has more than {VALUES_MAX:,} values; send it in parts")
+def _too_many() -> HttpProblem:
+    return HttpProblem("too-large", f"the body has more than {VALUES_MAX:,} values; send it in parts")
 
 
-def _refused(what: str) -> ApiError:
-    return ApiError("malformed-request", f"the body {what}", errors=({"pointer": "", "detail": what},))
+def _refused(what: str) -> HttpProblem:
+    return HttpProblem("malformed-request", f"the body {what}", errors=({"pointer": "", "detail": what},))

@@ -4,24 +4,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mainspring.cli import afar
-from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
+from mainspring.cli import remote_values
+from mainspring.cli.command import CommandApp, OutputOption, ask, current_settings, fail_unless
+from mainspring.cli.endpoint_output import note_if_managed
+from mainspring.cli.output import Output, say, show_json
 from mainspring.cli.remote import PAGE
-from mainspring.cli.screen import Output, say, show_json
-from mainspring.cli.sights import note_if_managed
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.cli.webhook import DeliveriesThatAre, read_delivery_status, show_deliveries, state_of
 from mainspring.domain.duration import format_duration, parse_duration_ms
-from mainspring.shapes import alert_shape, outcome_shape
+from mainspring.views.shapes import alert_shape, outcome_shape
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.domain.delivery import Delivery
+    from mainspring.domain.notify.delivery import Delivery
+    from mainspring.domain.notify.subscription import Destination, Subscription
     from mainspring.domain.run import Outcome
-    from mainspring.domain.subscription import Channel, Subscription
     from mainspring.operations.endpoints import Desk
 
-app = Door("Alerts: who is told when something breaks or recovers.")
+app = CommandApp("Alerts: who is told when something breaks or recovers.")
 
 AlertName = Annotated[str, typer.Argument(metavar="ALERT", help="Name or id of the alert.")]
 To = Annotated[
@@ -33,8 +33,8 @@ On = Annotated[
     typer.Option(
         "--on",
         metavar="KIND",
-        help="failing, recovered, parked, late, quota, webhook_disabled, stopped, advice_paused, model_failing; "
-        "repeatable. The first three if none.",
+        help="failing, recovered, parked, late, quota, webhook_disabled, stopped, advice_paused, model_failing, "
+        "overdue, proposal_waiting; repeatable. The first three if none.",
     ),
 ]
 Failures = Annotated[int | None, typer.Option("--failures", help="Failures in a row before an endpoint is failing.")]
@@ -68,14 +68,14 @@ def add(
 ) -> None:
     """Tell somebody of changes of state, once for each."""
     from mainspring.operations.alerts import AlertDraft, add_alert
-    from mainspring.wiring.outside import open_messengers
+    from mainspring.wiring.outbound import open_messengers
 
     given = _given(to, on, failures, endpoint, job, cooldown, quiet, timezone, during_quiet, description)
     draft = AlertDraft(**{"name": name, "to": (), **given})  # type: ignore[arg-type]  # fields of the draft
     messengers = open_messengers(current_settings())
     alert = ask(
         lambda desk: add_alert(desk, messengers, draft),
-        lambda client: afar.alert_of(client.alerts.create(**_plain({"name": name, "to": (), **given}))),
+        lambda client: remote_values.alert_of(client.alerts.create(**_plain({"name": name, "to": (), **given}))),
     )
     _said(alert, output, f"added alert {alert.name!r}; try it: mainspring alert test {alert.name!r}")
 
@@ -83,12 +83,12 @@ def add(
 @app.command("list")
 def list_alerts(output: OutputOption = Output.TABLE) -> None:
     """List the alerts."""
-    from mainspring.domain.subscription import SubscriptionKind
+    from mainspring.domain.notify.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import list_subscriptions
 
     found = ask(
         lambda desk: list_subscriptions(desk, SubscriptionKind.ALERT),
-        lambda client: [afar.alert_of(shape) for shape in client.alerts.list()["items"]],
+        lambda client: [remote_values.alert_of(shape) for shape in client.alerts.list()["items"]],
     )
     shapes = [alert_shape(alert) for alert in found]
     if output is Output.JSON:
@@ -107,7 +107,7 @@ def show(name: AlertName, output: OutputOption = Output.TABLE) -> None:
     """Show one alert."""
     from mainspring.operations.alerts import find_alert
 
-    alert = ask(lambda desk: find_alert(desk, name), lambda client: afar.alert_of(client.alerts.read(name)))
+    alert = ask(lambda desk: find_alert(desk, name), lambda client: remote_values.alert_of(client.alerts.read(name)))
     shape = alert_shape(alert)
     if output is Output.JSON:
         show_json(shape)
@@ -151,7 +151,7 @@ def edit(
     from msgspec.structs import replace
 
     from mainspring.operations.alerts import edit_alert
-    from mainspring.wiring.outside import open_messengers
+    from mainspring.wiring.outbound import open_messengers
 
     given = _given(to, on, failures, endpoint, job, cooldown, quiet, timezone, during_quiet, description)
     if rename is not None:
@@ -161,7 +161,7 @@ def edit(
     messengers = open_messengers(current_settings())
     alert = ask(
         lambda desk: edit_alert(desk, messengers, name, lambda draft: replace(draft, **given)),
-        lambda client: afar.alert_of(client.alerts.update(name, **_plain(given))),
+        lambda client: remote_values.alert_of(client.alerts.update(name, **_plain(given))),
     )
     _said(alert, output, f"changed alert {alert.name!r}")
     note_if_managed(alert.name, alert.managed_by)
@@ -170,7 +170,7 @@ def edit(
 @app.command("delete")
 def delete(name: AlertName, output: OutputOption = Output.TABLE) -> None:
     """Delete an alert; what was on its way is not sent any more."""
-    from mainspring.domain.subscription import SubscriptionKind
+    from mainspring.domain.notify.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import delete_subscription
 
     async def work(desk: "Desk") -> tuple[str, str]:
@@ -192,19 +192,22 @@ def delete(name: AlertName, output: OutputOption = Output.TABLE) -> None:
 def send_test(name: AlertName, output: OutputOption = Output.TABLE) -> None:
     """Send a test message every way the alert goes, now, and tell how each went."""
     from mainspring.operations.alerts import test_alert
-    from mainspring.wiring.outside import open_caller, open_messengers
+    from mainspring.wiring.outbound import open_caller, open_messengers
 
     settings = current_settings()
 
-    async def work(desk: "Desk") -> list[tuple["Channel", "Outcome"]]:
+    async def work(desk: "Desk") -> list[tuple["Destination", "Outcome"]]:
         caller = open_caller(settings, desk.vault)
         try:
             return await test_alert(desk, caller, open_messengers(settings), name)
         finally:
             await caller.aclose()
 
-    def remotely(client: "Client") -> list[tuple["Channel", "Outcome"]]:
-        return [(afar.channel_of(way["to"]), afar.tried_of(way)) for way in client.alerts.test(name)["ways"]]
+    def remotely(client: "Client") -> list[tuple["Destination", "Outcome"]]:
+        return [
+            (remote_values.channel_of(way["to"]), remote_values.tried_of(way))
+            for way in client.alerts.test(name)["ways"]
+        ]
 
     outcomes = ask(work, remotely)
     if output is Output.JSON:
@@ -226,7 +229,7 @@ def deliveries(
     """List an alert's messages, newest first, and what became of them."""
     from mainspring.operations.alerts import find_alert
     from mainspring.operations.subscriptions import list_deliveries
-    from mainspring.ports.mail import DeliveryFilter
+    from mainspring.ports.notifications import DeliveryFilter
 
     wanted = read_delivery_status(status)
 
@@ -236,7 +239,7 @@ def deliveries(
     def remotely(client: "Client") -> list["Delivery"]:
         alerts: Any = client.alerts  # its types are the API's words
         found = alerts.iterate_deliveries(name, status=wanted, limit=min(count, PAGE))
-        return afar.deliveries_of(client, found, count, in_full=output is Output.JSON)
+        return remote_values.deliveries_of(client, found, count, in_full=output is Output.JSON)
 
     show_deliveries(ask(work, remotely), output)
 

@@ -101,7 +101,7 @@ def _resolved(value: str, field: str) -> str:
     """A header's value with `${env:NAME}` and `${file:/path}` read here, as `apply` reads them in a document."""
     import os
 
-    from mainspring.configuration.references import has_reference, local, resolved
+    from mainspring.documents.references import has_reference, local, resolved
 
     if not has_reference(value) and "$${" not in value:
         return value

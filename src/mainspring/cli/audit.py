@@ -4,22 +4,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli import afar
-from mainspring.cli.door import Door, OutputOption, ask, fail_unless
+from mainspring.cli import remote_values
+from mainspring.cli.command import CommandApp, OutputOption, ask, fail_unless
+from mainspring.cli.output import Output, say, show_json
 from mainspring.cli.progress import progress
 from mainspring.cli.remote import PAGE
-from mainspring.cli.screen import Output, say, show_json
 from mainspring.cli.table import Column, show_table
-from mainspring.shapes import audit_shape
-from mainspring.words import clock
+from mainspring.views.sentences import clock
+from mainspring.views.shapes import audit_shape
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.domain.audit import AuditEntry
+    from mainspring.domain.access.audit import AuditEntry
     from mainspring.operations.endpoints import Desk
 
 NUMBER_MAX = 2**63 - 1  # a database counts no further
-app = Door("The audit trail: every act that somebody may have to answer for.")
+app = CommandApp("The audit trail: every act that somebody may have to answer for.")
 
 Installation = Annotated[
     bool, typer.Option("--installation", help="The installation's trail (logins, users), not the tenant's.")
@@ -36,14 +36,14 @@ def list_entries(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List the newest entries of the trail of the tenant (MAINSPRING_TENANT)."""
-    from mainspring.operations.trail import audit_entries
+    from mainspring.operations.audit import audit_entries
 
     def remotely(client: "Client") -> list["AuditEntry"]:
         from itertools import islice
 
         first = {"cursor": str(before)} if before is not None else {}
         found = client.tenants.iterate_audit_entries(installation=installation, limit=min(limit, PAGE), **first)
-        return [afar.audit_of(shape) for shape in islice(found, limit)]
+        return [remote_values.audit_of(shape) for shape in islice(found, limit)]
 
     entries: list[AuditEntry] = ask(lambda desk: audit_entries(_at(desk, installation), before, limit), remotely)
     if output is Output.JSON:
@@ -66,13 +66,13 @@ def verify(installation: Installation = False, output: OutputOption = Output.TAB
 
     Each entry is sealed together with the one before it, with a key that is not in the database.
     """
-    from mainspring.domain.audit import AuditHead
-    from mainspring.operations.trail import verify_audit
+    from mainspring.domain.access.audit import AuditHead
+    from mainspring.operations.audit import verify_audit
 
     with progress("verify"):
         found = ask(
             lambda desk: verify_audit(_at(desk, installation)),
-            lambda client: afar.verdict_of(client.tenants.verify_audit(installation=installation)),
+            lambda client: remote_values.verdict_of(client.tenants.verify_audit(installation=installation)),
         )
     whole = isinstance(found, AuditHead)
     if output is Output.JSON:
@@ -88,6 +88,6 @@ def verify(installation: Installation = False, output: OutputOption = Output.TAB
 def _at(desk: "Desk", installation: bool) -> "Desk":
     from msgspec.structs import replace
 
-    from mainspring.domain.audit import INSTALLATION
+    from mainspring.domain.access.audit import INSTALLATION
 
     return replace(desk, tenant_id=INSTALLATION) if installation else desk

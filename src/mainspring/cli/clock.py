@@ -3,19 +3,19 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from mainspring.cli.door import Door, OutputOption, complete, current_settings
-from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli.command import CommandApp, OutputOption, complete, current_settings
+from mainspring.cli.output import Output, note, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.duration import format_duration
 from mainspring.domain.instant import rfc3339
-from mainspring.words import clock
+from mainspring.views.sentences import clock
 
 if TYPE_CHECKING:
     from mainspring.operations.clock import ClockStatus
     from mainspring.ports.clock import RepairedPartition
     from mainspring.settings import Settings
 
-app = Door("The database's clock: when it was set, and what that stopped.")
+app = CommandApp("The database's clock: when it was set, and what that stopped.")
 MEANING = {"step": "the clock was set", "skew": "a worker's clock differs", "repair": "a partition was repaired"}
 
 

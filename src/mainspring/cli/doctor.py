@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mainspring import __version__
-from mainspring.cli.configuration import masked
-from mainspring.cli.door import OutputOption, complete, current_settings, empty_database, fail_unless
-from mainspring.cli.screen import Output, say, show_json
-from mainspring.cli.waiting import live_schedulers
+from mainspring.cli.command import OutputOption, complete, current_settings, empty_database, fail_unless
+from mainspring.cli.output import Output, say, show_json
+from mainspring.cli.schedulers import live_schedulers
+from mainspring.cli.settings import masked
 from mainspring.domain.errors import MainspringError, Misconfigured, NoDatabase
+from mainspring.views.sentences import awaited, clock, relative, wait_advice
 from mainspring.wiring.files import file_limit, files_for, places_within
-from mainspring.words import awaited, clock, relative, wait_advice
 
 if TYPE_CHECKING:
     from mainspring.ports.stores import Stores
@@ -67,9 +67,9 @@ def _config_dir(settings: "Settings") -> Iterator[Finding]:
     """The watched folder: that it can be read, and that its documents can. What they ask for is `diff`'s to say."""
     if settings.config_dir is None:
         return
-    from mainspring.configuration.document import parse_documents
-    from mainspring.configuration.faults import InvalidDocument
-    from mainspring.configuration.files import read_files
+    from mainspring.documents.document import parse_documents
+    from mainspring.documents.faults import InvalidDocument
+    from mainspring.documents.files import read_files
 
     folder = settings.config_dir
     try:
@@ -206,7 +206,7 @@ def file_system_of(path: Path, mounts: str = "/proc/self/mounts") -> str:
 
 
 async def _database(settings: "Settings", create: bool = False) -> list[Finding]:
-    from mainspring.cli.checkup import check_clock, check_use
+    from mainspring.cli.doctor_checks import check_clock, check_use
     from mainspring.wiring.stores import open_stores
 
     shown = masked(settings.url)
@@ -280,7 +280,7 @@ def skew(distance: timedelta) -> Finding:
 
 
 async def _key(stores: "Stores", settings: "Settings") -> list[Finding]:
-    from mainspring.operations.rekeying import SECRET_KEY_ID, count_sealed
+    from mainspring.operations.secret_rotation import SECRET_KEY_ID, count_sealed
     from mainspring.wiring.desk import open_keys
 
     where = "MAINSPRING_SECRET_KEY" if settings.secret_key else str(settings.key_file)
@@ -350,7 +350,7 @@ async def _workers(stores: "Stores", settings: "Settings", kind: str) -> list[Fi
 
 
 async def _backlog(stores: "Stores", settings: "Settings") -> list[Finding]:
-    from mainspring.domain.waiting import waits
+    from mainspring.domain.schedule.queue import waits
 
     late_ms = settings.late_after // timedelta(milliseconds=1)
     backlog = await stores.upkeep.backlog(late_ms)

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli import afar
-from mainspring.cli.door import WOULD_CHANGE, OutputOption, ask, current_settings
+from mainspring.cli import remote_values
+from mainspring.cli.command import WOULD_CHANGE, OutputOption, ask, current_settings
+from mainspring.cli.output import Output, as_json, note, say, show_json
 from mainspring.cli.progress import progress
-from mainspring.cli.screen import Output, as_json, note, say, show_json
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.configuration.applying import Report
-    from mainspring.configuration.faults import InvalidDocument
-    from mainspring.configuration.planning import Step
+    from mainspring.documents.apply import Report
+    from mainspring.documents.faults import InvalidDocument
+    from mainspring.documents.plan import PlanStep
     from mainspring.operations.endpoints import Desk
 
 VALUE_CHARS_MAX = 100
@@ -81,16 +81,16 @@ def export(
     One document for each source; `source: null` has what none manages. Secrets are not in it: ${stored} stands in
     their place, and keeps what the database has when the document is applied to it. With -o json, a list of documents.
     """
-    from mainspring.configuration.exporting import export_documents
-    from mainspring.configuration.writing import as_yaml
-    from mainspring.operations.trail import note_export
+    from mainspring.documents.export import export_documents
+    from mainspring.documents.yaml_writer import as_yaml
+    from mainspring.operations.audit import note_export
 
     async def work(desk: "Desk") -> list[dict[str, object]]:
         found = await export_documents(desk, source)
         await note_export(desk, "configuration")
         return found
 
-    documents = ask(work, lambda client: afar.documents_of(client.config.export(source=source).decode()))
+    documents = ask(work, lambda client: remote_values.documents_of(client.config.export(source=source).decode()))
     if source is not None and not documents:
         note(f"no configuration source {source!r} manages anything here; `mainspring export` shows all of them")
     if output is Output.JSON:
@@ -101,7 +101,7 @@ def export(
 
 def schema() -> None:
     """Print the JSON Schema of documents, for editors."""
-    from mainspring.configuration.document import json_schema
+    from mainspring.documents.document import json_schema
 
     show_json(json_schema())
 
@@ -109,12 +109,12 @@ def schema() -> None:
 def _apply(
     files: list[str], prune: bool, take_over: bool, source: str | None, output: Output, *, dry_run: bool
 ) -> "Report":
-    from mainspring.configuration.applying import apply_files
-    from mainspring.configuration.faults import InvalidDocument
-    from mainspring.configuration.files import read_files
-    from mainspring.configuration.planning import Options
-    from mainspring.configuration.references import local, references_in
-    from mainspring.wiring.outside import open_messengers
+    from mainspring.documents.apply import apply_files
+    from mainspring.documents.faults import InvalidDocument
+    from mainspring.documents.files import read_files
+    from mainspring.documents.plan import Options
+    from mainspring.documents.references import local, references_in
+    from mainspring.wiring.outbound import open_messengers
 
     messengers = open_messengers(current_settings())
     options = Options(local(os.environ), messengers, prune=prune, take_over=take_over)
@@ -127,7 +127,7 @@ def _apply(
         references: dict[str, str] = {}
         for _, data in found:
             references |= references_in(data.decode("utf-8", "replace"), local(os.environ))
-        return afar.apply_afar(
+        return remote_values.apply_afar(
             client, found, references, source=source, prune=prune, take_over=take_over, dry_run=dry_run
         )
 
@@ -160,7 +160,7 @@ def show_faults(refused: "InvalidDocument", output: Output) -> None:
 
 def show_report(report: "Report", output: Output) -> None:
     if output is Output.JSON:
-        from mainspring.configuration.shape import report_shape
+        from mainspring.documents.report_view import report_shape
 
         show_json(report_shape(report))
         return
@@ -175,7 +175,7 @@ def show_report(report: "Report", output: Output) -> None:
         say(counts if report.written else f"would be: {counts}")
 
 
-def _show_step(step: "Step") -> None:
+def _show_step(step: "PlanStep") -> None:
     renamed = f" (was {step.renamed_from!r})" if step.renamed_from else ""
     say(f"{MARKS[step.act]} {step.kind} {step.name}{renamed}")
     for change in step.fields:

@@ -1,15 +1,14 @@
 """`mainspring endpoint ...`: add, look at, change, run and remove endpoints."""
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from mainspring.cli import remote, wishes
+from mainspring.cli import endpoint_options, remote
 from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_choice, read_instant, read_span
-from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless
-from mainspring.cli.screen import Output, note, say, show_json
-from mainspring.cli.sights import (
+from mainspring.cli.command import CommandApp, OutputOption, ask, current_settings, fail_unless
+from mainspring.cli.endpoint_output import (
     last_in_words,
     next_in_words,
     note_if_managed,
@@ -21,21 +20,22 @@ from mainspring.cli.sights import (
     show_outcome,
     state_in_words,
 )
+from mainspring.cli.output import Output, note, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.errors import Conflict, MainspringError
-from mainspring.shapes import endpoint_shape, run_in_full, run_shape
-from mainspring.words import Sight, relative, when
+from mainspring.views.sentences import EndpointSight, relative, when
+from mainspring.views.shapes import endpoint_shape, run_in_full, run_shape
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.domain.changes import Change
     from mainspring.domain.endpoint import Endpoint
     from mainspring.domain.run import Outcome, Run
+    from mainspring.domain.schedule.changes import Change
     from mainspring.operations.endpoints import Desk
 
 NO_SCHEDULER = "no scheduler is running, so nothing runs; start one with `mainspring serve`"
 
-app = Door("Endpoints: one thing to call, and when.")
+app = CommandApp("Endpoints: one thing to call, and when.")
 
 Act = Callable[["Desk"], Awaitable["Change"]]
 Over = Callable[["Client", str, "Endpoint", str], "remote.Shape | None"]  # the same through a server
@@ -43,32 +43,32 @@ Over = Callable[["Client", str, "Endpoint", str], "remote.Shape | None"]  # the 
 
 @app.command("add")
 def add(
-    name: wishes.NewName,
-    url: wishes.NewUrl,
-    every: wishes.Every = None,
-    cron: wishes.Cron = None,
-    tz: wishes.Tz = None,
-    method: wishes.Method = None,
-    header: wishes.PlainHeaders = None,
-    secret_header: wishes.SecretHeaders = None,
-    body: wishes.BodyText = None,
-    timeout: wishes.Timeout = None,
-    least: wishes.Least = None,
-    most: wishes.Most = None,
-    jitter: wishes.Jitter = None,
-    backoff: wishes.Backoff = None,
-    job: wishes.InJob = None,
-    description: wishes.Description = None,
-    misfire: wishes.Misfire = None,
-    catch_up_max: wishes.CatchUpMax = None,
-    max_lateness: wishes.MaxLateness = None,
-    on_lost_worker: wishes.OnLostWorker = None,
-    body_cap: wishes.BodyCap = None,
-    redirects: wishes.Redirects = None,
-    accept: wishes.Accept = None,
-    advice: wishes.Advice = None,
-    condition: wishes.Condition = None,
-    spread: wishes.Spread = None,
+    name: endpoint_options.NewName,
+    url: endpoint_options.NewUrl,
+    every: endpoint_options.Every = None,
+    cron: endpoint_options.Cron = None,
+    tz: endpoint_options.Tz = None,
+    method: endpoint_options.Method = None,
+    header: endpoint_options.PlainHeaders = None,
+    secret_header: endpoint_options.SecretHeaders = None,
+    body: endpoint_options.BodyText = None,
+    timeout: endpoint_options.Timeout = None,
+    least: endpoint_options.Least = None,
+    most: endpoint_options.Most = None,
+    jitter: endpoint_options.Jitter = None,
+    backoff: endpoint_options.Backoff = None,
+    job: endpoint_options.InJob = None,
+    description: endpoint_options.Description = None,
+    misfire: endpoint_options.Misfire = None,
+    catch_up_max: endpoint_options.CatchUpMax = None,
+    max_lateness: endpoint_options.MaxLateness = None,
+    on_lost_worker: endpoint_options.OnLostWorker = None,
+    body_cap: endpoint_options.BodyCap = None,
+    redirects: endpoint_options.Redirects = None,
+    accept: endpoint_options.Accept = None,
+    advice: endpoint_options.Advice = None,
+    condition: endpoint_options.Condition = None,
+    spread: endpoint_options.Spread = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Add an endpoint: a URL, and either --every or --cron."""
@@ -76,18 +76,17 @@ def add(
     from mainspring.domain.definition import Definition
     from mainspring.operations.endpoints import add_endpoint
 
-    definition = wishes.wished(Definition(name=name, url=url), given)
+    definition = endpoint_options.apply_options(Definition(name=name, url=url), given)
 
-    async def work(desk: "Desk") -> Sight:
+    async def work(desk: "Desk") -> EndpointSight:
         return await see(desk, await add_endpoint(desk, definition))
 
-    def over(client: "Client") -> Sight:
+    def over(client: "Client") -> EndpointSight:
         given = {"name": name, "url": url} | remote.fields_of(definition, Definition(name=name, url=url))
         return remote.sight_of(client.endpoints.create(**given), remote.is_served(client))
 
     sight = ask(work, over)
     _show(sight, output, f"added {sight.endpoint.name!r}: {schedule_in_words(sight.endpoint)}; {next_in_words(sight)}")
-    _note_contradiction(sight)
     if output is Output.TABLE:
         _note_what_is_missing(sight)
 
@@ -106,19 +105,23 @@ def list_endpoints(
     text: Annotated[
         str | None, typer.Option("--text", help="Only those with this text in their name, description or URL.")
     ] = None,
+    sort: Annotated[
+        str, typer.Option("--sort", help="name, next_run_at, or one of them with a minus for the reverse order.")
+    ] = "name",
     count: Annotated[
         int | None, typer.Option("-n", "--limit", min=1, help="At most this many; all by default.")
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """List endpoints with their state, their next and their last run."""
-    from mainspring.domain.looking import StateFilter
+    from mainspring.ports.filters import EndpointOrder, StateFilter
 
+    order = cast(EndpointOrder, read_choice(sort, get_args(EndpointOrder), "sort"))
     one_of_two("archived" if archived else None, state, "--archived and --state", "state")
     wanted = "archived" if archived else read_choice(state, get_args(StateFilter), "state")
     sights = ask(
-        lambda desk: see_all(desk, job, count, state=wanted, text=text),
-        lambda client: remote.endpoints_of(client, job, count, state=wanted, text=text),
+        lambda desk: see_all(desk, job, count, state=wanted, text=text, order=order),
+        lambda client: remote.endpoints_of(client, job, count, state=wanted, text=text, order=order),
     )
     if output is Output.JSON:
         show_json([endpoint_shape(*sight.shaped) for sight in sights])
@@ -161,34 +164,34 @@ def show(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
 @app.command("edit")
 def edit(
     name: EndpointName,
-    rename: wishes.Rename = None,
-    url: wishes.Url = None,
-    every: wishes.Every = None,
-    cron: wishes.Cron = None,
-    tz: wishes.Tz = None,
-    method: wishes.Method = None,
-    header: wishes.PlainHeaders = None,
-    secret_header: wishes.SecretHeaders = None,
-    remove_header: wishes.DropHeaders = None,
-    body: wishes.BodyText = None,
-    no_body: wishes.DropBody = False,
-    timeout: wishes.Timeout = None,
-    least: wishes.Least = None,
-    most: wishes.Most = None,
-    jitter: wishes.Jitter = None,
-    backoff: wishes.Backoff = None,
-    job: wishes.InJob = None,
-    description: wishes.Description = None,
-    misfire: wishes.Misfire = None,
-    catch_up_max: wishes.CatchUpMax = None,
-    max_lateness: wishes.MaxLateness = None,
-    on_lost_worker: wishes.OnLostWorker = None,
-    body_cap: wishes.BodyCap = None,
-    redirects: wishes.Redirects = None,
-    accept: wishes.Accept = None,
-    advice: wishes.Advice = None,
-    condition: wishes.Condition = None,
-    spread: wishes.Spread = None,
+    rename: endpoint_options.Rename = None,
+    url: endpoint_options.Url = None,
+    every: endpoint_options.Every = None,
+    cron: endpoint_options.Cron = None,
+    tz: endpoint_options.Tz = None,
+    method: endpoint_options.Method = None,
+    header: endpoint_options.PlainHeaders = None,
+    secret_header: endpoint_options.SecretHeaders = None,
+    remove_header: endpoint_options.DropHeaders = None,
+    body: endpoint_options.BodyText = None,
+    no_body: endpoint_options.DropBody = False,
+    timeout: endpoint_options.Timeout = None,
+    least: endpoint_options.Least = None,
+    most: endpoint_options.Most = None,
+    jitter: endpoint_options.Jitter = None,
+    backoff: endpoint_options.Backoff = None,
+    job: endpoint_options.InJob = None,
+    description: endpoint_options.Description = None,
+    misfire: endpoint_options.Misfire = None,
+    catch_up_max: endpoint_options.CatchUpMax = None,
+    max_lateness: endpoint_options.MaxLateness = None,
+    on_lost_worker: endpoint_options.OnLostWorker = None,
+    body_cap: endpoint_options.BodyCap = None,
+    redirects: endpoint_options.Redirects = None,
+    accept: endpoint_options.Accept = None,
+    advice: endpoint_options.Advice = None,
+    condition: endpoint_options.Condition = None,
+    spread: endpoint_options.Spread = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Change what is given, and nothing else.
@@ -200,20 +203,23 @@ def edit(
     from mainspring.domain.definition import definition_of
     from mainspring.operations.endpoints import edit_endpoint
 
-    def said(sight: Sight, changed: bool) -> str:
+    def said(sight: EndpointSight, changed: bool) -> str:
         if not changed:
             return f"{sight.endpoint.name!r} is so already; nothing changed"
         return f"edited {sight.endpoint.name!r}: {schedule_in_words(sight.endpoint)}; {next_in_words(sight)}"
 
     def over(client: "Client", endpoint_id: str, endpoint: "Endpoint", job: str) -> "remote.Shape | None":
         before = definition_of(endpoint, job)
-        fields = remote.fields_of(wishes.wished(before, given), before)
+        fields = remote.fields_of(endpoint_options.apply_options(before, given), before)
         return client.endpoints.update(endpoint_id, **fields) if fields else None
 
     sight = _act(
-        name, lambda desk: edit_endpoint(desk, name, lambda before: wishes.wished(before, given)), over, said, output
+        name,
+        lambda desk: edit_endpoint(desk, name, lambda before: endpoint_options.apply_options(before, given)),
+        over,
+        said,
+        output,
     )
-    _note_contradiction(sight)
     note_if_managed(sight.endpoint.name, sight.endpoint.managed_by)
 
 
@@ -239,7 +245,7 @@ def pause(
     end = read_instant(until, "until") if until is not None else None
     length = read_span(span, "for") if span is not None else None
 
-    def said(sight: Sight, changed: bool) -> str:
+    def said(sight: EndpointSight, changed: bool) -> str:
         has_end = end is not None or length is not None
         end_words = f"until {when(sight.now, sight.endpoint.paused_until)}" if has_end else "until it is resumed"
         return f"paused {sight.endpoint.name!r} {end_words}"
@@ -262,7 +268,7 @@ def resume(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     """End a pause, or unpark a parked endpoint."""
     from mainspring.operations.endpoints import resume_endpoint
 
-    def said(sight: Sight, changed: bool) -> str:
+    def said(sight: EndpointSight, changed: bool) -> str:
         name = f"{sight.endpoint.name!r}"
         return f"{f'resumed {name}' if changed else f'{name} was neither paused nor parked'}; {next_in_words(sight)}"
 
@@ -291,13 +297,13 @@ def run(
     """
     import asyncio
 
-    from mainspring.cli.waiting import has_scheduler
+    from mainspring.cli.schedulers import has_scheduler
     from mainspring.operations.endpoints import find_endpoint, run_endpoint
-    from mainspring.operations.waiting import wait_for_requested_run
+    from mainspring.operations.runs import wait_for_requested_run
 
     limit_s = read_span(timeout, "timeout").total_seconds()
 
-    async def work(desk: "Desk") -> tuple[Sight, "Run | None"]:
+    async def work(desk: "Desk") -> tuple[EndpointSight, "Run | None"]:
         if wait and not await has_scheduler(desk.stores):
             raise _never_starts((await find_endpoint(desk, name)).name)
         change = await run_endpoint(desk, name)
@@ -310,7 +316,7 @@ def run(
         except TimeoutError:
             return sight, None
 
-    def over(client: "Client") -> tuple[Sight, "Run | None"]:
+    def over(client: "Client") -> tuple[EndpointSight, "Run | None"]:
         found = client.endpoints.read(name)
         is_served = remote.is_served(client)
         if not wait:
@@ -345,8 +351,8 @@ def call_once(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
 
     The run is recorded with the trigger `test`; the schedule does not change. Ends with 1 unless it succeeded.
     """
-    from mainspring.operations.testing import test_endpoint
-    from mainspring.wiring.outside import open_caller
+    from mainspring.operations.test_run import test_endpoint
+    from mainspring.wiring.outbound import open_caller
 
     settings = current_settings()
 
@@ -380,7 +386,7 @@ def archive(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     """
     from mainspring.operations.endpoints import archive_endpoint
 
-    def said(sight: Sight, changed: bool) -> str:
+    def said(sight: EndpointSight, changed: bool) -> str:
         did = "archived" if changed else "had archived before:"
         return f"{did} {sight.endpoint.name!r}; it never runs again, its runs are kept (id {sight.endpoint.id})"
 
@@ -444,10 +450,10 @@ def _never_starts(name: str) -> Conflict:
     )
 
 
-def _act(name: str, act: Act, over: Over, said: Callable[[Sight, bool], str], output: Output) -> Sight:
+def _act(name: str, act: Act, over: Over, said: Callable[[EndpointSight, bool], str], output: Output) -> EndpointSight:
     """Do it, and tell: the endpoint as it now is, or a sentence."""
 
-    async def work(desk: "Desk") -> tuple[Sight, bool]:
+    async def work(desk: "Desk") -> tuple[EndpointSight, bool]:
         change = await act(desk)
         return await see(desk, change.endpoint), bool(change.events)
 
@@ -456,30 +462,22 @@ def _act(name: str, act: Act, over: Over, said: Callable[[Sight, bool], str], ou
     return sight
 
 
-async def _find(desk: "Desk", name: str) -> Sight:
+async def _find(desk: "Desk", name: str) -> EndpointSight:
     from mainspring.operations.endpoints import find_endpoint
 
     return await see(desk, await find_endpoint(desk, name))
 
 
-def _show(sight: Sight, output: Output, sentence: str) -> None:
+def _show(sight: EndpointSight, output: Output, sentence: str) -> None:
     if output is Output.JSON:
         show_json(endpoint_shape(*sight.shaped))
     else:
         say(sentence)
 
 
-def _note_contradiction(sight: Sight) -> None:
-    from mainspring.domain.definition import contradiction_of
-
-    endpoint = sight.endpoint
-    if words := contradiction_of(endpoint.cron, endpoint.max_interval_ms, endpoint.id):
-        note(words)
-
-
-def _note_what_is_missing(sight: Sight) -> None:
+def _note_what_is_missing(sight: EndpointSight) -> None:
     """What a newcomer would find out a minute later: a blocked address, a body that is not sent, nothing that runs."""
-    from mainspring.wiring.outside import judge_host
+    from mainspring.wiring.outbound import judge_host
 
     verdict = judge_host(current_settings(), sight.endpoint.host.rpartition(":")[0])
     if verdict is not None:

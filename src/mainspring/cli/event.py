@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from mainspring.cli import afar
+from mainspring.cli import remote_values
 from mainspring.cli.arguments import read_choice
-from mainspring.cli.door import OutputOption, ask
-from mainspring.cli.screen import Output, as_json, note, say, show_json
-from mainspring.cli.sights import names_of
+from mainspring.cli.command import OutputOption, ask
+from mainspring.cli.endpoint_output import names_of
+from mainspring.cli.output import Output, as_json, note, say, show_json
 from mainspring.cli.table import Column, show_table
-from mainspring.shapes import event_shape
-from mainspring.words import clock
+from mainspring.views.sentences import clock
+from mainspring.views.shapes import event_shape, shown_data
 
 if TYPE_CHECKING:
     from mainspring.client import Client
@@ -39,7 +39,7 @@ def events(
     from mainspring.domain.event import EventType
 
     read_choice(kind, tuple(each.value for each in EventType), "type")
-    wanted = Wanted(kind, endpoint)
+    wanted = EventSelection(kind, endpoint)
     if follow:
         ask(
             lambda desk: _follow(desk, wanted, count, output),
@@ -71,7 +71,7 @@ def events(
     show_table(columns, rows, "No event yet.")
 
 
-class Wanted(NamedTuple):
+class EventSelection(NamedTuple):
     """Which events; None is any."""
 
     kind: str | None
@@ -87,50 +87,60 @@ class Wanted(NamedTuple):
         return {"type": self.kind, "endpoint": self.endpoint}
 
 
-ANY = Wanted(None, None)
+ANY = EventSelection(None, None)
 
 
-async def _known(desk: "Desk", wanted: Wanted) -> Wanted:
+async def _known(desk: "Desk", wanted: EventSelection) -> EventSelection:
     from mainspring.operations.endpoints import find_endpoint
 
-    return wanted if wanted.endpoint is None else Wanted(wanted.kind, (await find_endpoint(desk, wanted.endpoint)).id)
+    return (
+        wanted
+        if wanted.endpoint is None
+        else EventSelection(wanted.kind, (await find_endpoint(desk, wanted.endpoint)).id)
+    )
 
 
-async def _latest(desk: "Desk", wanted: Wanted, count: int) -> list["StoredEvent"]:
+async def _latest(desk: "Desk", wanted: EventSelection, count: int) -> list["StoredEvent"]:
     """The newest events, wanted or not: as many as are shown, or as the API looks through for a filter."""
     reach = count if wanted == ANY else max(count, LOOKED_THROUGH_MAX)
     return await desk.stores.runs.latest_events(desk.tenant_id, reach)
 
 
-def _chosen(found: list["StoredEvent"], wanted: Wanted, count: int) -> list["StoredEvent"]:
+def _chosen(found: list["StoredEvent"], wanted: EventSelection, count: int) -> list["StoredEvent"]:
     return [stored for stored in found if wanted.takes(stored)][-count:] if count else []
 
 
-def _newest_afar(client: "Client", wanted: Wanted, count: int) -> tuple[list["StoredEvent"], dict[str, str]]:
-    if count > afar.EVENTS_MAX:
-        note(f"a server tells at most the newest {afar.EVENTS_MAX} events at once; follow them, or read its database")
-    shapes = client.events.list(limit=min(count, afar.EVENTS_MAX), **wanted.given)["items"] if count else []
-    return [afar.event_of(shape) for shape in shapes], afar.names_in(shapes)
+def _newest_afar(client: "Client", wanted: EventSelection, count: int) -> tuple[list["StoredEvent"], dict[str, str]]:
+    if count > remote_values.EVENTS_MAX:
+        note(
+            f"a server returns at most the newest {remote_values.EVENTS_MAX} events; follow them, or read its database"
+        )
+    shapes = client.events.list(limit=min(count, remote_values.EVENTS_MAX), **wanted.given)["items"] if count else []
+    return [remote_values.event_of(shape) for shape in shapes], remote_values.names_in(shapes)
 
 
-def _follow_afar(client: "Client", wanted: Wanted, count: int, output: Output) -> None:
+def _follow_afar(client: "Client", wanted: EventSelection, count: int, output: Output) -> None:
     """The stream begins after the last event of the list, so that none is missed in between."""
     if wanted.endpoint is not None:
-        wanted = Wanted(wanted.kind, client.endpoints.read(wanted.endpoint)["id"])
-    reach = max(count, 1) if wanted == ANY else afar.EVENTS_MAX
-    shapes = client.events.list(limit=min(reach, afar.EVENTS_MAX))["items"]
+        wanted = EventSelection(wanted.kind, client.endpoints.read(wanted.endpoint)["id"])
+    reach = max(count, 1) if wanted == ANY else remote_values.EVENTS_MAX
+    shapes = client.events.list(limit=min(reach, remote_values.EVENTS_MAX))["items"]
     begin = {"cursor": shapes[-1]["cursor"]} if shapes else {}
-    _print_all(_chosen([afar.event_of(shape) for shape in shapes], wanted, count), afar.names_in(shapes), output)
+    _print_all(
+        _chosen([remote_values.event_of(shape) for shape in shapes], wanted, count),
+        remote_values.names_in(shapes),
+        output,
+    )
     for shape in client.events.stream(**begin):
-        if wanted.takes(stored := afar.event_of(shape)):
-            _print_all([stored], afar.names_in([shape]), output)
+        if wanted.takes(stored := remote_values.event_of(shape)):
+            _print_all([stored], remote_values.names_in([shape]), output)
 
 
-async def _follow(desk: "Desk", wanted: Wanted, count: int, output: Output) -> None:
+async def _follow(desk: "Desk", wanted: EventSelection, count: int, output: Output) -> None:
     """The newest, then whatever comes; ends with the process."""
     import asyncio
 
-    from mainspring.feed import Feed
+    from mainspring.event_feed import Feed
 
     names: dict[str, str] = {}
     wanted = await _known(desk, wanted)
@@ -167,5 +177,5 @@ def _subject(stored: "StoredEvent", names: dict[str, str]) -> str:
 
 
 def _detail(stored: "StoredEvent") -> str:
-    data = stored.event.data
+    data = shown_data(stored.event.data)
     return " ".join(f"{name}={value}" for name, value in data.items() if value not in (None, "", "name"))

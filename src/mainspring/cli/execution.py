@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli import flow_afar
-from mainspring.cli.afar import at, now
-from mainspring.cli.arguments import Force, Reason
-from mainspring.cli.door import Door, OutputOption, ask, fail_unless
-from mainspring.cli.flow_arguments import STATUSES, read_data, read_status
-from mainspring.cli.flow_sights import MOMENT_COLUMNS, moment_lines, show_breach, tell_execution, verify_file
+from mainspring.cli import remote_workflows
+from mainspring.cli.arguments import Force, Reason, one_of_two, read_choice
+from mainspring.cli.command import CommandApp, OutputOption, ask, fail_unless
+from mainspring.cli.execution_output import MOMENT_COLUMNS, moment_lines, show_breach, tell_execution, verify_file
+from mainspring.cli.output import Output, note, say, show_json
 from mainspring.cli.progress import progress
 from mainspring.cli.remote import Shape
-from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli.remote_values import at, now
 from mainspring.cli.table import Column, show_fields, show_table
+from mainspring.cli.workflow_arguments import STATUSES, read_data, read_status
 from mainspring.domain.errors import Conflict
-from mainspring.words import when
+from mainspring.views.sentences import when
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.operations.endpoints import Desk
 
-app = Door("Executions: single runs through a workflow, with their logs.")
+app = CommandApp("Executions: single runs through a workflow, with their logs.")
 
 LOG_PAGE = 1_000  # the longest that a server gives
 Id = Annotated[str, typer.Argument(metavar="EXECUTION", help="Id of the execution.")]
@@ -38,19 +38,27 @@ def list_executions(
     step: Annotated[str | None, typer.Option("--step", help="Only those at this step.")] = None,
     version: Annotated[int | None, typer.Option("--version", min=1, help="Only those of this version.")] = None,
     attention: Annotated[bool, typer.Option("--attention", help="Only those that wait for a person.")] = False,
+    sort: Annotated[
+        str, typer.Option("--sort", help="-created_at: newest first; created_at: oldest first.")
+    ] = "-created_at",
     count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1_000, help="At most this many.")] = 50,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List executions, newest first."""
-    from mainspring.ports.flows import ExecutionFilter
+    """List executions, newest first by default."""
+    from mainspring.ports.workflows import ExecutionFilter
 
-    wanted = ExecutionFilter(workflow, read_status(status), correlation, None, count, version, step, in_need=attention)
+    oldest_first = read_choice(sort, ("-created_at", "created_at"), "sort") == "created_at"
+    one_of_two("attention" if attention else None, sort if oldest_first else None, "--attention and --sort", "sort")
+    found_status = read_status(status)
+    wanted = ExecutionFilter(
+        workflow, found_status, correlation, None, count, version, step, in_need=attention, oldest_first=oldest_first
+    )
 
     async def work(desk: "Desk") -> list[Shape]:
         found = await desk.stores.flows.workflows.executions(desk.tenant_id, wanted)
         return [await tell_execution(desk, each) for each in found]
 
-    found = ask(work, lambda client: flow_afar.executions(client, wanted, in_full=output is Output.JSON))
+    found = ask(work, lambda client: remote_workflows.executions(client, wanted, in_full=output is Output.JSON))
     if output is Output.JSON:
         show_json(found)
         return
@@ -108,8 +116,8 @@ def show(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
 @app.command("log")
 def log(execution_id: Id, output: OutputOption = Output.TABLE) -> None:
     """Show everything that happened to an execution, in order."""
-    from mainspring.flow_shapes import entry_shape, moment_shape
     from mainspring.operations.executions import clock_of, find_execution, read_log
+    from mainspring.views.workflow_shapes import entry_shape, moment_shape
 
     in_full = output is Output.JSON
 
@@ -139,8 +147,8 @@ def verify(
 
     A file is checked without any database or server, and run again from its log.
     """
-    from mainspring.flow_shapes import verified_shape
     from mainspring.operations.verification import verify_execution
+    from mainspring.views.workflow_shapes import verified_shape
 
     file = Path(execution_id)
     if file.suffix == ".json" or "/" in execution_id or file.is_file():
@@ -172,13 +180,13 @@ def export(
     """Write an execution with all that proves it: document, log, ticks, a signed checkpoint."""
     import msgspec
 
-    from mainspring.operations.exporting import export_execution
+    from mainspring.operations.execution_export import export_execution
 
     if file is not None and file.is_file() and not force:
         raise Conflict(f"{file} exists; give another name, or overwrite it with --force", kind="file", name=str(file))
     bundle = ask(
         lambda desk: export_execution(desk, execution_id, as_operator=True),
-        lambda client: flow_afar.export(client, execution_id),
+        lambda client: remote_workflows.export(client, execution_id),
     )
     text = msgspec.json.format(msgspec.json.encode(bundle), indent=1) + b"\n"
     if file is None:
@@ -200,13 +208,13 @@ def replay(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Run an execution again from its log, without calls or clock; ends with 1 where anything differs."""
-    from mainspring.flow_shapes import replay_shape
     from mainspring.operations.executions import replay_execution, step_through
+    from mainspring.views.workflow_shapes import replay_shape
 
     if turns:
         found_turns = ask(
             lambda desk: step_through(desk, execution_id),
-            lambda client: flow_afar.step_through(client, execution_id),
+            lambda client: remote_workflows.step_through(client, execution_id),
         )
         for frame in found_turns:
             state = frame.after
@@ -281,9 +289,9 @@ def order(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Order many executions about at once, after showing how many they are."""
+    from mainspring.operations.bulk_executions import allowing, order_executions, preview_orders
     from mainspring.operations.executions import check_reason
-    from mainspring.operations.orders import allowing, order_executions, preview_orders
-    from mainspring.ports.flows import ExecutionFilter
+    from mainspring.ports.workflows import ExecutionFilter
 
     wanted = ExecutionFilter(workflow, read_status(status), correlation, None, count, version, step)
     allowing(verb, wanted)
@@ -296,7 +304,7 @@ def order(
     async def do(desk: "Desk") -> Shape:
         return {"ordered": len(await order_executions(desk, verb, wanted, reason))}
 
-    preview = ask(foresee, lambda client: flow_afar.order_many(client, verb, wanted, reason, dry_run=True))
+    preview = ask(foresee, lambda client: remote_workflows.order_many(client, verb, wanted, reason, dry_run=True))
     found = int(preview["count"])
     if output is Output.TABLE:
         rows = [(each["id"], each["workflow"], each["status"], each["step"]) for each in preview["sample"]]
@@ -309,7 +317,7 @@ def order(
         return
     if not yes:
         typer.confirm(f"Order {verb} of {min(found, count)} executions?", abort=True, err=True)
-    done = ask(do, lambda client: flow_afar.order_many(client, verb, wanted, reason, dry_run=False))
+    done = ask(do, lambda client: remote_workflows.order_many(client, verb, wanted, reason, dry_run=False))
     ordered = int(done["ordered"])
     if output is Output.JSON:
         show_json({"verb": verb, "ordered": ordered, "more": found > ordered == count})
@@ -331,7 +339,7 @@ def send(
     given = read_data(data, "data")
     ids, new = ask(
         lambda desk: send_event(desk, to, type_, given, event_id=event_id),
-        lambda client: flow_afar.send(client, to, type_, given, event_id),
+        lambda client: remote_workflows.send(client, to, type_, given, event_id),
     )
     if output is Output.JSON:
         show_json({"executions": ids, "new": new})
@@ -382,7 +390,7 @@ def _order(execution_id: str, verb: str, reason: str, output: Output) -> None:
         return await tell_execution(desk, await order_execution(desk, execution_id, verb, reason))
 
     execution = ask(
-        work, lambda client: flow_afar.order(client, execution_id, verb, reason, in_full=output is Output.JSON)
+        work, lambda client: remote_workflows.order(client, execution_id, verb, reason, in_full=output is Output.JSON)
     )
     if output is Output.JSON:
         show_json({"execution": execution, "ordered": verb, "reason": reason})

@@ -17,17 +17,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.cli.arguments import read_instant
-from mainspring.cli.screen import harmless
+from mainspring.cli.output import harmless
 from mainspring.domain.duration import DURATION_MS_MAX, format_duration
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint, LostWorkerPolicy, MisfirePolicy
 from mainspring.domain.errors import InvalidInput, did_you_mean
-from mainspring.domain.governor import plan_next_run
-from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.name import shown
-from mainspring.domain.run import HttpAction, Trigger
-from mainspring.domain.schedule import CRON, check_cron, check_timezone
+from mainspring.domain.run import HttpAction, RunTrigger
+from mainspring.domain.schedule.cron import CRON, check_cron, check_timezone
+from mainspring.domain.schedule.governor import plan_next_run
+from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 from mainspring.domain.text import clean_text
-from mainspring.shapes import decision_shape
+from mainspring.views.shapes import decision_shape
 
 LINE_BYTES_MAX = 1_000_000
 NOW_MIN, NOW_MAX = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
@@ -69,12 +69,12 @@ class EndpointState(Struct):
     hints: HintStates | None = None
 
 
-class State(Struct):
+class ExplainInput(Struct):
     now: str
     endpoint: EndpointState
 
 
-_decode = msgspec.json.Decoder(State).decode
+_decode = msgspec.json.Decoder(ExplainInput).decode
 _encode = msgspec.json.Encoder().encode
 _WRONG_TYPE = re.compile(r"Expected `(.+)`, got `(.+?)`(?: - at `\$\.?(.*)`)?")
 _MISSING = re.compile(r"Object missing required field `(.+?)`.*")
@@ -93,7 +93,7 @@ _BLANK = Endpoint(
     on_lost_worker=LostWorkerPolicy.RETRY, created_at=NOW_MIN, updated_at=NOW_MIN, version=1, job_active=True,
     archived_at=None, parked_at=None, parked_reason="", paused_until=None, pause_reason="", deferred_until=None,
     failure_count=0, not_before=None, interval_hint=None, one_shot_hint=None, anchor_at=NOW_MIN, next_run_at=None,
-    source="", trail="[]", manual_at=None, slot_at=None, trigger=Trigger.SCHEDULE, attempt=0, claim_epoch=0,
+    source="", trail="[]", manual_at=None, slot_at=None, trigger=RunTrigger.SCHEDULE, attempt=0, claim_epoch=0,
     lease_until=None, claimed_by="", run_id="", lost_count=0, last_run_at=None, last_status="",
 )  # fmt: skip
 
@@ -127,7 +127,7 @@ def _explained(line: bytes) -> dict[str, object]:
     return decision_shape(plan_next_run(now, _endpoint(state.endpoint), CRON))
 
 
-def _read(line: bytes) -> State:
+def _read(line: bytes) -> ExplainInput:
     if len(line) > LINE_BYTES_MAX:
         raise InvalidInput(f"the line is longer than {LINE_BYTES_MAX:,} bytes; shorten it", field="line")
     if not line.strip():

@@ -8,22 +8,22 @@ import typer
 
 from mainspring.cli import remote
 from mainspring.cli.arguments import EndpointName, Reason, one_of_two, read_instant, read_span
-from mainspring.cli.door import Door, OutputOption, ask
-from mainspring.cli.screen import Output, say, show_json
-from mainspring.cli.sights import see
+from mainspring.cli.command import CommandApp, OutputOption, ask
+from mainspring.cli.endpoint_output import see
+from mainspring.cli.output import Output, say, show_json
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput
-from mainspring.shapes import endpoint_shape
-from mainspring.words import Sight, hints_in_words, source_in_words, when
+from mainspring.views.sentences import EndpointSight, hints_in_words, source_in_words, when
+from mainspring.views.shapes import endpoint_shape
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.domain.changes import Change
+    from mainspring.domain.schedule.changes import Change
     from mainspring.operations.endpoints import Desk
 
 MILLISECOND = timedelta(milliseconds=1)
 
-app = Door("Hints: expiring advice that changes when an endpoint runs.")
+app = CommandApp("Hints: expiring advice that changes when an endpoint runs.")
 
 Ttl = Annotated[str | None, typer.Option("--ttl", metavar="DURATION", help="How long the hint is good, at most 24h.")]
 
@@ -37,7 +37,7 @@ def interval(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Run at another interval for a while (1h, or --ttl)."""
-    from mainspring.domain.hint import HINT_INTERVAL_MS_MAX, HINT_INTERVAL_MS_MIN, INTERVAL_TTL_DEFAULT
+    from mainspring.domain.schedule.hint import HINT_INTERVAL_MS_MAX, HINT_INTERVAL_MS_MIN, INTERVAL_TTL_DEFAULT
     from mainspring.operations.endpoints import put_interval_hint
 
     interval_ms = parse_duration_ms(every, field="interval", min_ms=HINT_INTERVAL_MS_MIN, max_ms=HINT_INTERVAL_MS_MAX)
@@ -64,7 +64,7 @@ def oneshot(
 
     The hint is good for 30m, or as long as --ttl says; its instant must lie within that.
     """
-    from mainspring.domain.hint import ONE_SHOT_TTL_DEFAULT
+    from mainspring.domain.schedule.hint import ONE_SHOT_TTL_DEFAULT
     from mainspring.operations.endpoints import put_one_shot_hint
 
     one_of_two(at, span, "--at and --in", "at")
@@ -91,7 +91,7 @@ def clear(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
 
 
 def _ttl(text: str | None, default: timedelta) -> timedelta:
-    from mainspring.domain.hint import HINT_TTL_MAX
+    from mainspring.domain.schedule.hint import HINT_TTL_MAX
 
     return default if text is None else read_span(text, "ttl", HINT_TTL_MAX)
 
@@ -99,7 +99,7 @@ def _ttl(text: str | None, default: timedelta) -> timedelta:
 def _act(
     act: Callable[["Desk"], Awaitable["Change"]], over: Callable[["Client"], remote.Shape], output: Output
 ) -> None:
-    async def work(desk: "Desk") -> Sight:
+    async def work(desk: "Desk") -> EndpointSight:
         return await see(desk, (await act(desk)).endpoint)
 
     sight = ask(work, lambda client: remote.sight_of(over(client)))

@@ -6,12 +6,12 @@ import typer
 
 from mainspring.cli import remote
 from mainspring.cli.arguments import JobName
-from mainspring.cli.door import Door, OutputOption, ask
-from mainspring.cli.screen import Output, say, show_json
-from mainspring.cli.sights import note_if_managed, schedule_in_words, see_all
+from mainspring.cli.command import CommandApp, OutputOption, ask
+from mainspring.cli.endpoint_output import note_if_managed, schedule_in_words, see_all
+from mainspring.cli.output import Output, say, show_json
 from mainspring.cli.table import Column, show_fields, show_table
-from mainspring.shapes import endpoint_shape, job_shape
-from mainspring.words import Sight, relative, when
+from mainspring.views.sentences import EndpointSight, relative, when
+from mainspring.views.shapes import endpoint_shape, job_shape
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mainspring.domain.endpoint import Job
     from mainspring.operations.endpoints import Desk
 
-app = Door("Jobs: named groups of endpoints.")
+app = CommandApp("Jobs: named groups of endpoints.")
 
 About = Annotated[str | None, typer.Option("--description", help="What its endpoints are for, in plain words.")]
 
@@ -63,11 +63,11 @@ def show(name: JobName, output: OutputOption = Output.TABLE) -> None:
     from mainspring.operations.jobs import find_job
     from mainspring.wiring.clock import SystemClock
 
-    async def work(desk: "Desk") -> tuple["Job", list[Sight], "datetime"]:
+    async def work(desk: "Desk") -> tuple["Job", list[EndpointSight], "datetime"]:
         job = await find_job(desk, name)
         return job, await see_all(desk, job.id, None), await desk.stores.schedule.now()
 
-    def over(client: "Client") -> tuple["Job", list[Sight], "datetime"]:
+    def over(client: "Client") -> tuple["Job", list[EndpointSight], "datetime"]:
         job = remote.job_of(client.jobs.read(name))
         return job, remote.endpoints_of(client, job.id, None), SystemClock().now()
 

@@ -9,41 +9,42 @@ import typer
 from mainspring import __version__
 from mainspring.cli import (
     alert,
-    apikey,
-    assistant,
+    api_key,
     audit,
-    backtesting,
+    backtest,
+    backup,
     clock,
-    configuration,
-    demonstrating,
+    demo,
     doctor,
     documents,
     endpoint,
     event,
     execution,
     hint,
-    importing,
+    import_crontab,
     job,
-    keeping,
-    keys,
+    mcp,
     member,
     partition,
     planner,
+    proposals,
     rules,
     run,
     secret_key,
-    serving,
+    serve,
     sessions,
-    simulating,
+    settings,
+    signing_key,
+    simulate,
     tenant,
     user,
     webhook,
     why,
     workflow,
 )
-from mainspring.cli.door import Door, use_server
+from mainspring.cli.command import CommandApp, use_server
 
-app = Door("Mainspring: a scheduler for HTTP jobs that explains every decision.", completes=True)
+app = CommandApp("Mainspring: a scheduler for HTTP jobs that explains every decision.", completes=True)
 
 
 def _show_version(wanted: bool) -> None:
@@ -72,33 +73,34 @@ def mainspring(
     use_server(server)
 
 
-app.command("serve")(serving.serve)
-app.command("demo")(demonstrating.demo)
-app.command("scheduler")(serving.scheduler)
+app.command("serve")(serve.serve)
+app.command("demo")(demo.demo)
+app.command("scheduler")(serve.scheduler)
 app.add_typer(planner.app, name="planner")
-app.command("notifier")(serving.notifier)
-app.command("mcp")(assistant.mcp)
-app.command("migrate")(serving.migrate)
-app.command("settings")(configuration.settings)
-app.add_typer(configuration.app, name="config")
+app.command("notifier")(serve.notifier)
+app.command("mcp")(mcp.mcp)
+app.command("migrate")(serve.migrate)
+app.command("settings")(settings.settings)
+app.add_typer(settings.app, name="config")
 app.command("doctor")(doctor.doctor)
 app.add_typer(clock.app, name="clock")
-app.command("backup")(keeping.backup)
-app.command("restore")(keeping.restore)
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
 app.command("apply")(documents.apply)
 app.command("diff")(documents.diff)
 app.command("export")(documents.export)
 app.command("schema")(documents.schema)
-app.add_typer(importing.app, name="import")
+app.add_typer(import_crontab.app, name="import")
 app.add_typer(job.app, name="job")
 app.add_typer(endpoint.app, name="endpoint")
 app.add_typer(hint.app, name="hint")
 app.add_typer(rules.app, name="rules")
+app.add_typer(proposals.app, name="proposals")
 app.add_typer(sessions.app, name="sessions")
 app.command("runs")(run.runs)
 app.add_typer(run.app, name="run")
-app.command("simulate")(simulating.simulate)
-app.command("backtest")(backtesting.backtest)
+app.command("simulate")(simulate.simulate)
+app.command("backtest")(backtest.backtest)
 app.command("why")(why.why)
 app.command("next")(why.next_runs)
 app.command("events")(event.events)
@@ -108,9 +110,9 @@ app.add_typer(partition.app, name="partition")
 app.add_typer(webhook.app, name="webhook")
 app.add_typer(user.app, name="user")
 app.add_typer(member.app, name="member")
-app.add_typer(apikey.app, name="apikey")
+app.add_typer(api_key.app, name="apikey")
 app.add_typer(alert.app, name="alert")
-app.add_typer(keys.app, name="signing-key")
+app.add_typer(signing_key.app, name="signing-key")
 app.add_typer(secret_key.app, name="secret-key")
 app.add_typer(tenant.app, name="tenant")
 app.add_typer(audit.app, name="audit")

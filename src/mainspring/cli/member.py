@@ -4,20 +4,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli import afar
-from mainspring.cli.door import Door, OutputOption, ask, current_settings
-from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli import remote_values
+from mainspring.cli.command import CommandApp, OutputOption, ask, current_settings
+from mainspring.cli.output import Output, note, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.cli.user import link_of
-from mainspring.domain.access import Role
-from mainspring.shapes import member_shape
+from mainspring.domain.access.scope import Role
+from mainspring.views.shapes import member_shape
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.domain.account import Member
+    from mainspring.domain.access.account import Member
     from mainspring.operations.endpoints import Desk
 
-app = Door("Members of the tenant (MAINSPRING_TENANT) and their roles: owner, operator, viewer.")
+app = CommandApp("Members of the tenant (MAINSPRING_TENANT) and their roles: owner, operator, viewer.")
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="The member's e-mail address, or the user's id.")]
 RoleOption = Annotated[
@@ -33,7 +33,7 @@ def list_members(output: OutputOption = Output.TABLE) -> None:
 
     members = ask(
         list_all,
-        lambda client: [afar.member_of(shape) for shape in client.users.list_members()["items"]],
+        lambda client: [remote_values.member_of(shape) for shape in client.users.list_members()["items"]],
     )
     if output is Output.JSON:
         show_json([member_shape(member) for member in members])
@@ -49,20 +49,20 @@ def list_members(output: OutputOption = Output.TABLE) -> None:
 @app.command("add")
 def add(email: Email, role: RoleOption = Role.VIEWER, output: OutputOption = Output.TABLE) -> None:
     """Invite somebody into the tenant. The person accepts by opening the link, which is emailed or printed."""
-    from mainspring.cli.posting import post_link
-    from mainspring.domain.account import Proof
+    from mainspring.cli.link_email import post_link
+    from mainspring.domain.access.account import Proof
     from mainspring.operations.members import add_member
-    from mainspring.wiring.desk import open_locksmith
+    from mainspring.wiring.desk import open_password_hasher
 
     async def work(desk: "Desk") -> tuple["Member", str, bool]:
         settings = current_settings()
         proof = Proof.EMAIL if settings.smtp_url else Proof.OPERATOR
-        member, token = await add_member(desk, open_locksmith(), email, role, proof=proof)
+        member, token = await add_member(desk, open_password_hasher(), email, role, proof=proof)
         return member, token, await post_link(settings, member.email, token)
 
     def remotely(client: "Client") -> tuple["Member", str, bool]:
         made = client.users.create_member(email=email, role=role.value)
-        return afar.member_of(made["member"]), afar.token_of(made["link"]), made["emailed"]
+        return remote_values.member_of(made["member"]), remote_values.token_of(made["link"]), made["emailed"]
 
     member, token, emailed = ask(work, remotely)
     link = link_of(current_settings(), token) if token and not emailed else None
@@ -84,7 +84,7 @@ def set_role(email: Email, role: RoleOption, output: OutputOption = Output.TABLE
 
     member = ask(
         lambda desk: change_role(desk, email, role),
-        lambda client: afar.member_of(client.users.update_member(email, role=role.value)),
+        lambda client: remote_values.member_of(client.users.update_member(email, role=role.value)),
     )
     _show(member, output)
 
@@ -95,7 +95,8 @@ def remove(email: Email, output: OutputOption = Output.TABLE) -> None:
     from mainspring.operations.members import remove_member
 
     member = ask(
-        lambda desk: remove_member(desk, email), lambda client: afar.member_of(client.users.remove_member(email))
+        lambda desk: remove_member(desk, email),
+        lambda client: remote_values.member_of(client.users.remove_member(email)),
     )
     if output is Output.JSON:
         show_json({**member_shape(member), "removed": True})

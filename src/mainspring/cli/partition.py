@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli.afar import at, now
 from mainspring.cli.arguments import Force
-from mainspring.cli.door import Door, OutputOption, ask, fail_unless
-from mainspring.cli.flow_sights import show_breach
+from mainspring.cli.command import CommandApp, OutputOption, ask, fail_unless
+from mainspring.cli.execution_output import show_breach
+from mainspring.cli.output import Output, note, say, show_json
 from mainspring.cli.remote import Shape
-from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli.remote_values import at, now
 from mainspring.cli.table import Column, show_table
 from mainspring.domain.errors import Conflict
-from mainspring.words import when
+from mainspring.views.sentences import when
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.operations.endpoints import Desk
 
-app = Door("Partitions of workflows: their writers, and proofs of all they hold.")
+app = CommandApp("Partitions of workflows: their writers, and proofs of all they hold.")
 
 Number = Annotated[int | None, typer.Argument(metavar="PARTITION", min=0, help="Its number; without it, all.")]
 
@@ -29,7 +29,7 @@ Number = Annotated[int | None, typer.Argument(metavar="PARTITION", min=0, help="
 @app.command("list")
 def list_partitions(output: OutputOption = Output.TABLE) -> None:
     """List partitions with their writers and what waits in them."""
-    from mainspring.flow_shapes import partition_shape
+    from mainspring.views.workflow_shapes import partition_shape
 
     async def work(desk: "Desk") -> tuple[list[Shape], "datetime"]:
         moment = await desk.stores.flows.workflows.now()
@@ -75,8 +75,8 @@ def verify(
     """
     import msgspec
 
-    from mainspring.flow_shapes import partition_verdict_shape
     from mainspring.operations.partitions import read_kept, verify_partitions
+    from mainspring.views.workflow_shapes import partition_verdict_shape
 
     checkpoints = [each for file in kept or () for each in read_kept(file.read_bytes()).checkpoints]
 

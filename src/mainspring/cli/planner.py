@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mainspring import __version__
-from mainspring.cli import plan_afar
+from mainspring.cli import remote_planner
 from mainspring.cli.arguments import EndpointName
-from mainspring.cli.configuration import masked
-from mainspring.cli.door import Door, OutputOption, ask, complete, current_settings, fail_unless
+from mainspring.cli.command import CommandApp, OutputOption, ask, complete, current_settings, fail_unless
+from mainspring.cli.output import Output, note, say, show_json
 from mainspring.cli.remote import Shape
-from mainspring.cli.screen import Output, note, say, show_json
 from mainspring.cli.sessions import show_session
+from mainspring.cli.settings import masked
 from mainspring.domain.errors import Conflict
-from mainspring.planner_shapes import session_shape
+from mainspring.views.planner_shapes import session_shape
 
 if TYPE_CHECKING:
-    from mainspring.operations.advising import Modes
     from mainspring.operations.endpoints import Desk
+    from mainspring.operations.planner import Modes
     from mainspring.settings import Settings
 
-app = Door("The planner: judges finished runs, writes hints. Alone, the command runs one.")
+app = CommandApp("The planner: judges finished runs, writes hints. Alone, the command runs one.")
 app.info.no_args_is_help = False
 
 
@@ -62,7 +62,7 @@ def look(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
             )
         return session_shape(session, name)
 
-    session = ask(work, lambda client: plan_afar.look(client, name))
+    session = ask(work, lambda client: remote_planner.look(client, name))
     if output is Output.JSON:
         show_json(session)
     else:
@@ -76,19 +76,21 @@ def mode(
         str | None, typer.Argument(metavar="SCOPE", help="An endpoint, `tenant`, or `all`; without it, what is set.")
     ] = None,
     wanted: Annotated[
-        str | None, typer.Argument(metavar="MODE", help="live, shadow (record, change nothing) or off.")
+        str | None,
+        typer.Argument(metavar="MODE", help="live, ask (a person decides), shadow (record, change nothing) or off."),
     ] = None,
     undo: Annotated[
         bool, typer.Option("--undo", help="Also clear the hints and end the pauses of advice that are in force.")
     ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show or set where the planner is live, in shadow mode, or off.
+    """Show or set where the planner is live, asks, is in shadow mode, or off.
 
     The strictest holds of what is set for everything, for the tenant and for the endpoint. `off` also stops sessions
-    in progress. Hints and pauses of advice that are in force stay, unless --undo is given.
+    in progress. Hints and pauses of advice that are in force stay, unless --undo is given. What `ask` proposed is
+    listed by `mainspring proposals list`; `shadow` and `off` withdraw it.
     """
-    from mainspring.operations.advising import advice_in_force, modes_of, undo_advice
+    from mainspring.operations.planner import advice_in_force, modes_of, undo_advice
     from mainspring.operations.rules import set_mode
 
     async def work(desk: "Desk") -> tuple[str, "Modes", int, int]:
@@ -99,7 +101,7 @@ def mode(
             held = len(await advice_in_force(desk, scope))
         return desk.tenant_id, await modes_of(desk), undone, held
 
-    tenant, modes, undone, held = ask(work, lambda client: plan_afar.modes(client, scope, wanted, undo))
+    tenant, modes, undone, held = ask(work, lambda client: remote_planner.modes(client, scope, wanted, undo))
     if undone:
         note(f"undid advice on {undone} {'endpoint' if undone == 1 else 'endpoints'}")
     if held and wanted not in (None, "live"):

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from mainspring.client import ApiError, Client
     from mainspring.domain.definition import Definition
     from mainspring.domain.endpoint import Endpoint, Job
-    from mainspring.domain.governor import Decision
     from mainspring.domain.run import Body, Outcome, Run
-    from mainspring.words import Sight
+    from mainspring.domain.schedule.governor import Decision
+    from mainspring.ports.filters import EndpointOrder
+    from mainspring.views.sentences import EndpointSight
 
 T = TypeVar("T")
 Shape = Mapping[str, Any]  # as a server sent it
@@ -131,22 +132,22 @@ def error_of(refusal: "ApiError") -> MainspringError:
 
 def _faults_of(refusal: "ApiError") -> MainspringError | None:
     """The faults of a workflow's document, where it was refused for them."""
-    from mainspring.workflow.document import InvalidDocument
-    from mainspring.workflow.markup import Fault
+    from mainspring.workflow.document import InvalidWorkflow
+    from mainspring.workflow.yaml_lines import WorkflowFault
 
     faults = []
     for each in refusal.errors:
         if each.get("pointer") == "/document" and "path" in each:
-            bare = Fault(each["path"], "", each["line"])
-            faults.append(Fault(bare.path, each["detail"].removeprefix(str(bare)), bare.line))
-    return InvalidDocument(faults) if faults else None
+            bare = WorkflowFault(each["path"], "", each["line"])
+            faults.append(WorkflowFault(bare.path, each["detail"].removeprefix(str(bare)), bare.line))
+    return InvalidWorkflow(faults) if faults else None
 
 
-def sight_of(shape: Shape, has_scheduler: bool = True) -> "Sight":
+def sight_of(shape: Shape, has_scheduler: bool = True) -> "EndpointSight":
+    from mainspring.views.sentences import EndpointSight
     from mainspring.wiring.clock import SystemClock
-    from mainspring.words import Sight
 
-    return Sight(endpoint_of(shape), shape["job"], SystemClock().now(), has_scheduler)
+    return EndpointSight(endpoint_of(shape), shape["job"], SystemClock().now(), has_scheduler)
 
 
 def wait_for_run(client: "Client", endpoint_id: str, timeout_s: float) -> tuple[Shape, Shape | None]:
@@ -169,18 +170,24 @@ def is_served(client: "Client") -> bool:
 
 
 def endpoints_of(
-    client: "Client", job: str | None, count: int | None, *, state: str | None = None, text: str | None = None
-) -> list["Sight"]:
+    client: "Client",
+    job: str | None,
+    count: int | None,
+    *,
+    state: str | None = None,
+    text: str | None = None,
+    order: "EndpointOrder" = "name",
+) -> list["EndpointSight"]:
     from itertools import islice
 
     group: Any = client.endpoints  # its types are the API's words
-    found = group.iterate(job=job, state=state, text=text, limit=min(count or PAGE, PAGE))
+    found = group.iterate(job=job, state=state, text=text, sort=order, limit=min(count or PAGE, PAGE))
     return [sight_of(shape) for shape in islice(found, count)]
 
 
 def change(
     client: "Client", name: str, verb: Callable[["Client", str, "Endpoint", str], Shape | None]
-) -> tuple["Sight", bool]:
+) -> tuple["EndpointSight", bool]:
     """The endpoint after `verb`, which is told the client, its id, what it was and its job; None: nothing to do."""
     before = client.endpoints.read(name)
     after = verb(client, before["id"], endpoint_of(before), before["job"])
@@ -216,7 +223,7 @@ def endpoint_of(shape: Shape) -> "Endpoint":
         "tenant_id": "",
         "job_id": "",
         "host": "",
-        "action": {name: shape[name] for name in HttpAction.__struct_fields__},
+        "action": {name: shape[name] for name in HttpAction.__struct_fields__ if name in shape},
         "job_active": shape["status"] != "job-paused",
         "anchor_at": shape["created_at"],
         "trail": "[]",
@@ -246,7 +253,7 @@ def job_of(shape: Shape) -> "Job":
 def decision_of(shape: Shape) -> "Decision":
     from msgspec import convert
 
-    from mainspring.domain.governor import Decision
+    from mainspring.domain.schedule.governor import Decision
 
     return convert(shape, Decision)
 

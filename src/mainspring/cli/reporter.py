@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.run import RunStatus, Trigger
+from mainspring.domain.run import RunStatus, RunTrigger
 
 if TYPE_CHECKING:
-    from mainspring.feed import Feed
+    from mainspring.event_feed import Feed
     from mainspring.ports.stores import Stores
 
 STEP_S = 60.0
@@ -46,7 +46,7 @@ class Reporter:
         self._stopping.set()
 
     async def _report(self) -> None:
-        from mainspring.feed import CutOff
+        from mainspring.event_feed import CutOff
 
         while True:
             try:
@@ -67,7 +67,7 @@ class Reporter:
     async def _said(self, event: Event) -> str | None:
         data = event.data
         match event.type:
-            case EventType.RUN_FINISHED if data.get("trigger") != Trigger.TEST:
+            case EventType.RUN_FINISHED if data.get("trigger") != RunTrigger.TEST:
                 return await self._run(event)
             case EventType.ENDPOINT_PARKED:
                 return f"{await self._name(event)} was parked; `mainspring why` explains it"

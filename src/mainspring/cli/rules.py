@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli import plan_afar
-from mainspring.cli.afar import maybe_at, now
+from mainspring.cli import remote_planner
 from mainspring.cli.arguments import Reason
-from mainspring.cli.door import Door, OutputOption, ask, current_settings, decide, fail_unless
-from mainspring.cli.flow_arguments import read_document
+from mainspring.cli.command import CommandApp, OutputOption, ask, current_settings, decide, fail_unless
+from mainspring.cli.output import Output, say, show_json
 from mainspring.cli.remote import Shape
-from mainspring.cli.screen import Output, say, show_json
+from mainspring.cli.remote_values import maybe_at, now
 from mainspring.cli.table import Column, show_table
+from mainspring.cli.workflow_arguments import read_document
 from mainspring.domain.errors import InvalidInput
-from mainspring.planner_shapes import draft_shape, rule_shape, tested_shape
-from mainspring.words import clock, relative
+from mainspring.views.planner_shapes import draft_shape, rule_shape, tested_shape
+from mainspring.views.sentences import clock, relative
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
     from mainspring.operations.rules import InvalidRules
 
-app = Door("Rules: what happens when responses say something.")
+app = CommandApp("Rules: what happens when responses say something.")
 
 MaybeEndpoint = Annotated[
     str | None, typer.Argument(metavar="ENDPOINT", help="Name or id of the endpoint they belong to.")
@@ -47,7 +47,7 @@ def check(
 
     Without --endpoint or --job, names of siblings and targets are taken as they are.
     """
-    from mainspring.domain.rules import rule_document
+    from mainspring.domain.rules.rule import rule_document
     from mainspring.operations.rules import InvalidRules, check_loose_rules, check_rules, find_owner
 
     text = read_document(file)
@@ -57,7 +57,7 @@ def check(
         return [rule_document(rule) for rule in check_rules(documents, await find_owner(desk, endpoint, job))]
 
     def remotely(client: "Client") -> list[Shape]:
-        return plan_afar.check_rules(client, endpoint, job, documents)
+        return remote_planner.check_rules(client, endpoint, job, documents)
 
     rules: list[Shape]
     try:
@@ -111,12 +111,14 @@ def add(
     one_owner(endpoint, job)
 
     async def work(desk: "Desk") -> list[Shape]:
-        from mainspring.ports.planner import KnownRule
+        from mainspring.ports.planner import RuleRevision
 
         owner = await find_owner(desk, endpoint, job)
-        return [rule_shape(KnownRule(each, owner.name or "", {})) for each in await add_rules(desk, owner, documents)]
+        return [
+            rule_shape(RuleRevision(each, owner.name or "", {})) for each in await add_rules(desk, owner, documents)
+        ]
 
-    added = ask(work, lambda client: plan_afar.add_rules(client, endpoint, job, documents))
+    added = ask(work, lambda client: remote_planner.add_rules(client, endpoint, job, documents))
     if output is Output.JSON:
         show_json(added)
         return
@@ -137,7 +139,7 @@ def list_rules(endpoint: MaybeEndpoint = None, job: OfJob = None, output: Output
         return [rule_shape(known) for known in found], await desk.stores.schedule.now()
 
     def remotely(client: "Client") -> tuple[list[Shape], "datetime"]:
-        return plan_afar.rules(client, endpoint, job), now()
+        return remote_planner.rules(client, endpoint, job), now()
 
     found, moment = ask(work, remotely)
     if output is Output.JSON:
@@ -185,7 +187,7 @@ def remove(
     async def work(desk: "Desk") -> list[str]:
         return await remove_rules(desk, await find_owner(desk, endpoint, job), names or [])
 
-    removed = ask(work, lambda client: plan_afar.remove_rules(client, endpoint, job, names or []))
+    removed = ask(work, lambda client: remote_planner.remove_rules(client, endpoint, job, names or []))
     if output is Output.JSON:
         show_json(removed)
     else:
@@ -208,7 +210,7 @@ def replay(
     Runs of all endpoints of the job are replayed, since rules read siblings too. Nothing is changed. Health is not
     replayed. Ends with 1 where a rule could not be judged.
     """
-    from mainspring.operations.rules import check_rules, find_owner, rehearse_rules, rules_of
+    from mainspring.operations.rules import check_rules, find_owner, rules_of, try_rules
 
     one_owner(endpoint, job)
     given = None if file is None and when is None else _documents(file, {"when": when, "clear_hints": True})
@@ -219,9 +221,9 @@ def replay(
             rules = [known.stored.rule for known in await rules_of(desk, owner)]
         else:
             rules = check_rules(given, owner)
-        return [tested_shape(each) for each in await rehearse_rules(desk, owner, rules, count)]
+        return [tested_shape(each) for each in await try_rules(desk, owner, rules, count)]
 
-    tested = ask(work, lambda client: plan_afar.test_rules(client, endpoint, job, given, count))
+    tested = ask(work, lambda client: remote_planner.test_rules(client, endpoint, job, given, count))
     if output is Output.JSON:
         show_json(tested)
     else:
@@ -281,10 +283,10 @@ def _with_lines(refused: "InvalidRules", text: str) -> "InvalidRules":
     from msgspec.structs import replace
 
     from mainspring.operations.rules import InvalidRules
-    from mainspring.workflow.markup import line_of, read_markup
+    from mainspring.workflow.yaml_lines import line_of, read_yaml
 
     try:
-        read, lines = read_markup(text)
+        read, lines = read_yaml(text)
     except InvalidInput:  # what was read as rules may still be more than that takes
         return refused
     above = () if isinstance(read, list) else ("rules",)
@@ -322,7 +324,7 @@ def draft(
     """
     import sys
 
-    from mainspring.cli.backtesting import show_backtest
+    from mainspring.cli.backtest import show_backtest
     from mainspring.operations.rules import add_rules, find_owner
     from mainspring.wiring.planner import open_drafter, open_model
 
@@ -332,7 +334,7 @@ def draft(
             made = await open_drafter(settings, model)(desk, await find_owner(desk, endpoint, None))
         return draft_shape(made.rules, made.explanation, made.session, endpoint, made.backtest)
 
-    drafted = ask(work, lambda client: plan_afar.draft_rules(client, endpoint))
+    drafted = ask(work, lambda client: remote_planner.draft_rules(client, endpoint))
     documents = drafted["rules"]
     if output is Output.TABLE:
         say(_as_yaml(documents).rstrip())
@@ -346,7 +348,7 @@ def draft(
         await add_rules(desk, await find_owner(desk, endpoint, None), documents)
 
     def add_there(client: "Client") -> None:
-        plan_afar.add_rules(client, endpoint, None, documents)
+        remote_planner.add_rules(client, endpoint, None, documents)
 
     if accept:
         ask(add, add_there)

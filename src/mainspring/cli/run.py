@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from mainspring.cli import remote
-from mainspring.cli.arguments import read_choice, read_instant
-from mainspring.cli.door import Door, OutputOption, ask
-from mainspring.cli.screen import Output, show_json
-from mainspring.cli.sights import body_in_words, body_view, names_of, phases_in_words
+from mainspring.cli.arguments import one_of_two, read_choice, read_instant
+from mainspring.cli.command import CommandApp, OutputOption, ask
+from mainspring.cli.endpoint_output import body_in_words, body_view, names_of, phases_in_words
+from mainspring.cli.output import Output, show_json
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.domain.errors import NotFound
-from mainspring.shapes import run_in_full, run_shape
-from mainspring.words import clock, relative, took, when
+from mainspring.views.sentences import clock, relative, took, when
+from mainspring.views.shapes import run_in_full, run_shape
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PAGE = 200
 
-app = Door("One run: an attempt at one slot of an endpoint.")
+app = CommandApp("One run: an attempt at one slot of an endpoint.")
 
 
 def runs(
@@ -46,16 +46,21 @@ def runs(
     before: Annotated[
         str | None, typer.Option("--before", metavar="RUN", help="Only those older than this run.")
     ] = None,
+    sort: Annotated[
+        str, typer.Option("--sort", help="-started_at: newest first; started_at: oldest first.")
+    ] = "-started_at",
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """List runs, newest first."""
+    """List runs, newest first by default."""
     from itertools import islice
 
-    from mainspring.domain.looking import RunLook
     from mainspring.operations.endpoints import find_endpoint
+    from mainspring.ports.filters import RunListFilter
     from mainspring.wiring.clock import SystemClock
 
     wanted = _wanted(status, trigger, since, until)
+    oldest_first = read_choice(sort, ("-started_at", "started_at"), "sort") == "started_at"
+    one_of_two(before, sort if oldest_first else None, "--before and --sort started_at", "before")
 
     async def work(desk: "Desk") -> tuple[list["Run"], dict[str, str], "datetime"]:
         endpoint_id = (await find_endpoint(desk, name)).id if name is not None else None
@@ -64,7 +69,8 @@ def runs(
         found: list[tuple[Run, str]] = []
         place = before
         while len(found) < count:
-            look = RunLook(endpoint_id, before_id=place, limit=min(count - len(found), PAGE), **wanted)
+            limit = min(count - len(found), PAGE)
+            look = RunListFilter(endpoint_id, before_id=place, limit=limit, oldest_first=oldest_first, **wanted)
             page = await desk.stores.look.runs(desk.tenant_id, look)
             found.extend(page.runs)
             if (place := page.next_before_id) is None:
@@ -75,7 +81,7 @@ def runs(
     def over(client: "Client") -> tuple[list["Run"], dict[str, str], "datetime"]:
         if before is not None:
             client.runs.read(before)
-        given = {"status": wanted["status"], "trigger": trigger, "since": since, "until": until}
+        given = {"status": wanted["status"], "trigger": trigger, "since": since, "until": until, "sort": sort}
         shapes = client.runs.iterate(endpoint=name, limit=min(count, PAGE), **given)
         older = (shape for shape in shapes if before is None or shape["id"] < before)
         chosen = list(islice(older, count))
@@ -160,13 +166,13 @@ async def _find(desk: "Desk", run_id: str) -> "Run":
 def _show(run: "Run", kept: "Body | None", name: str, now: "datetime") -> None:
     import msgspec
 
-    from mainspring.domain.run import Phases, Trigger
-    from mainspring.words import rule_in_words, run_sentences
+    from mainspring.domain.run import Phases, RunTrigger
+    from mainspring.views.sentences import rule_in_words, run_sentences
 
     detail = msgspec.json.decode(run.detail, type=dict[str, object])
     phases = detail.get("phases")
     attempt = f", attempt {run.attempt}" if run.attempt > 1 else ""
-    is_asked_for = run.trigger in (Trigger.MANUAL, Trigger.TEST)
+    is_asked_for = run.trigger in (RunTrigger.MANUAL, RunTrigger.TEST)
     source = f", {rule_in_words(run.source)}" if run.source and not is_asked_for else ""
     fields = [
         ("run", run.id),
@@ -193,13 +199,13 @@ def _show(run: "Run", kept: "Body | None", name: str, now: "datetime") -> None:
 
 def _wanted(status: str | None, trigger: str | None, since: str | None, until: str | None) -> dict[str, Any]:
     """The filters as a look takes them."""
-    from mainspring.domain.looking import StatusFilter
-    from mainspring.domain.run import Trigger
+    from mainspring.domain.run import RunTrigger
+    from mainspring.ports.filters import StatusFilter
 
-    by = read_choice(trigger, tuple(each.value for each in Trigger), "trigger")
+    by = read_choice(trigger, tuple(each.value for each in RunTrigger), "trigger")
     return {
         "status": read_choice(status, get_args(StatusFilter), "status"),
-        "trigger": None if by is None else Trigger(by),
+        "trigger": None if by is None else RunTrigger(by),
         "since": None if since is None else read_instant(since, "since"),
         "until": None if until is None else read_instant(until, "until"),
     }

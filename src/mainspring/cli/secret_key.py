@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from mainspring.cli.door import Door, OutputOption, complete, current_settings
-from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli.command import CommandApp, OutputOption, complete, current_settings
+from mainspring.cli.output import Output, note, say, show_json
 from mainspring.cli.table import Column, show_table
 
-app = Door("The key that secrets are sealed with, and its change.")
+app = CommandApp("The key that secrets are sealed with, and its change.")
 
 
 @app.command("show")
@@ -17,7 +17,7 @@ def show(output: OutputOption = Output.TABLE) -> None:
 
     The key itself is never shown.
     """
-    from mainspring.wiring.rekeying import key_rows
+    from mainspring.wiring.secret_rotation import key_rows
 
     rows = complete(key_rows(current_settings()))
     if output is Output.JSON:
@@ -45,7 +45,7 @@ def rotate(
     NEW,OLD, then this command, then NEW.
     """
     from mainspring.domain.duration import parse_duration_ms
-    from mainspring.wiring.rekeying import rotate_key
+    from mainspring.wiring.secret_rotation import rotate_key
 
     settings = current_settings()
     settle_s = parse_duration_ms(settle, field="settle") / 1_000

@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli import plan_afar
-from mainspring.cli.afar import maybe_at
-from mainspring.cli.door import Door, OutputOption, ask
+from mainspring.cli import remote_planner
+from mainspring.cli.command import CommandApp, OutputOption, ask
+from mainspring.cli.endpoint_output import names_of
+from mainspring.cli.output import Output, say, show_json
 from mainspring.cli.remote import Shape
-from mainspring.cli.screen import Output, say, show_json
-from mainspring.cli.sights import names_of
+from mainspring.cli.remote_values import maybe_at
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.domain.errors import NotFound
-from mainspring.planner_shapes import session_shape, usage_shape
-from mainspring.words import clock, took
+from mainspring.views.planner_shapes import session_shape, usage_shape
+from mainspring.views.sentences import clock, took
 
 if TYPE_CHECKING:
     from mainspring.operations.endpoints import Desk
@@ -22,7 +22,7 @@ NONE_YET = (
     "No session yet: a model looks at endpoints that have a description; `mainspring doctor` says how to add one."
 )
 
-app = Door("Sessions: what a language model saw, said and did.")
+app = CommandApp("Sessions: what a language model saw, said and did.")
 
 
 @app.command("list")
@@ -41,7 +41,7 @@ def list_sessions(
         told: list[Shape] = [session_shape(session, names.get(session.endpoint_id, "")) for session in found]
         return told, usage_shape(await desk.stores.sessions.token_usage(desk.tenant_id), None)
 
-    found, spent = ask(work, lambda client: plan_afar.sessions(client, endpoint, count))
+    found, spent = ask(work, lambda client: remote_planner.sessions(client, endpoint, count))
     if output is Output.JSON:
         show_json(found)
         return
@@ -50,7 +50,7 @@ def list_sessions(
             clock(maybe_at(session["at"])),
             session["id"],
             session["endpoint"] or "-",
-            session["status"] if session["mode"] == "live" else f"{session['status']} (shadow)",
+            session["status"] if session["mode"] == "live" else f"{session['status']} ({session['mode']})",
             str(session["tokens_in"] + session["tokens_out"]),
             ", ".join(call["tool"] for call in session["tool_calls"]) or "-",
             session["reasoning"] or session["note"],
@@ -73,7 +73,7 @@ def usage(output: OutputOption = Output.TABLE) -> None:
     async def work(desk: "Desk") -> Shape:
         return usage_shape(await desk.stores.sessions.token_usage(desk.tenant_id), None)
 
-    found = ask(work, plan_afar.usage)
+    found = ask(work, remote_planner.usage)
     if output is Output.JSON:
         show_json({name: found[name] for name in ("month", "sessions", "tokens", "cost_usd")})
     else:

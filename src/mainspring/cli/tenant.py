@@ -4,20 +4,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mainspring.cli import afar
+from mainspring.cli import remote_values
 from mainspring.cli.arguments import NO_VALUE, read_quota
-from mainspring.cli.door import Door, OutputOption, ask
-from mainspring.cli.screen import Output, show_json
+from mainspring.cli.command import CommandApp, OutputOption, ask
+from mainspring.cli.output import Output, show_json
 from mainspring.cli.table import Column, show_fields, show_table
 from mainspring.domain.duration import format_duration, parse_duration_ms
 from mainspring.domain.errors import InvalidInput
-from mainspring.shapes import tenant_shape
+from mainspring.views.shapes import tenant_shape
 
 if TYPE_CHECKING:
     from mainspring.client import Client
     from mainspring.domain.endpoint import Tenant
 
-app = Door("The tenant (MAINSPRING_TENANT) and its quotas.")
+app = CommandApp("The tenant (MAINSPRING_TENANT) and its quotas.")
 
 
 @app.command("show")
@@ -25,7 +25,7 @@ def show(output: OutputOption = Output.TABLE) -> None:
     """Show the quotas and what was used this month."""
     from mainspring.operations.tenants import find_tenant
 
-    _show(ask(find_tenant, lambda client: afar.tenant_of(client.tenant.read_usage())), output)
+    _show(ask(find_tenant, lambda client: remote_values.tenant_of(client.tenant.read_usage())), output)
 
 
 @app.command("list")
@@ -33,7 +33,7 @@ def list_tenants(output: OutputOption = Output.TABLE) -> None:
     """List every tenant of the installation."""
     tenants = ask(
         lambda desk: desk.stores.accounts.tenants(),
-        lambda client: [afar.tenant_of(shape) for shape in client.tenants.list()["items"]],
+        lambda client: [remote_values.tenant_of(shape) for shape in client.tenants.list()["items"]],
         for_all=True,
     )
     if output is Output.JSON:
@@ -56,7 +56,7 @@ def create(
 
     tenant = ask(
         lambda desk: add_tenant(desk, tenant_id, name),
-        lambda client: afar.tenant_of(client.tenants.create(id=tenant_id, name=name)),
+        lambda client: remote_values.tenant_of(client.tenants.create(id=tenant_id, name=name)),
         for_all=True,
     )
     _show(tenant, output)
@@ -99,7 +99,7 @@ def set_quotas(
 
     def remotely(client: "Client") -> "Tenant":
         client.tenant.update_quotas(**wanted)
-        return afar.tenant_of(client.tenant.read_usage())
+        return remote_values.tenant_of(client.tenant.read_usage())
 
     _show(ask(lambda desk: change_quotas(desk, lambda tenant: replace(tenant, **wanted)), remotely), output)
 

@@ -5,25 +5,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mainspring.cli import afar
-from mainspring.cli.door import Door, OutputOption, ask, current_settings, server_in_use
-from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli import remote_values
+from mainspring.cli.command import CommandApp, OutputOption, ask, current_settings, server_in_use
+from mainspring.cli.output import Output, note, say, show_json
 from mainspring.cli.table import Column, show_table
-from mainspring.domain.access import Role
+from mainspring.domain.access.scope import Role
 from mainspring.domain.errors import InvalidInput
-from mainspring.shapes import user_shape
-from mainspring.words import when
+from mainspring.views.sentences import when
+from mainspring.views.shapes import user_shape
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from mainspring.client import Client
-    from mainspring.domain.account import User
+    from mainspring.domain.access.account import User
     from mainspring.operations.accounts import Invitation
     from mainspring.operations.endpoints import Desk
     from mainspring.settings import Settings
 
-app = Door("Users, who log in with a password, a one-time link or single sign-on.")
+app = CommandApp("Users, who log in with a password, a one-time link or single sign-on.")
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="The user's e-mail address, or id.")]
 PasswordStdin = Annotated[
@@ -49,7 +49,7 @@ def add(
     The first user becomes owner of MAINSPRING_TENANT and operator of the installation.
     """
     from mainspring.operations.accounts import Invitation, add_user
-    from mainspring.wiring.desk import open_locksmith
+    from mainspring.wiring.desk import open_password_hasher
 
     password = read_password() if password_stdin else None
 
@@ -59,7 +59,7 @@ def add(
         place = (desk.tenant_id, wanted) if wanted else None
         return await add_user(
             desk,
-            open_locksmith(),
+            open_password_hasher(),
             email,
             name,
             password=password,
@@ -71,12 +71,12 @@ def add(
         tenant = client.tenant.read_usage()["tenant"] if role else None
         place: dict[str, Any] = {"tenant": tenant, "role": role.value} if role else {}
         said = client.users.create(email=email, name=name, operator=operator, **place)
-        made = afar.invitation_of(said)
+        made = remote_values.invitation_of(said)
         if password is None:
             return made
-        afar.refuse_emailed(said)
+        remote_values.refuse_emailed(said)
         client.auth.set_up(token=made.token, password=password)
-        return Invitation(afar.user_of(client.users.read(made.user.id)))
+        return Invitation(remote_values.user_of(client.users.read(made.user.id)))
 
     _show_invitation(ask(work, remotely), "added", output)
 
@@ -88,7 +88,10 @@ def list_users(output: OutputOption = Output.TABLE) -> None:
     async def work(desk: "Desk") -> tuple[list["User"], "datetime"]:
         return await desk.stores.accounts.users(), await desk.stores.schedule.now()
 
-    users, now = ask(work, lambda client: ([afar.user_of(shape) for shape in client.users.list()["items"]], afar.now()))
+    users, now = ask(
+        work,
+        lambda client: ([remote_values.user_of(shape) for shape in client.users.list()["items"]], remote_values.now()),
+    )
     if output is Output.JSON:
         show_json([user_shape(user) for user in users])
         return
@@ -125,7 +128,7 @@ def reset_factor(email: Email, output: OutputOption = Output.TABLE) -> None:
         await reset(desk, user)
         return user
 
-    user = ask(work, lambda client: afar.user_of(client.users.reset_second_factor(email)))
+    user = ask(work, lambda client: remote_values.user_of(client.users.reset_second_factor(email)))
     _show(user, "took away the second factor of", output)
 
 
@@ -136,12 +139,12 @@ def password(email: Email, password_stdin: PasswordStdin = False, output: Output
     It is asked for on the terminal, or read from standard input with --password-stdin.
     """
     from mainspring.operations.accounts import set_password
-    from mainspring.wiring.desk import open_locksmith
+    from mainspring.wiring.desk import open_password_hasher
 
     wanted = read_password() if password_stdin else _ask_password()
     user = ask(
-        lambda desk: set_password(desk, open_locksmith(), email, wanted),
-        lambda client: afar.set_password(client, email, wanted),
+        lambda desk: set_password(desk, open_password_hasher(), email, wanted),
+        lambda client: remote_values.set_password(client, email, wanted),
     )
     _show(user, "set the password of", output)
 
@@ -158,17 +161,17 @@ def link(
     Without EMAIL it makes the first owner, and only while there is no user.
     """
     from mainspring.operations.accounts import make_link, make_setup_link
-    from mainspring.wiring.desk import open_locksmith
+    from mainspring.wiring.desk import open_password_hasher
 
     if email is not None:
         wanted = email
         made = ask(
-            lambda desk: make_link(desk, open_locksmith(), wanted),
-            lambda client: afar.invitation_of(client.users.create_link(wanted)),
+            lambda desk: make_link(desk, open_password_hasher(), wanted),
+            lambda client: remote_values.invitation_of(client.users.create_link(wanted)),
         )
         _show_invitation(made, "made a link for", output)
         return
-    token = ask(lambda desk: make_setup_link(desk, open_locksmith()))
+    token = ask(lambda desk: make_setup_link(desk, open_password_hasher()))
     _show_link(link_of(current_settings(), token), {"user": None}, output)
 
 
@@ -198,7 +201,7 @@ def _edit(email: str, disabled: bool) -> "User":
 
     return ask(
         lambda desk: edit_user(desk, email, disabled=disabled),
-        lambda client: afar.user_of(client.users.update(email, disabled=disabled)),
+        lambda client: remote_values.user_of(client.users.update(email, disabled=disabled)),
     )
 
 

@@ -4,26 +4,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mainspring.cli import afar
+from mainspring.cli import remote_values
 from mainspring.cli.arguments import read_choice
-from mainspring.cli.door import Door, OutputOption, ask, current_settings, fail_unless, server_in_use
+from mainspring.cli.command import CommandApp, OutputOption, ask, current_settings, fail_unless, server_in_use
+from mainspring.cli.endpoint_output import note_if_managed
+from mainspring.cli.output import Output, note, say, show_json
 from mainspring.cli.remote import PAGE
-from mainspring.cli.screen import Output, note, say, show_json
-from mainspring.cli.sights import note_if_managed
 from mainspring.cli.table import Column, show_fields, show_table
-from mainspring.shapes import delivery_shape, outcome_shape, webhook_shape
-from mainspring.words import clock, when
+from mainspring.views.sentences import clock, when
+from mainspring.views.shapes import delivery_shape, outcome_shape, webhook_shape
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from mainspring.client import Client
-    from mainspring.domain.delivery import Delivery, DeliveryStatus
+    from mainspring.domain.notify.delivery import Delivery, DeliveryStatus
+    from mainspring.domain.notify.subscription import Subscription
     from mainspring.domain.run import Outcome
-    from mainspring.domain.subscription import Subscription
     from mainspring.operations.endpoints import Desk
 
-app = Door("Webhooks: receivers of events, outside.")
+app = CommandApp("Webhooks: receivers of events, outside.")
 
 WebhookName = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Name or id of the webhook.")]
 DeliveriesThatAre = Annotated[
@@ -47,7 +47,7 @@ def add(
     """Send events to a URL from now on, and show the secret they are signed with, once."""
     from mainspring.operations.webhooks import WebhookDraft, add_webhook
     from mainspring.wiring.desk import new_signing_secret
-    from mainspring.wiring.outside import judge_host
+    from mainspring.wiring.outbound import judge_host
 
     async def work(desk: "Desk") -> tuple["Subscription", str]:
         secret = new_signing_secret()
@@ -56,7 +56,7 @@ def add(
 
     def remotely(client: "Client") -> tuple["Subscription", str]:
         made = client.webhooks.create(url=url, name=name, types=types or [], description=description)
-        return afar.webhook_of(made), made["secret"] or ""
+        return remote_values.webhook_of(made), made["secret"] or ""
 
     webhook, secret = ask(work, remotely)
     if output is Output.JSON:
@@ -72,12 +72,12 @@ def add(
 @app.command("list")
 def list_webhooks(output: OutputOption = Output.TABLE) -> None:
     """List the webhooks and how delivery to them goes."""
-    from mainspring.domain.subscription import SubscriptionKind
+    from mainspring.domain.notify.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import list_subscriptions
 
     found = ask(
         lambda desk: list_subscriptions(desk, SubscriptionKind.WEBHOOK),
-        lambda client: [afar.webhook_of(shape) for shape in client.webhooks.list()["items"]],
+        lambda client: [remote_values.webhook_of(shape) for shape in client.webhooks.list()["items"]],
     )
     if output is Output.JSON:
         show_json([webhook_shape(webhook) for webhook in found])
@@ -103,7 +103,7 @@ def show(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
     async def work(desk: "Desk") -> tuple["Subscription", "datetime"]:
         return await find_webhook(desk, name), await desk.stores.schedule.now()
 
-    webhook, now = ask(work, lambda client: (afar.webhook_of(client.webhooks.read(name)), afar.now()))
+    webhook, now = ask(work, lambda client: (remote_values.webhook_of(client.webhooks.read(name)), remote_values.now()))
     _show(webhook, output, now)
 
 
@@ -139,7 +139,7 @@ def edit(
     def remotely(client: "Client") -> tuple["Subscription", str]:
         sent = changes if types is None else {**changes, "types": types}
         made = client.webhooks.update(name, **sent, new_secret=new_secret)
-        return afar.webhook_of(made), made["secret"] or ""
+        return remote_values.webhook_of(made), made["secret"] or ""
 
     webhook, secret = ask(work, remotely)
     if output is Output.JSON:
@@ -152,7 +152,7 @@ def edit(
 @app.command("delete")
 def delete(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
     """Delete a webhook; what was on its way to it is not sent any more."""
-    from mainspring.domain.subscription import SubscriptionKind
+    from mainspring.domain.notify.subscription import SubscriptionKind
     from mainspring.operations.subscriptions import delete_subscription
 
     async def work(desk: "Desk") -> tuple[str, str]:
@@ -174,7 +174,7 @@ def delete(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
 def send_test(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
     """Send a test message now, from here, and tell how it went."""
     from mainspring.operations.webhooks import test_webhook
-    from mainspring.wiring.outside import open_caller
+    from mainspring.wiring.outbound import open_caller
 
     settings = current_settings()
 
@@ -185,7 +185,7 @@ def send_test(name: WebhookName, output: OutputOption = Output.TABLE) -> None:
         finally:
             await caller.aclose()
 
-    outcome = ask(work, lambda client: afar.tried_of(client.webhooks.test(name)))
+    outcome = ask(work, lambda client: remote_values.tried_of(client.webhooks.test(name)))
     show_outcome(outcome, name, output)
     fail_unless(outcome.status == "success")
 
@@ -200,7 +200,7 @@ def deliveries(
     """List messages to webhooks, newest first, and what the receiver said; without a name, those of alerts too."""
     from mainspring.operations.subscriptions import list_deliveries
     from mainspring.operations.webhooks import find_webhook
-    from mainspring.ports.mail import DeliveryFilter
+    from mainspring.ports.notifications import DeliveryFilter
 
     wanted = read_delivery_status(status)
 
@@ -212,7 +212,7 @@ def deliveries(
         webhooks: Any = client.webhooks  # its types are the API's words
         given = {"status": wanted, "limit": min(count, PAGE)}
         found = webhooks.iterate_all_deliveries(**given) if name is None else webhooks.iterate_deliveries(name, **given)
-        return afar.deliveries_of(client, found, count, in_full=output is Output.JSON)
+        return remote_values.deliveries_of(client, found, count, in_full=output is Output.JSON)
 
     show_deliveries(ask(work, remotely), output)
 
@@ -227,7 +227,7 @@ def redeliver(
 
     delivery = ask(
         lambda desk: send_again(desk, delivery_id),
-        lambda client: afar.delivery_of(client.webhooks.redeliver_delivery(delivery_id)),
+        lambda client: remote_values.delivery_of(client.webhooks.redeliver_delivery(delivery_id)),
     )
     if output is Output.JSON:
         show_json(delivery_shape(delivery))
@@ -236,7 +236,7 @@ def redeliver(
 
 
 def read_delivery_status(text: str | None) -> "DeliveryStatus | None":
-    from mainspring.domain.delivery import DeliveryStatus
+    from mainspring.domain.notify.delivery import DeliveryStatus
 
     found = read_choice(text, tuple(each.value for each in DeliveryStatus), "status")
     return None if found is None else DeliveryStatus(found)

@@ -7,16 +7,16 @@ import typer
 
 from mainspring.cli import remote
 from mainspring.cli.arguments import EndpointName, read_assumption
-from mainspring.cli.door import OutputOption, ask
-from mainspring.cli.screen import Output, say, show_json
-from mainspring.cli.sights import see
+from mainspring.cli.command import OutputOption, ask
+from mainspring.cli.endpoint_output import see
+from mainspring.cli.output import Output, say, show_json
 from mainspring.cli.table import Column, show_table
-from mainspring.shapes import decision_shape, state_of
-from mainspring.words import Sight, clock, relative, rule_in_words, state_sentences, why_shape
+from mainspring.views.sentences import EndpointSight, clock, relative, rule_in_words, state_sentences, why_shape
+from mainspring.views.shapes import decision_shape, state_of
 
 if TYPE_CHECKING:
     from mainspring.client import Client
-    from mainspring.domain.governor import Decision
+    from mainspring.domain.schedule.governor import Decision
     from mainspring.operations.endpoints import Desk
 
 
@@ -27,11 +27,13 @@ def why(name: EndpointName, output: OutputOption = Output.TABLE) -> None:
     due and has not started: what it waits for, how many wait with it, and which setting to change.
     """
     from mainspring.operations.endpoints import find_endpoint
-    from mainspring.operations.waiting import find_wait
+    from mainspring.operations.proposals import pending_of
+    from mainspring.operations.runs import find_wait
 
     async def work(desk: "Desk") -> remote.Shape:
         endpoint = await find_endpoint(desk, name)
-        sight = (await see(desk, endpoint))._replace(wait=await find_wait(desk, endpoint))
+        proposals = await pending_of(desk, endpoint)
+        sight = (await see(desk, endpoint))._replace(wait=await find_wait(desk, endpoint), proposals=proposals)
         run = await desk.stores.runs.run(desk.tenant_id, endpoint.run_id) if endpoint.is_running else None
         return why_shape(sight, run)
 
@@ -61,11 +63,11 @@ def next_runs(
 
     failures = read_assumption(assumption) if assumption is not None else None
 
-    async def work(desk: "Desk") -> tuple[Sight, list["Decision"]]:
+    async def work(desk: "Desk") -> tuple[EndpointSight, list["Decision"]]:
         sight = await see(desk, await find_endpoint(desk, name))
         return sight, preview(sight.endpoint, sight.now, count, desk.cron, failures)
 
-    def over(client: "Client") -> tuple[Sight, list["Decision"]]:
+    def over(client: "Client") -> tuple[EndpointSight, list["Decision"]]:
         shapes = client.endpoints.preview(name, count=count, failures=failures)["runs"]
         return remote.sight_of(client.endpoints.read(name)), [remote.decision_of(shape) for shape in shapes]
 
@@ -88,7 +90,7 @@ def next_runs(
     show_table(columns, rows, _never(sight))
 
 
-def _never(sight: Sight) -> str:
+def _never(sight: EndpointSight) -> str:
     return (
         " ".join(state_sentences(sight))
         if state_of(sight.endpoint, sight.now) != "active"

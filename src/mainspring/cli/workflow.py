@@ -5,24 +5,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.cli import flow_afar
-from mainspring.cli.afar import at
-from mainspring.cli.door import Door, OutputOption, ask, decide
-from mainspring.cli.flow_arguments import read_answers, read_data, read_document, read_happenings
-from mainspring.cli.flow_sights import MOMENT_COLUMNS, moment_lines, tell_execution
+from mainspring.cli import remote_workflows
+from mainspring.cli.command import CommandApp, OutputOption, ask, decide
+from mainspring.cli.execution_output import MOMENT_COLUMNS, moment_lines, tell_execution
+from mainspring.cli.output import Output, note, say, show_json
 from mainspring.cli.remote import Shape
-from mainspring.cli.screen import Output, note, say, show_json
+from mainspring.cli.remote_values import at
 from mainspring.cli.table import Column, show_fields, show_table
-from mainspring.words import span_in_words
+from mainspring.cli.workflow_arguments import read_answers, read_data, read_document, read_happenings
+from mainspring.views.sentences import span_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from mainspring.client import Client
-    from mainspring.operations.archiving import Archived
     from mainspring.operations.endpoints import Desk
+    from mainspring.operations.workflow_archive import Archived
 
-app = Door("Workflows: steps over days, proven by their log.")
+app = CommandApp("Workflows: steps over days, proven by their log.")
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The document, YAML or JSON; - reads standard input.")]
 Name = Annotated[str, typer.Argument(metavar="WORKFLOW", help="Name of the workflow.")]
@@ -35,14 +35,14 @@ Input = Annotated[str, typer.Option("--input", metavar="JSON", help="What it sta
 @app.command("check")
 def check(file: File, output: OutputOption = Output.TABLE) -> None:
     """Check a document without publishing it; every fault is told with its path and line."""
-    from mainspring.flow_shapes import model_shape
     from mainspring.settings import load_settings
+    from mainspring.views.workflow_shapes import model_shape
     from mainspring.workflow.document import parse_text
 
     text = read_document(file)
     workflow: Shape = decide(
         lambda: model_shape(parse_text(text, load_settings().allow_ports)),
-        lambda client: flow_afar.check(client, text),
+        lambda client: remote_workflows.check(client, text),
     )
     if output is Output.JSON:
         show_json(workflow)
@@ -55,8 +55,8 @@ def check(file: File, output: OutputOption = Output.TABLE) -> None:
 @app.command("publish")
 def publish(file: File, output: OutputOption = Output.TABLE) -> None:
     """Publish a document as the next version of its workflow; executions under way keep theirs."""
-    from mainspring.flow_shapes import workflow_in_full
     from mainspring.operations.workflows import publish_workflow
+    from mainspring.views.workflow_shapes import workflow_in_full
 
     text = read_document(file)
 
@@ -99,13 +99,13 @@ def list_workflows(
 @app.command("show")
 def show(name: Name, version: Version = None, output: OutputOption = Output.TABLE) -> None:
     """Show a version as it was written."""
-    from mainspring.flow_shapes import workflow_in_full
     from mainspring.operations.workflows import find_workflow
+    from mainspring.views.workflow_shapes import workflow_in_full
 
     async def work(desk: "Desk") -> Shape:
         return workflow_in_full(await find_workflow(desk, name, version))
 
-    found: Shape = ask(work, lambda client: flow_afar.read_workflow(client, name, version))
+    found: Shape = ask(work, lambda client: remote_workflows.read_workflow(client, name, version))
     if output is Output.JSON:
         show_json(found)
         return
@@ -179,17 +179,17 @@ def start(
 ) -> None:
     """Start an execution; a running ticker (serve or scheduler) moves it."""
     from mainspring.cli.arguments import read_instant
-    from mainspring.operations.workflows import Wish, refuse_reentry, start_executions
+    from mainspring.operations.workflows import StartRequest, refuse_reentry, start_executions
 
     when = read_instant(at, "at") if at is not None else None
-    wish = Wish(read_data(given, "input"), correlation, key, when)
+    wish = StartRequest(read_data(given, "input"), correlation, key, when)
 
     async def work(desk: "Desk") -> Shape:
         (started,) = await start_executions(desk, name, [wish], version=version)
         refuse_reentry(started)
         return {**await tell_execution(desk, started.execution), "new": started.is_new}
 
-    execution: Shape = ask(work, lambda client: flow_afar.start(client, name, wish, version))
+    execution: Shape = ask(work, lambda client: remote_workflows.start(client, name, wish, version))
     if output is Output.JSON:
         show_json(execution)
     elif execution["new"]:
@@ -206,7 +206,7 @@ def start(
 @app.command("archive")
 def archive(name: Name, output: OutputOption = Output.TABLE) -> None:
     """Start it no more, by hand or by its triggers; executions under way go on."""
-    from mainspring.operations.archiving import archive_workflow
+    from mainspring.operations.workflow_archive import archive_workflow
 
     found = _switched(name, archive_workflow, lambda client: client.workflows.archive(name))
     if output is Output.JSON:
@@ -221,7 +221,7 @@ def archive(name: Name, output: OutputOption = Output.TABLE) -> None:
 @app.command("restore")
 def restore(name: Name, output: OutputOption = Output.TABLE) -> None:
     """Let an archived workflow be started again."""
-    from mainspring.operations.archiving import restore_workflow
+    from mainspring.operations.workflow_archive import restore_workflow
 
     found = _switched(name, restore_workflow, lambda client: client.workflows.restore(name))
     if output is Output.JSON:
@@ -249,9 +249,9 @@ def simulate(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Run a document that was never published, with given events, in no time and without sending anything."""
-    from mainspring.flow_shapes import simulation_shape
-    from mainspring.operations.playback import EPOCH, play
+    from mainspring.operations.replay import EPOCH, play
     from mainspring.settings import load_settings
+    from mainspring.views.workflow_shapes import simulation_shape
     from mainspring.workflow.document import parse_text
     from mainspring.workflow.model import LogicalClock
 
@@ -262,7 +262,9 @@ def simulate(
         answers = read_answers(answer or [], tuple(workflow.steps))
         return simulation_shape(play(workflow, start, happenings, answers), LogicalClock(0, EPOCH))
 
-    played: Shape = decide(here, lambda client: flow_afar.simulate(client, text, start, happenings, answer or []))
+    played: Shape = decide(
+        here, lambda client: remote_workflows.simulate(client, text, start, happenings, answer or [])
+    )
     if output is Output.JSON:
         show_json(played)
         return
@@ -276,7 +278,7 @@ def simulate(
 def _switched(
     name: str, here: "Callable[[Desk, str], Awaitable[Archived]]", afar: "Callable[[Client], Shape]"
 ) -> Shape:
-    from mainspring.flow_shapes import archived_shape
+    from mainspring.views.workflow_shapes import archived_shape
 
     async def work(desk: "Desk") -> Shape:
         return archived_shape(await here(desk, name), dry_run=False)
@@ -285,7 +287,7 @@ def _switched(
 
 
 async def _versions(desk: "Desk", name: str | None) -> list[Shape]:
-    from mainspring.flow_shapes import workflow_shape
+    from mainspring.views.workflow_shapes import workflow_shape
 
     return [workflow_shape(each) for each in await desk.stores.flows.workflows.versions(desk.tenant_id, name)]
 

@@ -21,7 +21,7 @@ import httpx2
 from mainspring.client import stream
 from mainspring.client.exchange import TRIES, Exchange, Given, Reply, Rest, Silence, exchange
 from mainspring.client.groups import AsyncGroups, Groups
-from mainspring.client.operation import Operation, Request
+from mainspring.client.operation import ClientRequest, Operation
 
 TIMEOUT_S = 30.0
 ADDRESS = "http://127.0.0.1:8080"
@@ -90,7 +90,7 @@ class Client(Groups):
     def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _send(self, wanted: Request) -> Reply | Silence:
+    def _send(self, wanted: ClientRequest) -> Reply | Silence:
         try:
             return _reply(self._http.request(**_sent(wanted)))
         except (httpx2.TransportError, httpx2.DecodingError) as fault:
@@ -154,7 +154,7 @@ class AsyncClient(AsyncGroups):
     ) -> None:
         await self.close()
 
-    async def _send(self, wanted: Request) -> Reply | Silence:
+    async def _send(self, wanted: ClientRequest) -> Reply | Silence:
         try:
             return _reply(await self._http.request(**_sent(wanted)))
         except (httpx2.TransportError, httpx2.DecodingError) as fault:
@@ -167,7 +167,7 @@ def _page(
     return exchange(operation, operation.request(places, {**named, "cursor": cursor}), tries)
 
 
-def _sent(wanted: Request) -> dict[str, Any]:
+def _sent(wanted: ClientRequest) -> dict[str, Any]:
     timeout = {} if wanted.timeout_s is None else {"timeout": wanted.timeout_s}
     body = {} if wanted.body is None else {"json": wanted.body}
     return {

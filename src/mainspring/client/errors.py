@@ -49,27 +49,27 @@ class InvalidRequest(ApiError):
     pass
 
 
-class NotAuthenticated(ApiError):
+class NotAuthenticatedError(ApiError):
     pass
 
 
-class Forbidden(ApiError):
+class ForbiddenError(ApiError):
     pass
 
 
-class NotFound(ApiError):
+class NotFoundError(ApiError):
     pass
 
 
-class Conflict(ApiError):
+class ConflictError(ApiError):
     pass
 
 
-class QuotaExceeded(ApiError):
+class QuotaExceededError(ApiError):
     pass
 
 
-class TooManyRequests(ApiError):
+class TooManyRequestsError(ApiError):
     pass
 
 
@@ -86,12 +86,12 @@ class Unreachable(ApiError):
 
 
 BY_STATUS: dict[int, type[ApiError]] = {
-    401: NotAuthenticated,
-    403: Forbidden,
-    404: NotFound,
-    409: Conflict,
-    412: Conflict,
-    429: TooManyRequests,
+    401: NotAuthenticatedError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    409: ConflictError,
+    412: ConflictError,
+    429: TooManyRequestsError,
 }
 
 
@@ -106,7 +106,7 @@ def error_of(status: int, content: bytes, request_id: str, retry_after_s: float 
         problem = {"detail": str(stranger(status, content))}
         kind = ServerFailed if status >= 500 else NotMainspring
     if str(problem.get("type", "")).endswith("/quota-exceeded"):
-        kind = QuotaExceeded
+        kind = QuotaExceededError
     return kind(
         detail=str(problem.get("detail", "")),
         status=status,

@@ -17,7 +17,7 @@ from typing import Any
 from uuid import uuid4
 
 from mainspring.client.errors import Unreachable, error_of, stranger
-from mainspring.client.operation import Operation, Request
+from mainspring.client.operation import ClientRequest, Operation
 
 TRIES = 4
 REST_S, REST_MAX_S = 0.25, 60.0
@@ -49,12 +49,12 @@ class Silence:
     was_sent: bool
 
 
-Wanted = Request | Rest
+Wanted = ClientRequest | Rest
 Given = Reply | Silence | None
 Exchange = Generator[Wanted, Given, Any]
 
 
-def exchange(operation: Operation, request: Request, tries: int = TRIES) -> Exchange:
+def exchange(operation: Operation, request: ClientRequest, tries: int = TRIES) -> Exchange:
     if IDEMPOTENCY_KEY in operation.headers:
         request = replace(request, headers={"idempotency-key": str(uuid4()), **request.headers})
     may_repeat = operation.method in HARMLESS_TWICE or IDEMPOTENCY_KEY in operation.headers
@@ -79,7 +79,7 @@ def exchange(operation: Operation, request: Request, tries: int = TRIES) -> Exch
         attempt += 1
 
 
-def run_and_wait(run: Operation, list_runs: Operation, request: Request, tries: int = TRIES) -> Exchange:
+def run_and_wait(run: Operation, list_runs: Operation, request: ClientRequest, tries: int = TRIES) -> Exchange:
     """Ask for a run and stay until it has ended, longer than one request can: every attempt has the slot asked for."""
     request = replace(request, query={**request.query, "wait": f"{WAIT_MS_MAX}ms"}, timeout_s=WAIT_MS_MAX / 1_000 + 30)
     answer = yield from exchange(run, request, tries)

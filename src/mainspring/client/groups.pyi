@@ -5,35 +5,19 @@ from typing import Any, Dict, List, Literal, NotRequired, TypedDict, Union, over
 
 class Activity(TypedDict):
     hours: List[ActivityHour]
-    latest: List[Run]
+    latest: List[RunView]
 
 class ActivityHour(TypedDict):
     at: str
     runs: Dict[str, int]
 
-class Alert(TypedDict):
-    enabled: bool
-    disabled_reason: Union[str, None]
-    failing_since: Union[str, None]
-    failure_count: int
-    managed_by: Union[str, None]
-    version: int
-    created_at: str
-    updated_at: str
-    id: str
-    name: str
-    kinds: List[AlertKind]
-    to: List[str]
-    failures: int
-    endpoint_id: Union[str, None]
-    job_id: Union[str, None]
-    cooldown_ms: int
-    quiet: Union[str, None]
-    timezone: str
-    during_quiet: Literal['digest', 'drop']
-    description: str
+class AlertDryRun(TypedDict):
+    dry_run: Literal[True]
+    before: Union[AlertView, None]
+    after: Union[AlertView, None]
+    changed: List[str]
 
-AlertKind = Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing', 'overdue']
+AlertKind = Literal['failing', 'recovered', 'parked', 'late', 'quota', 'webhook_disabled', 'stopped', 'advice_paused', 'model_failing', 'overdue', 'proposal_waiting']
 
 class AlertNew(TypedDict):
     name: str
@@ -63,29 +47,33 @@ class AlertPatch(TypedDict):
     description: NotRequired[Union[str, None]]
     enabled: NotRequired[Union[bool, None]]
 
-class AlertRehearsed(TypedDict):
-    dry_run: Literal[True]
-    before: Union[Alert, None]
-    after: Union[Alert, None]
-    changed: List[str]
-
-class AlertTried(TypedDict):
+class AlertTest(TypedDict):
     ok: bool
-    ways: List[WayTried]
+    ways: List[DestinationTest]
 
-class ApiKey(TypedDict):
+class AlertView(TypedDict):
+    enabled: bool
+    disabled_reason: Union[str, None]
+    failing_since: Union[str, None]
+    failure_count: int
+    managed_by: Union[str, None]
+    version: int
+    created_at: str
+    updated_at: str
     id: str
     name: str
-    scopes: List[Literal['read', 'run', 'write', 'admin']]
-    operator: bool
-    status: Literal['live', 'expired', 'revoked']
-    created_by: str
-    created_at: str
-    expires_at: str
-    last_used_at: Union[str, None]
-    revoked_at: Union[str, None]
+    kinds: List[AlertKind]
+    to: List[str]
+    failures: int
+    endpoint_id: Union[str, None]
+    job_id: Union[str, None]
+    cooldown_ms: int
+    quiet: Union[str, None]
+    timezone: str
+    during_quiet: Literal['digest', 'drop']
+    description: str
 
-class ApiKeyMade(TypedDict):
+class ApiKeyCreated(TypedDict):
     id: str
     name: str
     scopes: List[Literal['read', 'run', 'write', 'admin']]
@@ -98,8 +86,20 @@ class ApiKeyMade(TypedDict):
     revoked_at: Union[str, None]
     key: str
 
+class ApiKeyView(TypedDict):
+    id: str
+    name: str
+    scopes: List[Literal['read', 'run', 'write', 'admin']]
+    operator: bool
+    status: Literal['live', 'expired', 'revoked']
+    created_by: str
+    created_at: str
+    expires_at: str
+    last_used_at: Union[str, None]
+    revoked_at: Union[str, None]
+
 class ApiKeys(TypedDict):
-    items: List[ApiKey]
+    items: List[ApiKeyView]
 
 class Application(TypedDict):
     document: NotRequired[str]
@@ -119,7 +119,14 @@ class Applied(TypedDict):
 
 Asleep = TypedDict("Asleep", {"from": float, "to": float})
 
-class AuditEntry(TypedDict):
+class AssertionGiven(TypedDict):
+    challenge: str
+    id: str
+    client_data: str
+    authenticator_data: str
+    signature: str
+
+class AuditEntryView(TypedDict):
     seq: int
     at: str
     actor: str
@@ -133,7 +140,7 @@ class AuditEntry(TypedDict):
     seal: str
 
 class AuditPage(TypedDict):
-    items: List[AuditEntry]
+    items: List[AuditEntryView]
     next_cursor: Union[str, None]
 
 class AuditVerdict(TypedDict):
@@ -156,13 +163,7 @@ class Backtest(TypedDict):
     differs: Differences
     runs: ReplayedRuns
 
-class BacktestTotals(TypedDict):
-    failures: int
-    only_present: int
-    only_changed: int
-    listed: int
-
-class BacktestWish(TypedDict):
+class BacktestInput(TypedDict):
     endpoint: NotRequired[Union[str, None]]
     job: NotRequired[Union[str, None]]
     rules: NotRequired[Union[List[Dict[str, JsonValue]], None]]
@@ -172,14 +173,20 @@ class BacktestWish(TypedDict):
     max_interval_ms: NotRequired[Union[Union[int, str], None]]
     limit: NotRequired[int]
 
-class BodyShown(TypedDict):
+class BacktestTotals(TypedDict):
+    failures: int
+    only_present: int
+    only_changed: int
+    listed: int
+
+class BodyView(TypedDict):
     content_type: str
     bytes_kept: int
     bytes_seen: int
     truncated: bool
     text: str
 
-class Breach(TypedDict):
+class BreachView(TypedDict):
     execution_id: str
     number: int
     field: str
@@ -198,6 +205,17 @@ class BulkAct(TypedDict):
     for_ms: NotRequired[Union[Union[int, str], None]]
     reason: NotRequired[str]
 
+class BulkCommandDryRun(TypedDict):
+    dry_run: Literal[True]
+    verb: str
+    count: int
+    sample: List[ExecutionView]
+
+class BulkCommandSent(TypedDict):
+    verb: str
+    ordered: int
+    more: bool
+
 class BulkDone(TypedDict):
     dry_run: bool
     matched: int
@@ -206,18 +224,7 @@ class BulkDone(TypedDict):
     refused: List[Refused]
     next_cursor: Union[str, None]
 
-class BulkOrdered(TypedDict):
-    verb: str
-    ordered: int
-    more: bool
-
-class BulkRehearsed(TypedDict):
-    dry_run: Literal[True]
-    verb: str
-    count: int
-    sample: List[Execution]
-
-class BulkWish(TypedDict):
+class BulkExecutionRequest(TypedDict):
     verb: Literal['pause', 'resume', 'cancel', 'retry', 'skip']
     workflow: NotRequired[Union[str, None]]
     correlation: NotRequired[Union[str, None]]
@@ -227,50 +234,57 @@ class BulkWish(TypedDict):
     reason: NotRequired[str]
     limit: NotRequired[int]
 
-class Call(TypedDict):
-    method: str
-    url: str
-    headers: List[HeaderShown]
-    body: Union[str, None]
-    timeout_ms: int
-
 class Calls(TypedDict):
     recorded: int
     present: int
     changed: int
     saved: int
 
-class Checked(TypedDict):
-    status: str
-    status_code: Union[int, None]
-    error_code: Union[str, None]
-    error: Union[str, None]
-    duration_ms: int
-    address: Union[str, None]
-    address_verdict: Literal['allowed', 'blocked', 'not reached']
-    phases: Union[Phases, None]
-    headers: List[List[Any]]
-    retry_after_s: Union[int, None]
-    body: Union[BodyShown, None]
-    next_run_at: Union[str, None]
+class CommandDryRun(TypedDict):
+    dry_run: Literal[True]
+    execution: ExecutionView
+    ordered: str
+    reason: str
 
-class Compared(TypedDict):
-    execution: str
-    correlation: str
-    version: int
-    identical: bool
-    differences: int
-    first: Union[Difference, None]
-    trouble: str
+class CommandSent(TypedDict):
+    execution: ExecutionView
+    ordered: str
+    reason: str
 
-class Decision(TypedDict):
+class CountedPage_DeliveryView(TypedDict):
+    items: List[DeliveryView]
+    next_cursor: Union[str, None]
+    total: Union[TotalView, None]
+
+class CountedPage_EndpointView(TypedDict):
+    items: List[EndpointView]
+    next_cursor: Union[str, None]
+    total: Union[TotalView, None]
+
+class CountedPage_ExecutionView(TypedDict):
+    items: List[ExecutionView]
+    next_cursor: Union[str, None]
+    total: Union[TotalView, None]
+
+class CountedPage_RunView(TypedDict):
+    items: List[RunView]
+    next_cursor: Union[str, None]
+    total: Union[TotalView, None]
+
+class DecisionStepView(TypedDict):
+    rule: str
+    at: Union[str, None]
+    verdict: str
+    why: str
+
+class DecisionView(TypedDict):
     endpoint: str
     status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived']
     next_run_at: Union[str, None]
     source: str
-    trail: List[Step]
-    running: Union[Run, None]
-    waiting: Union[Wait, None]
+    trail: List[DecisionStepView]
+    running: Union[RunView, None]
+    waiting: Union[WaitView, None]
     sentences: List[str]
 
 class Deleted(TypedDict):
@@ -278,22 +292,7 @@ class Deleted(TypedDict):
     name: str
     deleted: Literal[True]
 
-class Delivery(TypedDict):
-    id: str
-    subscription_id: str
-    channel: Union[str, None]
-    type: str
-    status: Literal['pending', 'delivered', 'failed', 'held', 'digested', 'dropped']
-    attempts: int
-    next_attempt_at: Union[str, None]
-    created_at: str
-    sent_at: Union[str, None]
-    status_code: Union[int, None]
-    error: Union[str, None]
-    response: Union[str, None]
-    duration_ms: Union[int, None]
-
-class DeliveryInFull(TypedDict):
+class DeliveryDetailView(TypedDict):
     id: str
     subscription_id: str
     channel: Union[str, None]
@@ -311,7 +310,39 @@ class DeliveryInFull(TypedDict):
 
 DeliveryStatus = Literal['pending', 'delivered', 'failed', 'held', 'digested', 'dropped']
 
-class Difference(TypedDict):
+class DeliveryTest(TypedDict):
+    ok: bool
+    status_code: Union[int, None]
+    error_code: Union[str, None]
+    error: Union[str, None]
+    duration_ms: int
+    response: Union[str, None]
+
+class DeliveryView(TypedDict):
+    id: str
+    subscription_id: str
+    channel: Union[str, None]
+    type: str
+    status: Literal['pending', 'delivered', 'failed', 'held', 'digested', 'dropped']
+    attempts: int
+    next_attempt_at: Union[str, None]
+    created_at: str
+    sent_at: Union[str, None]
+    status_code: Union[int, None]
+    error: Union[str, None]
+    response: Union[str, None]
+    duration_ms: Union[int, None]
+
+class DestinationTest(TypedDict):
+    ok: bool
+    status_code: Union[int, None]
+    error_code: Union[str, None]
+    error: Union[str, None]
+    duration_ms: int
+    response: Union[str, None]
+    to: str
+
+class DifferenceView(TypedDict):
     number: int
     step: str
     field: str
@@ -322,82 +353,62 @@ class Differences(TypedDict):
     only_present: List[ReplayedFiring]
     only_changed: List[ReplayedFiring]
 
-class Document(TypedDict):
-    document: str
-
 class DocumentFile(TypedDict):
     name: str
     content: str
 
-class DraftWish(TypedDict):
+class DraftRequest(TypedDict):
     endpoint: str
 
-class Edge(TypedDict):
+class DryRunOf_ApiKeyView(TypedDict):
+    dry_run: Literal[True]
+    before: Union[ApiKeyView, None]
+    after: Union[ApiKeyView, None]
+    changed: List[str]
+
+class DryRunOf_DeliveryView(TypedDict):
+    dry_run: Literal[True]
+    before: Union[DeliveryView, None]
+    after: Union[DeliveryView, None]
+    changed: List[str]
+
+class DryRunOf_MemberView(TypedDict):
+    dry_run: Literal[True]
+    before: Union[MemberView, None]
+    after: Union[MemberView, None]
+    changed: List[str]
+
+class DryRunOf_SigningKey(TypedDict):
+    dry_run: Literal[True]
+    before: Union[SigningKey, None]
+    after: Union[SigningKey, None]
+    changed: List[str]
+
+class DryRunOf_TenantView(TypedDict):
+    dry_run: Literal[True]
+    before: Union[TenantView, None]
+    after: Union[TenantView, None]
+    changed: List[str]
+
+class DryRunOf_UserView(TypedDict):
+    dry_run: Literal[True]
+    before: Union[UserView, None]
+    after: Union[UserView, None]
+    changed: List[str]
+
+class EdgeView(TypedDict):
     id: str
     source: str
     target: str
     kind: Literal['next', 'case', 'default', 'timeout', 'failure']
     label: str
 
-class EffectAnswer(TypedDict):
+class EffectAnswerInput(TypedDict):
     outcome: NotRequired[Literal['success', 'failure', 'unknown']]
     result: NotRequired[JsonValue]
     code: NotRequired[str]
     error: NotRequired[str]
     after_ms: NotRequired[Union[int, str]]
-
-class Endpoint(TypedDict):
-    id: str
-    name: str
-    job: str
-    description: str
-    status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived']
-    url: str
-    method: str
-    headers: List[HeaderShown]
-    body: Union[str, None]
-    timeout_ms: int
-    body_cap: int
-    redirects_max: int
-    accept_codes: List[int]
-    condition: Union[str, None]
-    cron: Union[str, None]
-    interval_ms: Union[int, None]
-    schedule: str
-    timezone: str
-    min_interval_ms: Union[int, None]
-    max_interval_ms: Union[int, None]
-    backoff: str
-    jitter_ms: int
-    spread: bool
-    misfire: str
-    catch_up_max: int
-    max_lateness_ms: Union[int, None]
-    on_lost_worker: str
-    advice: List[str]
-    managed_by: Union[str, None]
-    version: int
-    created_at: str
-    updated_at: str
-    paused_until: Union[str, None]
-    pause_reason: str
-    pause_author: str
-    advice_may_resume: bool
-    parked_at: Union[str, None]
-    parked_reason: str
-    archived_at: Union[str, None]
-    deferred_until: Union[str, None]
-    failure_count: int
-    not_before: Union[str, None]
-    interval_hint: Union[IntervalHint, None]
-    one_shot_hint: Union[OneShotHint, None]
-    refused_advice: Union[RefusedAdvice, None]
-    next_run_at: Union[str, None]
-    source: str
-    run_requested_at: Union[str, None]
-    running: Union[RunInFlight, None]
-    last_run_at: Union[str, None]
-    last_status: Union[str, None]
 
 class EndpointCalls(TypedDict):
     recorded: int
@@ -407,15 +418,37 @@ class EndpointCalls(TypedDict):
     endpoint: str
     endpoint_id: str
 
+class EndpointChanged(TypedDict):
+    id: str
+    name: str
+    next_run_at: NextRunChange
+
+class EndpointChecked(TypedDict):
+    status: str
+    status_code: Union[int, None]
+    error_code: Union[str, None]
+    error: Union[str, None]
+    duration_ms: int
+    address: Union[str, None]
+    address_verdict: Literal['allowed', 'blocked', 'not reached']
+    phases: Union[PhasesView, None]
+    headers: List[List[Any]]
+    retry_after_s: Union[int, None]
+    body: Union[BodyView, None]
+    next_run_at: Union[str, None]
+
+class EndpointDryRun(TypedDict):
+    dry_run: Literal[True]
+    before: Union[EndpointView, None]
+    after: Union[EndpointView, None]
+    changed: List[str]
+    next_run_at: Union[NextRunChange, None]
+    preview: PreviewChange
+
 class EndpointMode(TypedDict):
     endpoint: str
     endpoint_id: str
-    mode: Literal['live', 'shadow', 'off']
-
-class EndpointMoved(TypedDict):
-    id: str
-    name: str
-    next_run_at: Moved
+    mode: Literal['live', 'ask', 'shadow', 'off']
 
 class EndpointNew(TypedDict):
     job: NotRequired[Union[str, None]]
@@ -471,38 +504,88 @@ class EndpointPatch(TypedDict):
     name: NotRequired[Union[str, None]]
     url: NotRequired[Union[str, None]]
 
-class EndpointRehearsed(TypedDict):
-    dry_run: Literal[True]
-    before: Union[Endpoint, None]
-    after: Union[Endpoint, None]
-    changed: List[str]
-    next_run_at: Union[Moved, None]
-    preview: PreviewChange
+class EndpointView(TypedDict):
+    id: str
+    name: str
+    job: str
+    description: str
+    status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived']
+    url: str
+    method: str
+    headers: List[HeaderView]
+    body: Union[str, None]
+    timeout_ms: int
+    body_cap: int
+    redirects_max: int
+    accept_codes: List[int]
+    condition: Union[str, None]
+    cron: Union[str, None]
+    interval_ms: Union[int, None]
+    schedule: str
+    timezone: str
+    min_interval_ms: Union[int, None]
+    max_interval_ms: Union[int, None]
+    backoff: str
+    jitter_ms: int
+    spread: bool
+    misfire: str
+    catch_up_max: int
+    max_lateness_ms: Union[int, None]
+    on_lost_worker: str
+    advice: List[str]
+    managed_by: Union[str, None]
+    version: int
+    created_at: str
+    updated_at: str
+    paused_until: Union[str, None]
+    pause_reason: str
+    pause_author: str
+    advice_may_resume: bool
+    parked_at: Union[str, None]
+    parked_reason: str
+    archived_at: Union[str, None]
+    deferred_until: Union[str, None]
+    failure_count: int
+    not_before: Union[str, None]
+    interval_hint: Union[IntervalHintView, None]
+    one_shot_hint: Union[OneShotHintView, None]
+    refused_advice: Union[RefusedAdviceView, None]
+    next_run_at: Union[str, None]
+    source: str
+    run_requested_at: Union[str, None]
+    running: Union[RunInFlight, None]
+    last_run_at: Union[str, None]
+    last_status: Union[str, None]
 
-class Entry(TypedDict):
-    number: int
-    tick: int
-    at: str
-    step: str
-    action: str
-    input: JsonValue
-    output: JsonValue
-    erased: bool
-    input_hash: str
-    output_hash: str
-    context: str
-    previous: str
-    hash: str
-
-class EraseRehearsed(TypedDict):
+class EraseDryRun(TypedDict):
     dry_run: Literal[True]
-    execution: Execution
+    execution: ExecutionView
 
 class Erased(TypedDict):
     id: str
     entries: int
 
-class Event(TypedDict):
+class EventDryRun(TypedDict):
+    dry_run: Literal[True]
+    to: str
+    executions: List[str]
+
+class EventNew(TypedDict):
+    to: str
+    type: str
+    data: NotRequired[Dict[str, JsonValue]]
+    id: NotRequired[str]
+    occurred_at: NotRequired[Union[str, None]]
+
+class EventSent(TypedDict):
+    to: str
+    executions: List[str]
+    new: int
+    trouble: str
+
+EventType = Literal['run.started', 'run.finished', 'run.timeout', 'run.abandoned', 'run.superseded', 'run.missed', 'schedule.updated', 'schedule.late', 'schedule.waiting', 'backoff.applied', 'manual_run.requested', 'manual_run.started', 'hint.written', 'hint.expired', 'hint.cleared', 'advice.refused', 'failures.reset', 'endpoint.created', 'endpoint.updated', 'endpoint.paused', 'endpoint.resumed', 'endpoint.parked', 'endpoint.archived', 'endpoint.deleted', 'endpoint.faulty', 'job.created', 'job.updated', 'job.paused', 'job.resumed', 'job.archived', 'clock.stepped', 'clock.differs', 'clock.repaired', 'configuration.applied', 'configuration.refused', 'quota.deferred', 'workflow.published', 'workflow.archived', 'workflow.restored', 'execution.started', 'execution.ordered', 'execution.failed', 'execution.ended', 'execution.event_ignored', 'execution.erased', 'executions.late', 'executions.on_time', 'trigger.refused', 'alert.fired', 'signing_key.created', 'signing_key.revoked', 'secret_key.changed', 'login.succeeded', 'login.failed', 'logout', 'user.created', 'user.updated', 'password.set', 'second_factor.changed', 'passkey.added', 'passkey.removed', 'member.changed', 'member.invited', 'api_key.created', 'api_key.revoked', 'tenant.created', 'quota.changed', 'data.exported', 'rules.changed', 'rule.fired', 'rule.faulty', 'planner.analysed', 'planner.mode_set', 'proposal.created', 'proposal.approved', 'proposal.rejected', 'proposal.expired', 'proposal.withdrawn', 'webhook.created', 'webhook.updated', 'webhook.deleted', 'webhook.disabled', 'alert.created', 'alert.updated', 'alert.deleted']
+
+class EventView(TypedDict):
     cursor: str
     type: str
     at: str
@@ -512,59 +595,27 @@ class Event(TypedDict):
     actor: str
     data: Dict[str, Any]
 
-class EventNew(TypedDict):
-    to: str
-    type: str
-    data: NotRequired[Dict[str, JsonValue]]
-    id: NotRequired[str]
-    occurred_at: NotRequired[Union[str, None]]
-
-class EventRehearsed(TypedDict):
+class EventsDryRun(TypedDict):
     dry_run: Literal[True]
-    to: str
-    executions: List[str]
-
-class EventSent(TypedDict):
-    to: str
-    executions: List[str]
-    new: int
-    trouble: str
-
-EventType = Literal['run.started', 'run.finished', 'run.timeout', 'run.abandoned', 'run.superseded', 'run.missed', 'schedule.updated', 'schedule.late', 'schedule.waiting', 'backoff.applied', 'manual_run.requested', 'manual_run.started', 'hint.written', 'hint.expired', 'hint.cleared', 'advice.refused', 'failures.reset', 'endpoint.created', 'endpoint.updated', 'endpoint.paused', 'endpoint.resumed', 'endpoint.parked', 'endpoint.archived', 'endpoint.deleted', 'endpoint.faulty', 'job.created', 'job.updated', 'job.paused', 'job.resumed', 'job.archived', 'clock.stepped', 'clock.differs', 'clock.repaired', 'configuration.applied', 'configuration.refused', 'quota.deferred', 'workflow.published', 'workflow.archived', 'workflow.restored', 'execution.started', 'execution.ordered', 'execution.failed', 'execution.ended', 'execution.event_ignored', 'execution.erased', 'executions.late', 'executions.on_time', 'trigger.refused', 'alert.fired', 'signing_key.created', 'signing_key.revoked', 'secret_key.changed', 'login.succeeded', 'login.failed', 'logout', 'user.created', 'user.updated', 'password.set', 'second_factor.changed', 'member.changed', 'member.invited', 'api_key.created', 'api_key.revoked', 'tenant.created', 'quota.changed', 'data.exported', 'rules.changed', 'rule.fired', 'rule.faulty', 'planner.analysed', 'planner.mode_set', 'webhook.created', 'webhook.updated', 'webhook.deleted', 'webhook.disabled', 'alert.created', 'alert.updated', 'alert.deleted']
+    items: List[EventSent]
 
 class EventsNew(TypedDict):
     events: List[EventNew]
-
-class EventsRehearsed(TypedDict):
-    dry_run: Literal[True]
-    items: List[EventSent]
 
 class EventsSent(TypedDict):
     new: int
     items: List[EventSent]
 
-class Execution(TypedDict):
-    id: str
-    workflow: str
-    version: int
-    status: Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled']
-    step: str
-    outcome: str
-    error: str
-    allows: List[str]
-    waits_for: Literal['', 'time', 'event', 'effect', 'retry']
-    wake_tick: Union[int, None]
-    wake_at: Union[str, None]
+class ExecutionComparisonView(TypedDict):
+    execution: str
     correlation: str
-    idempotency_key: Union[str, None]
-    partition: int
-    entries: int
-    head: str
-    actor: str
-    created_at: str
-    moved_at: str
+    version: int
+    identical: bool
+    differences: int
+    first: Union[DifferenceView, None]
+    trouble: str
 
-class ExecutionInFull(TypedDict):
+class ExecutionDetailView(TypedDict):
     input: Dict[str, JsonValue]
     vars: Dict[str, JsonValue]
     steps: Dict[str, JsonValue]
@@ -591,6 +642,28 @@ class ExecutionInFull(TypedDict):
     actor: str
     created_at: str
     moved_at: str
+
+class ExecutionExport(TypedDict):
+    format: Literal['mainspring.execution.v1']
+    execution: str
+    salt: str
+    status: Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled']
+    outcome: str
+    error: str
+    correlation: str
+    created_at: str
+    actor: str
+    workflow: str
+    version: int
+    document: str
+    zero: str
+    resolution_ms: int
+    partition: int
+    log: List[Dict[str, JsonValue]]
+    ticks: List[Dict[str, JsonValue]]
+    checkpoint: Union[Dict[str, JsonValue], None]
+    note: str
+    zeros: List[List[Any]]
 
 class ExecutionStarted(TypedDict):
     input: Dict[str, JsonValue]
@@ -621,27 +694,26 @@ class ExecutionStarted(TypedDict):
     moved_at: str
     new: bool
 
-class Exported(TypedDict):
-    format: Literal['mainspring.execution.v1']
-    execution: str
-    salt: str
-    status: Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled']
-    outcome: str
-    error: str
-    correlation: str
-    created_at: str
-    actor: str
+class ExecutionView(TypedDict):
+    id: str
     workflow: str
     version: int
-    document: str
-    zero: str
-    resolution_ms: int
+    status: Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled']
+    step: str
+    outcome: str
+    error: str
+    allows: List[str]
+    waits_for: Literal['', 'time', 'event', 'effect', 'retry']
+    wake_tick: Union[int, None]
+    wake_at: Union[str, None]
+    correlation: str
+    idempotency_key: Union[str, None]
     partition: int
-    log: List[Dict[str, JsonValue]]
-    ticks: List[Dict[str, JsonValue]]
-    checkpoint: Union[Dict[str, JsonValue], None]
-    note: str
-    zeros: List[List[Any]]
+    entries: int
+    head: str
+    actor: str
+    created_at: str
+    moved_at: str
 
 class FactorBegun(TypedDict):
     secret: str
@@ -663,25 +735,20 @@ class FieldChanged(TypedDict):
     after: Any
 
 class Graph(TypedDict):
-    nodes: List[Node]
-    edges: List[Edge]
-
-class Happening(TypedDict):
-    after_ms: Union[int, str]
-    type: str
-    data: NotRequired[Dict[str, JsonValue]]
+    nodes: List[NodeView]
+    edges: List[EdgeView]
 
 class HeaderGiven(TypedDict):
     name: str
     value: NotRequired[Union[str, None]]
     secret: NotRequired[bool]
 
-class HeaderShown(TypedDict):
+class HeaderView(TypedDict):
     name: str
     value: str
     secret: bool
 
-class Health(TypedDict):
+class HealthView(TypedDict):
     endpoint: str
     status: Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived']
     failure_streak: int
@@ -698,30 +765,29 @@ class HealthWindow(TypedDict):
     latency_p50_ms: Union[int, None]
     latency_p95_ms: Union[int, None]
 
-class IntervalHint(TypedDict):
-    interval_ms: int
-    expires_at: str
-    reason: str
-    author: str
-
 class IntervalHintNew(TypedDict):
     interval_ms: Union[int, str]
     ttl_ms: NotRequired[Union[int, str]]
     reason: NotRequired[str]
 
+class IntervalHintView(TypedDict):
+    interval_ms: int
+    expires_at: str
+    reason: str
+    author: str
+
 class Invited(TypedDict):
-    user: User
+    user: UserView
     link: Union[str, None]
     emailed: bool
 
-class Job(TypedDict):
-    id: str
-    name: str
-    description: str
-    status: Literal['active', 'paused', 'archived']
-    managed_by: Union[str, None]
-    created_at: str
-    updated_at: str
+class JobDryRun(TypedDict):
+    dry_run: Literal[True]
+    before: Union[JobView, None]
+    after: Union[JobView, None]
+    changed: List[str]
+    endpoints_changed: int
+    endpoints: List[EndpointChanged]
 
 class JobNew(TypedDict):
     name: str
@@ -731,13 +797,14 @@ class JobPatch(TypedDict):
     name: NotRequired[Union[str, None]]
     description: NotRequired[Union[str, None]]
 
-class JobRehearsed(TypedDict):
-    dry_run: Literal[True]
-    before: Union[Job, None]
-    after: Union[Job, None]
-    changed: List[str]
-    endpoints_changed: int
-    endpoints: List[EndpointMoved]
+class JobView(TypedDict):
+    id: str
+    name: str
+    description: str
+    status: Literal['active', 'paused', 'archived']
+    managed_by: Union[str, None]
+    created_at: str
+    updated_at: str
 
 JsonValue = Any
 
@@ -756,7 +823,10 @@ class KeyNew(TypedDict):
     expires_in: NotRequired[Union[int, str]]
     operator: NotRequired[bool]
 
-class LinkSight(TypedDict):
+class LinkToken(TypedDict):
+    token: str
+
+class LinkView(TypedDict):
     use: Literal['first_owner', 'password', 'invitation']
     email: Union[str, None]
     tenant: Union[str, None]
@@ -765,15 +835,28 @@ class LinkSight(TypedDict):
     needs_login: bool
     expires_at: str
 
-class LinkToken(TypedDict):
-    token: str
+class LogEntryView(TypedDict):
+    number: int
+    tick: int
+    at: str
+    step: str
+    action: str
+    input: JsonValue
+    output: JsonValue
+    erased: bool
+    input_hash: str
+    output_hash: str
+    context: str
+    previous: str
+    hash: str
 
 class Login(TypedDict):
     email: str
     password: str
     code: NotRequired[str]
+    passkey: NotRequired[Union[AssertionGiven, None]]
 
-class LoginSession(TypedDict):
+class LoginSessionView(TypedDict):
     id: str
     current: bool
     address: Union[str, None]
@@ -783,14 +866,24 @@ class LoginSession(TypedDict):
     expires_at: str
 
 class LoginSessions(TypedDict):
-    items: List[LoginSession]
+    items: List[LoginSessionView]
 
 class Matching(TypedDict):
     job: NotRequired[Union[str, None]]
     state: NotRequired[Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None]]
     text: NotRequired[Union[str, None]]
 
-class Member(TypedDict):
+class MemberAdded(TypedDict):
+    member: MemberView
+    link: Union[str, None]
+    emailed: bool
+
+class MemberNew(TypedDict):
+    email: str
+    role: Literal['viewer', 'operator', 'owner']
+    name: NotRequired[str]
+
+class MemberView(TypedDict):
     user_id: Union[str, None]
     email: str
     name: str
@@ -800,20 +893,19 @@ class Member(TypedDict):
     created_at: str
     expires_at: Union[str, None]
 
-class MemberAdded(TypedDict):
-    member: Member
-    link: Union[str, None]
-    emailed: bool
-
-class MemberNew(TypedDict):
-    email: str
-    role: Literal['viewer', 'operator', 'owner']
-    name: NotRequired[str]
-
 class Members(TypedDict):
-    items: List[Member]
+    items: List[MemberView]
 
-class ModeRehearsed(TypedDict):
+class MembershipView(TypedDict):
+    tenant: str
+    name: str
+    role: Literal['viewer', 'operator', 'owner']
+
+class ModeChange(TypedDict):
+    mode: Literal['live', 'ask', 'shadow', 'off']
+    undo: NotRequired[bool]
+
+class ModeDryRun(TypedDict):
     dry_run: Literal[True]
     before: ModeSet
     after: ModeSet
@@ -821,39 +913,19 @@ class ModeRehearsed(TypedDict):
 
 class ModeSet(TypedDict):
     scope: str
-    mode: Literal['live', 'shadow', 'off']
+    mode: Literal['live', 'ask', 'shadow', 'off']
     in_force: int
     undone: int
 
-class ModeWish(TypedDict):
-    mode: Literal['live', 'shadow', 'off']
-    undo: NotRequired[bool]
-
-class Moment(TypedDict):
-    number: int
-    tick: int
-    at: str
-    step: str
-    action: str
-    actor: str
-    until_at: Union[str, None]
-    text: str
-
-class Moved(TypedDict):
+class NextRunChange(TypedDict):
     before: Union[str, None]
     after: Union[str, None]
 
-class Node(TypedDict):
+class NodeView(TypedDict):
     id: str
     kind: str
     label: str
     is_start: bool
-
-class OneShotHint(TypedDict):
-    next_run_at: str
-    expires_at: str
-    reason: str
-    author: str
 
 class OneShotHintNew(TypedDict):
     at: NotRequired[Union[str, None]]
@@ -861,79 +933,62 @@ class OneShotHintNew(TypedDict):
     ttl_ms: NotRequired[Union[int, str]]
     reason: NotRequired[str]
 
-class OrderRehearsed(TypedDict):
-    dry_run: Literal[True]
-    execution: Execution
-    ordered: str
+class OneShotHintView(TypedDict):
+    next_run_at: str
+    expires_at: str
     reason: str
+    author: str
 
-class Ordered(TypedDict):
-    execution: Execution
-    ordered: str
-    reason: str
-
-class Page_Alert(TypedDict):
-    items: List[Alert]
+class PageOf_AlertView(TypedDict):
+    items: List[AlertView]
     next_cursor: Union[str, None]
 
-class Page_Delivery(TypedDict):
-    items: List[Delivery]
+class PageOf_EventView(TypedDict):
+    items: List[EventView]
     next_cursor: Union[str, None]
 
-class Page_Endpoint(TypedDict):
-    items: List[Endpoint]
+class PageOf_JobView(TypedDict):
+    items: List[JobView]
     next_cursor: Union[str, None]
 
-class Page_Entry(TypedDict):
-    items: List[Entry]
+class PageOf_LogEntryView(TypedDict):
+    items: List[LogEntryView]
     next_cursor: Union[str, None]
 
-class Page_Event(TypedDict):
-    items: List[Event]
+class PageOf_PlannerProposal(TypedDict):
+    items: List[PlannerProposal]
     next_cursor: Union[str, None]
 
-class Page_Execution(TypedDict):
-    items: List[Execution]
-    next_cursor: Union[str, None]
-
-class Page_Job(TypedDict):
-    items: List[Job]
-    next_cursor: Union[str, None]
-
-class Page_Moment(TypedDict):
-    items: List[Moment]
-    next_cursor: Union[str, None]
-
-class Page_PlannerSession(TypedDict):
+class PageOf_PlannerSession(TypedDict):
     items: List[PlannerSession]
     next_cursor: Union[str, None]
 
-class Page_RecentRuns(TypedDict):
+class PageOf_RecentRuns(TypedDict):
     items: List[RecentRuns]
     next_cursor: Union[str, None]
 
-class Page_Rule(TypedDict):
-    items: List[Rule]
+class PageOf_RuleView(TypedDict):
+    items: List[RuleView]
     next_cursor: Union[str, None]
 
-class Page_Run(TypedDict):
-    items: List[Run]
+class PageOf_TimelineEntryView(TypedDict):
+    items: List[TimelineEntryView]
     next_cursor: Union[str, None]
 
-class Page_Upcoming(TypedDict):
+class PageOf_Upcoming(TypedDict):
     items: List[Upcoming]
     next_cursor: Union[str, None]
 
-class Page_Webhook(TypedDict):
-    items: List[Webhook]
+class PageOf_WebhookView(TypedDict):
+    items: List[WebhookView]
     next_cursor: Union[str, None]
 
-class Page_Worker(TypedDict):
-    items: List[Worker]
+class PageOf_WorkerView(TypedDict):
+    items: List[WorkerView]
     next_cursor: Union[str, None]
 
-class Page_Workflow(TypedDict):
-    items: List[Workflow]
+class PageOf_WorkflowView(TypedDict):
+    items: List[WorkflowView]
     next_cursor: Union[str, None]
 
 class Partition(TypedDict):
@@ -954,9 +1009,9 @@ class PartitionVerified(TypedDict):
     kept: int
     unreachable: int
     unsigned: int
-    breach: Union[Breach, None]
+    breach: Union[BreachView, None]
 
-class PartitionWish(TypedDict):
+class PartitionVerifyRequest(TypedDict):
     partition: NotRequired[Union[int, None]]
     checkpoints: NotRequired[List[KeptCheckpoint]]
 
@@ -965,6 +1020,40 @@ class Partitions(TypedDict):
 
 class PartitionsVerified(TypedDict):
     items: List[PartitionVerified]
+
+class PasskeyAdded(TypedDict):
+    passkey: PasskeySight
+    recovery_codes: List[str]
+
+class PasskeyChallenge(TypedDict):
+    challenge: str
+    options: Dict[str, Any]
+
+class PasskeyList(TypedDict):
+    items: List[PasskeySight]
+    unavailable: Union[str, None]
+
+class PasskeyLogin(TypedDict):
+    passkey: AssertionGiven
+
+class PasskeyNew(TypedDict):
+    name: str
+    challenge: str
+    client_data: str
+    attestation: str
+
+class PasskeyPatch(TypedDict):
+    name: str
+
+class PasskeySight(TypedDict):
+    id: str
+    name: str
+    usable: bool
+    created_at: str
+    used_at: Union[str, None]
+
+class PasswordAgain(TypedDict):
+    password: str
 
 class PasswordChange(TypedDict):
     current: NotRequired[str]
@@ -976,29 +1065,40 @@ class Pause(TypedDict):
     reason: NotRequired[str]
     advice_may_resume: NotRequired[bool]
 
-Phase = TypedDict("Phase", {"from": float, "to": float, "phase": str, "measured": Dict[str, JsonValue]})
-
-class Phases(TypedDict):
+class PhasesView(TypedDict):
     dns_us: int
     connect_us: int
     tls_us: int
     first_byte_us: int
     total_us: Union[int, None]
 
-class Place(TypedDict):
-    tenant: str
-    name: str
-    role: Literal['viewer', 'operator', 'owner']
-
-class Planned(TypedDict):
+class PlannedRunView(TypedDict):
     next_run_at: str
     source: str
-    trail: List[Step]
+    trail: List[DecisionStepView]
 
 class PlannerModes(TypedDict):
-    all: Literal['live', 'shadow', 'off']
-    tenant: Literal['live', 'shadow', 'off']
+    all: Literal['live', 'ask', 'shadow', 'off']
+    tenant: Literal['live', 'ask', 'shadow', 'off']
     endpoints: List[EndpointMode]
+
+class PlannerProposal(TypedDict):
+    id: str
+    endpoint: str
+    endpoint_id: str
+    state: Literal['pending', 'approved', 'rejected', 'expired', 'superseded', 'withdrawn']
+    kind: Literal['rule', 'model', 'workflow']
+    author: str
+    action: str
+    arguments: Dict[str, JsonValue]
+    does: str
+    reason: str
+    cause: Union[str, None]
+    created_at: str
+    expires_at: str
+    decided_at: Union[str, None]
+    decided_by: Union[str, None]
+    note: Union[str, None]
 
 class PlannerSession(TypedDict):
     id: str
@@ -1006,7 +1106,7 @@ class PlannerSession(TypedDict):
     endpoint_id: str
     at: str
     status: Literal['done', 'incomplete', 'skipped', 'stopped', 'failed']
-    mode: Literal['live', 'shadow']
+    mode: Literal['live', 'ask', 'shadow']
     model: str
     tokens_in: int
     tokens_out: int
@@ -1029,6 +1129,7 @@ class PlannerStatus(TypedDict):
     modes: PlannerModes
     rules: int
     rules_with_faults: int
+    proposals_pending: int
     spend: Spend
 
 class Played(TypedDict):
@@ -1040,7 +1141,7 @@ class Played(TypedDict):
     ok: bool
     runs: int
     sources: Dict[str, int]
-    phases: List[Phase]
+    phases: List[ScenarioPhase]
     endpoints: List[PlayedEndpoint]
     decisions: List[PlayedDecision]
     checks: List[PlayedCheck]
@@ -1066,28 +1167,23 @@ class PlayedEndpoint(TypedDict):
     min_interval_ms: Union[int, None]
     max_interval_ms: Union[int, None]
     asleep: List[Asleep]
-    runs: List[PlayedRun]
+    runs: List[PlayedRunView]
     intervals: List[PlayedInterval]
 
 class PlayedInterval(TypedDict):
     minute: float
     seconds: float
 
-class PlayedRun(TypedDict):
+class PlayedRunView(TypedDict):
     minute: float
     duration_ms: Union[int, None]
     status: str
     source: str
     why: str
 
-class Preview(TypedDict):
-    now: str
-    failures: Union[int, None]
-    runs: List[Planned]
-
 class PreviewChange(TypedDict):
-    before: List[Planned]
-    after: List[Planned]
+    before: List[PlannedRunView]
+    after: List[PlannedRunView]
 
 class QuotaPatch(TypedDict):
     name: NotRequired[Union[str, None]]
@@ -1102,24 +1198,24 @@ class Quotas(TypedDict):
     endpoints_max: Union[int, None]
     interval_ms_min: Union[int, None]
 
+class QuotasDryRun(TypedDict):
+    dry_run: Literal[True]
+    before: Quotas
+    after: Quotas
+    changed: List[str]
+
 class QuotasPatch(TypedDict):
     runs_per_month: NotRequired[Union[int, None]]
     tokens_per_month: NotRequired[Union[int, None]]
     endpoints_max: NotRequired[Union[int, None]]
     interval_ms_min: NotRequired[Union[Union[int, str], None]]
 
-class QuotasRehearsed(TypedDict):
-    dry_run: Literal[True]
-    before: Quotas
-    after: Quotas
-    changed: List[str]
-
 class Reason(TypedDict):
     reason: NotRequired[str]
 
 class RecentRuns(TypedDict):
     endpoint_id: str
-    runs: List[RunMark]
+    runs: List[RunMarkView]
     p95_ms: Union[int, None]
 
 class RecordedFailure(TypedDict):
@@ -1133,61 +1229,28 @@ class Refused(TypedDict):
     name: str
     why: str
 
-class RefusedAdvice(TypedDict):
+class RefusedAdviceView(TypedDict):
     at: str
     author: str
     does: str
     because: str
 
-class Rehearsed_ApiKey(TypedDict):
-    dry_run: Literal[True]
-    before: Union[ApiKey, None]
-    after: Union[ApiKey, None]
-    changed: List[str]
+class Rejection(TypedDict):
+    reason: NotRequired[str]
 
-class Rehearsed_Delivery(TypedDict):
-    dry_run: Literal[True]
-    before: Union[Delivery, None]
-    after: Union[Delivery, None]
-    changed: List[str]
-
-class Rehearsed_Member(TypedDict):
-    dry_run: Literal[True]
-    before: Union[Member, None]
-    after: Union[Member, None]
-    changed: List[str]
-
-class Rehearsed_SigningKey(TypedDict):
-    dry_run: Literal[True]
-    before: Union[SigningKey, None]
-    after: Union[SigningKey, None]
-    changed: List[str]
-
-class Rehearsed_Tenant(TypedDict):
-    dry_run: Literal[True]
-    before: Union[Tenant, None]
-    after: Union[Tenant, None]
-    changed: List[str]
-
-class Rehearsed_User(TypedDict):
-    dry_run: Literal[True]
-    before: Union[User, None]
-    after: Union[User, None]
-    changed: List[str]
-
-class ReplayManyWish(TypedDict):
+class ReplayManyRequest(TypedDict):
     version: NotRequired[Union[int, None]]
     document: NotRequired[Union[str, None]]
     limit: NotRequired[int]
 
-class ReplayWish(TypedDict):
+class ReplayRequest(TypedDict):
     version: NotRequired[Union[int, None]]
     document: NotRequired[Union[str, None]]
 
 class Replayed(TypedDict):
     identical: bool
-    steps: List[ReplayedStep]
-    diffs: List[Difference]
+    steps: List[ReplayedStepView]
+    diffs: List[DifferenceView]
 
 class ReplayedFiring(TypedDict):
     at: str
@@ -1199,33 +1262,54 @@ class ReplayedFiring(TypedDict):
 class ReplayedMany(TypedDict):
     compared: int
     identical: int
-    items: List[Compared]
+    items: List[ExecutionComparisonView]
 
-class ReplayedRun(TypedDict):
+class ReplayedRunView(TypedDict):
     at: str
     endpoint: str
     ok: bool
     source: str
 
 class ReplayedRuns(TypedDict):
-    present: List[ReplayedRun]
-    changed: List[ReplayedRun]
+    present: List[ReplayedRunView]
+    changed: List[ReplayedRunView]
 
-class ReplayedStep(TypedDict):
+class ReplayedStepView(TypedDict):
     number: int
     step: str
     original: str
     replayed: str
     identical: bool
 
+class RequestView(TypedDict):
+    method: str
+    url: str
+    headers: List[HeaderView]
+    body: Union[str, None]
+    timeout_ms: int
+
 class Revoked(TypedDict):
     id: str
     revoked: Literal[True]
 
-class RoleWish(TypedDict):
+class RoleChange(TypedDict):
     role: Literal['viewer', 'operator', 'owner']
 
-class Rule(TypedDict):
+class RuleDryRun(TypedDict):
+    dry_run: Literal[True]
+    before: Union[RuleView, None]
+    after: Union[RuleView, None]
+    changed: List[str]
+
+class RuleNew(TypedDict):
+    endpoint: NotRequired[Union[str, None]]
+    job: NotRequired[Union[str, None]]
+    rule: Dict[str, JsonValue]
+
+class RulePatch(TypedDict):
+    rule: Dict[str, JsonValue]
+
+class RuleView(TypedDict):
     id: str
     endpoint: Union[str, None]
     endpoint_id: Union[str, None]
@@ -1236,20 +1320,6 @@ class Rule(TypedDict):
     fired_at: Union[str, None]
     fault: Union[str, None]
     refused: Union[str, None]
-
-class RuleNew(TypedDict):
-    endpoint: NotRequired[Union[str, None]]
-    job: NotRequired[Union[str, None]]
-    rule: Dict[str, JsonValue]
-
-class RulePatch(TypedDict):
-    rule: Dict[str, JsonValue]
-
-class RuleRehearsed(TypedDict):
-    dry_run: Literal[True]
-    before: Union[Rule, None]
-    after: Union[Rule, None]
-    changed: List[str]
 
 class RulesChecked(TypedDict):
     ok: Literal[True]
@@ -1272,30 +1342,7 @@ class RulesTested(TypedDict):
     fired: Dict[str, int]
     endpoints: List[str]
 
-class Run(TypedDict):
-    id: str
-    endpoint: str
-    endpoint_id: str
-    slot_at: str
-    attempt: int
-    trigger: str
-    source: str
-    status: str
-    started_at: str
-    finished_at: Union[str, None]
-    duration_ms: Union[int, None]
-    status_code: Union[int, None]
-    error: Union[str, None]
-
-class RunInFlight(TypedDict):
-    run_id: str
-    slot_at: Union[str, None]
-    attempt: int
-    trigger: str
-    worker: str
-    lease_until: Union[str, None]
-
-class RunInFull(TypedDict):
+class RunDetailView(TypedDict):
     id: str
     endpoint: str
     endpoint_id: str
@@ -1312,20 +1359,28 @@ class RunInFull(TypedDict):
     error_code: Union[str, None]
     worker: str
     missed_count: int
-    phases: Union[Phases, None]
+    phases: Union[PhasesView, None]
     address: Union[str, None]
     headers: List[List[Any]]
-    body: Union[BodyShown, None]
-    trail: List[Step]
+    body: Union[BodyView, None]
+    trail: List[DecisionStepView]
 
-class RunMark(TypedDict):
+class RunInFlight(TypedDict):
+    run_id: str
+    slot_at: Union[str, None]
+    attempt: int
+    trigger: str
+    worker: str
+    lease_until: Union[str, None]
+
+class RunMarkView(TypedDict):
     id: str
     status: str
     duration_ms: Union[int, None]
 
 class RunRequested(TypedDict):
-    endpoint: Endpoint
-    run: Union[Run, None]
+    endpoint: EndpointView
+    run: Union[RunView, None]
 
 class RunTested(TypedDict):
     run_id: str
@@ -1334,15 +1389,24 @@ class RunTested(TypedDict):
     fired: List[str]
     faults: List[str]
 
-class Scenario(TypedDict):
-    name: str
-    title: str
-    description: str
-    minutes: float
-    endpoints: int
-    checks: int
+RunTrigger = Literal['schedule', 'manual', 'test', 'catch-up', 'retry']
 
-class ScenarioInFull(TypedDict):
+class RunView(TypedDict):
+    id: str
+    endpoint: str
+    endpoint_id: str
+    slot_at: str
+    attempt: int
+    trigger: str
+    source: str
+    status: str
+    started_at: str
+    finished_at: Union[str, None]
+    duration_ms: Union[int, None]
+    status_code: Union[int, None]
+    error: Union[str, None]
+
+class ScenarioDetailView(TypedDict):
     name: str
     title: str
     description: str
@@ -1351,8 +1415,18 @@ class ScenarioInFull(TypedDict):
     checks: int
     document: Dict[str, JsonValue]
 
+ScenarioPhase = TypedDict("ScenarioPhase", {"from": float, "to": float, "phase": str, "measured": Dict[str, JsonValue]})
+
+class ScenarioView(TypedDict):
+    name: str
+    title: str
+    description: str
+    minutes: float
+    endpoints: int
+    checks: int
+
 class Scenarios(TypedDict):
-    items: List[Scenario]
+    items: List[ScenarioView]
 
 class SeenAfter(TypedDict):
     present: Union[float, None]
@@ -1397,7 +1471,7 @@ class SigningKey(TypedDict):
     id: str
     created_at: str
 
-class SigningKeyMade(TypedDict):
+class SigningKeyCreated(TypedDict):
     id: str
     secret: str
 
@@ -1424,7 +1498,17 @@ class Simulated(TypedDict):
     last_tick: int
     cut: bool
     effects: List[Dict[str, JsonValue]]
-    timeline: List[Moment]
+    timeline: List[TimelineEntryView]
+
+class SimulatedEventInput(TypedDict):
+    after_ms: Union[int, str]
+    type: str
+    data: NotRequired[Dict[str, JsonValue]]
+
+class SimulationRequest(TypedDict):
+    scenario: NotRequired[Union[str, None]]
+    document: NotRequired[Union[str, None]]
+    seed: NotRequired[int]
 
 class Spend(TypedDict):
     month: str
@@ -1438,11 +1522,18 @@ class Spend(TypedDict):
 class Spends(TypedDict):
     items: List[TenantSpend]
 
+class StartDryRun(TypedDict):
+    dry_run: Literal[True]
+    new: bool
+    execution: Union[ExecutionView, None]
+    version: int
+    input: Dict[str, JsonValue]
+
 class StartMany(TypedDict):
-    executions: List[StartWish]
+    executions: List[StartOptions]
     version: NotRequired[Union[int, None]]
 
-class StartManyRehearsed(TypedDict):
+class StartManyDryRun(TypedDict):
     dry_run: Literal[True]
     count: int
     version: int
@@ -1454,23 +1545,16 @@ class StartOne(TypedDict):
     at: NotRequired[Union[str, None]]
     version: NotRequired[Union[int, None]]
 
-class StartOutcome(TypedDict):
-    execution: str
-    new: bool
-    refused: bool
-
-class StartRehearsed(TypedDict):
-    dry_run: Literal[True]
-    new: bool
-    execution: Union[Execution, None]
-    version: int
-    input: Dict[str, JsonValue]
-
-class StartWish(TypedDict):
+class StartOptions(TypedDict):
     input: NotRequired[Dict[str, JsonValue]]
     correlation: NotRequired[str]
     key: NotRequired[Union[str, None]]
     at: NotRequired[Union[str, None]]
+
+class StartOutcome(TypedDict):
+    execution: str
+    new: bool
+    refused: bool
 
 class StartedMany(TypedDict):
     started: int
@@ -1510,28 +1594,12 @@ class Stats(TypedDict):
 
 Status = Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled']
 
-class Step(TypedDict):
-    rule: str
-    at: Union[str, None]
-    verdict: str
-    why: str
-
 class StepTaken(TypedDict):
     act: str
     kind: str
     name: str
     renamed_from: Union[str, None]
     fields: List[FieldChanged]
-
-class Tenant(TypedDict):
-    id: str
-    name: str
-    runs_per_month: Union[int, None]
-    tokens_per_month: Union[int, None]
-    endpoints_max: Union[int, None]
-    interval_ms_min: Union[int, None]
-    runs_this_month: int
-    signing_keys: int
 
 class TenantChoice(TypedDict):
     tenant: str
@@ -1550,27 +1618,41 @@ class TenantSpend(TypedDict):
     cost_usd: float
     tenant: str
 
-class Tenants(TypedDict):
-    items: List[Tenant]
+class TenantView(TypedDict):
+    id: str
+    name: str
+    runs_per_month: Union[int, None]
+    tokens_per_month: Union[int, None]
+    endpoints_max: Union[int, None]
+    interval_ms_min: Union[int, None]
+    runs_this_month: int
+    signing_keys: int
 
-class TestRehearsed(TypedDict):
+class Tenants(TypedDict):
+    items: List[TenantView]
+
+class TestDryRun(TypedDict):
     dry_run: Literal[True]
-    would_call: Call
+    would_call: RequestView
+
+class TimelineEntryView(TypedDict):
+    number: int
+    tick: int
+    at: str
+    step: str
+    action: str
+    actor: str
+    until_at: Union[str, None]
+    text: str
 
 class ToolCalled(TypedDict):
     tool: str
     arguments: Dict[str, JsonValue]
     result: str
 
-class Tried(TypedDict):
-    ok: bool
-    status_code: Union[int, None]
-    error_code: Union[str, None]
-    error: Union[str, None]
-    duration_ms: int
-    response: Union[str, None]
-
-Trigger = Literal['schedule', 'manual', 'test', 'catch-up', 'retry']
+class TotalView(TypedDict):
+    count: int
+    is_exact: bool
 
 class Upcoming(TypedDict):
     at: str
@@ -1579,6 +1661,11 @@ class Upcoming(TypedDict):
     job: str
     source: str
 
+class UpcomingRunsView(TypedDict):
+    now: str
+    failures: Union[int, None]
+    runs: List[PlannedRunView]
+
 class Usage(TypedDict):
     tenant: str
     name: str
@@ -1586,16 +1673,6 @@ class Usage(TypedDict):
     quotas: Quotas
     runs_this_month: int
     endpoints: int
-
-class User(TypedDict):
-    id: str
-    email: str
-    name: str
-    operator: bool
-    disabled: bool
-    has_password: bool
-    oidc: bool
-    created_at: str
 
 class UserNew(TypedDict):
     email: str
@@ -1609,12 +1686,22 @@ class UserPatch(TypedDict):
     disabled: NotRequired[Union[bool, None]]
     operator: NotRequired[Union[bool, None]]
 
+class UserView(TypedDict):
+    id: str
+    email: str
+    name: str
+    operator: bool
+    disabled: bool
+    has_password: bool
+    oidc: bool
+    created_at: str
+
 class Users(TypedDict):
-    items: List[User]
+    items: List[UserView]
 
 Verb = Literal['run', 'pause', 'resume', 'clear-hints', 'reset-failures']
 
-class Verdict(TypedDict):
+class VerdictView(TypedDict):
     valid: bool
     entries: int
     first_tick: Union[int, None]
@@ -1622,9 +1709,9 @@ class Verdict(TypedDict):
     erased: int
     ticks: int
     checkpoints: int
-    breach: Union[Breach, None]
+    breach: Union[BreachView, None]
 
-class Wait(TypedDict):
+class WaitView(TypedDict):
     cause: Literal['scheduler', 'host', 'rate', 'tenant', 'tenant_slow', 'tenant_new', 'slow', 'new', 'places']
     name: str
     limit: str
@@ -1635,31 +1722,7 @@ class Wait(TypedDict):
     text: str
     advice: str
 
-class WayTried(TypedDict):
-    ok: bool
-    status_code: Union[int, None]
-    error_code: Union[str, None]
-    error: Union[str, None]
-    duration_ms: int
-    response: Union[str, None]
-    to: str
-
-class Webhook(TypedDict):
-    enabled: bool
-    disabled_reason: Union[str, None]
-    failing_since: Union[str, None]
-    failure_count: int
-    managed_by: Union[str, None]
-    version: int
-    created_at: str
-    updated_at: str
-    id: str
-    name: str
-    url: str
-    types: List[str]
-    description: str
-
-class WebhookMade(TypedDict):
+class WebhookCreated(TypedDict):
     enabled: bool
     disabled_reason: Union[str, None]
     failing_since: Union[str, None]
@@ -1674,6 +1737,12 @@ class WebhookMade(TypedDict):
     types: List[str]
     description: str
     secret: Union[str, None]
+
+class WebhookDryRun(TypedDict):
+    dry_run: Literal[True]
+    before: Union[WebhookView, None]
+    after: Union[WebhookView, None]
+    changed: List[str]
 
 class WebhookNew(TypedDict):
     url: str
@@ -1690,45 +1759,44 @@ class WebhookPatch(TypedDict):
     enabled: NotRequired[Union[bool, None]]
     new_secret: NotRequired[bool]
 
-class WebhookRehearsed(TypedDict):
-    dry_run: Literal[True]
-    before: Union[Webhook, None]
-    after: Union[Webhook, None]
-    changed: List[str]
+class WebhookView(TypedDict):
+    enabled: bool
+    disabled_reason: Union[str, None]
+    failing_since: Union[str, None]
+    failure_count: int
+    managed_by: Union[str, None]
+    version: int
+    created_at: str
+    updated_at: str
+    id: str
+    name: str
+    url: str
+    types: List[str]
+    description: str
 
 class Whoami(TypedDict):
     actor: str
     tenant: Union[str, None]
     scopes: List[Literal['read', 'run', 'write', 'admin']]
     operator: bool
-    user: Union[User, None]
-    tenants: List[Place]
+    user: Union[UserView, None]
+    tenants: List[MembershipView]
+    sole_tenant: bool
     expires_at: Union[str, None]
     demo: bool
 
-class Worker(TypedDict):
+class WorkerView(TypedDict):
     id: str
     kind: str
     places: int
     started_at: str
     seen_at: str
 
-class Workflow(TypedDict):
-    name: str
-    version: int
-    description: str
-    start: str
-    reentry: Literal['allow', 'refuse']
-    step_count: int
-    actor: str
-    created_at: str
-    archived_at: Union[str, None]
-
 class WorkflowArchived(TypedDict):
     dry_run: bool
     changed: bool
     running: int
-    workflow: Workflow
+    workflow: WorkflowView
 
 class WorkflowChecked(TypedDict):
     name: str
@@ -1743,12 +1811,7 @@ class WorkflowChecked(TypedDict):
     steps: List[Dict[str, JsonValue]]
     graph: Graph
 
-class WorkflowDiff(TypedDict):
-    old: int
-    new: int
-    differences: List[str]
-
-class WorkflowInFull(TypedDict):
+class WorkflowDetailView(TypedDict):
     name: str
     version: int
     description: str
@@ -1763,6 +1826,21 @@ class WorkflowInFull(TypedDict):
     created_at: str
     archived_at: Union[str, None]
     document: str
+
+class WorkflowDiff(TypedDict):
+    old: int
+    new: int
+    differences: List[str]
+
+class WorkflowDocument(TypedDict):
+    document: str
+
+class WorkflowDryRun(TypedDict):
+    dry_run: Literal[True]
+    new: bool
+    before: Union[WorkflowView, None]
+    after: WorkflowRules
+    differences: List[str]
 
 class WorkflowPublished(TypedDict):
     name: str
@@ -1781,13 +1859,6 @@ class WorkflowPublished(TypedDict):
     document: str
     new: bool
 
-class WorkflowRehearsed(TypedDict):
-    dry_run: Literal[True]
-    new: bool
-    before: Union[Workflow, None]
-    after: WorkflowRules
-    differences: List[str]
-
 class WorkflowRules(TypedDict):
     name: str
     version: int
@@ -1800,21 +1871,27 @@ class WorkflowRules(TypedDict):
     triggers: List[Dict[str, JsonValue]]
     steps: List[Dict[str, JsonValue]]
 
-class mainspring__api__flows__SimulationWish(TypedDict):
+class WorkflowSimulationRequest(TypedDict):
     document: NotRequired[Union[str, None]]
     workflow: NotRequired[Union[str, None]]
     version: NotRequired[Union[int, None]]
     input: NotRequired[Dict[str, JsonValue]]
-    events: NotRequired[List[Happening]]
-    answers: NotRequired[Dict[str, List[EffectAnswer]]]
+    events: NotRequired[List[SimulatedEventInput]]
+    answers: NotRequired[Dict[str, List[EffectAnswerInput]]]
 
-class mainspring__api__playing__SimulationWish(TypedDict):
-    scenario: NotRequired[Union[str, None]]
-    document: NotRequired[Union[str, None]]
-    seed: NotRequired[int]
+class WorkflowView(TypedDict):
+    name: str
+    version: int
+    description: str
+    start: str
+    reentry: Literal['allow', 'refuse']
+    step_count: int
+    actor: str
+    created_at: str
+    archived_at: Union[str, None]
 
 class Problem(TypedDict):
-    type: Literal['/problems/malformed-request', '/problems/not-authenticated', '/problems/code-required', '/problems/forbidden', '/problems/not-found', '/problems/method-not-allowed', '/problems/request-timeout', '/problems/conflict', '/problems/outdated', '/problems/too-large', '/problems/unsupported-media-type', '/problems/wrong-host', '/problems/invalid-input', '/problems/too-many-requests', '/problems/quota-exceeded', '/problems/misconfigured', '/problems/internal-error', '/problems/store-unavailable']
+    type: Literal['/problems/malformed-request', '/problems/not-authenticated', '/problems/code-required', '/problems/forbidden', '/problems/not-found', '/problems/method-not-allowed', '/problems/request-timeout', '/problems/conflict', '/problems/outdated', '/problems/too-large', '/problems/unsupported-media-type', '/problems/wrong-host', '/problems/invalid-input', '/problems/too-many-requests', '/problems/quota-exceeded', '/problems/misconfigured', '/problems/internal-error', '/problems/store-unavailable', '/problems/stopping']
     title: str
     status: int
     detail: str
@@ -1823,134 +1900,147 @@ class Problem(TypedDict):
     allowed: NotRequired[List[str]]
 
 class JobsGroup:
-    def list(self) -> Page_Job: ...
+    def list(self) -> PageOf_JobView: ...
     @overload
-    def create(self, *, name: str, description: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Job: ...
+    def create(self, *, name: str, description: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> JobView: ...
     @overload
-    def create(self, *, name: str, description: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> JobRehearsed: ...
-    def read(self, job: str) -> Job: ...
+    def create(self, *, name: str, description: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> JobDryRun: ...
+    def read(self, job: str) -> JobView: ...
     @overload
-    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Job: ...
+    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> JobView: ...
     @overload
-    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> JobRehearsed: ...
+    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> JobDryRun: ...
     @overload
-    def pause(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Job: ...
+    def pause(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> JobView: ...
     @overload
-    def pause(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> JobRehearsed: ...
+    def pause(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> JobDryRun: ...
     @overload
-    def resume(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Job: ...
+    def resume(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> JobView: ...
     @overload
-    def resume(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> JobRehearsed: ...
+    def resume(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> JobDryRun: ...
     @overload
-    def archive(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Job: ...
+    def archive(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> JobView: ...
     @overload
-    def archive(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> JobRehearsed: ...
+    def archive(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> JobDryRun: ...
 
 class EndpointsGroup:
-    def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Endpoint: ...
-    def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Endpoint]: ...
+    def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_EndpointView: ...
+    def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[EndpointView]: ...
     @overload
-    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Endpoint: ...
+    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, dry_run: Literal[True], idempotency_key: str = ...) -> EndpointRehearsed: ...
-    def check(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, idempotency_key: str = ...) -> Checked: ...
-    def read(self, endpoint: str) -> Endpoint: ...
+    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
+    def check(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, idempotency_key: str = ...) -> EndpointChecked: ...
+    def read(self, endpoint: str) -> EndpointView: ...
     @overload
-    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Endpoint: ...
+    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointRehearsed: ...
+    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointDryRun: ...
     @overload
     def delete(self, endpoint: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Deleted: ...
     @overload
-    def delete(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointRehearsed: ...
+    def delete(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointDryRun: ...
     @overload
-    def archive(self, endpoint: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Endpoint: ...
+    def archive(self, endpoint: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def archive(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointRehearsed: ...
+    def archive(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> EndpointDryRun: ...
     @overload
-    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Endpoint: ...
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointRehearsed: ...
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
     @overload
-    def resume(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Endpoint: ...
+    def resume(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def resume(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> EndpointRehearsed: ...
+    def resume(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
     @overload
-    def reset_failures(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Endpoint: ...
+    def reset_failures(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def reset_failures(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> EndpointRehearsed: ...
+    def reset_failures(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
     @overload
     def run(self, endpoint: str, *, wait: bool | int | str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> RunRequested: ...
     @overload
-    def run(self, endpoint: str, *, wait: bool | int | str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointRehearsed: ...
+    def run(self, endpoint: str, *, wait: bool | int | str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
     @overload
-    def test(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> RunInFull: ...
+    def test(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> RunDetailView: ...
     @overload
-    def test(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> TestRehearsed: ...
-    def explain_decision(self, endpoint: str) -> Decision: ...
-    def preview(self, endpoint: str, *, count: int = ..., failures: Union[int, None] = ...) -> Preview: ...
-    def read_health(self, endpoint: str) -> Health: ...
+    def test(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> TestDryRun: ...
+    def explain_decision(self, endpoint: str) -> DecisionView: ...
+    def preview(self, endpoint: str, *, count: int = ..., failures: Union[int, None] = ...) -> UpcomingRunsView: ...
+    def read_health(self, endpoint: str) -> HealthView: ...
 
 class HintsGroup:
     @overload
-    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Endpoint: ...
+    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointRehearsed: ...
+    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
     @overload
-    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Endpoint: ...
+    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointRehearsed: ...
+    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
     @overload
-    def clear(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Endpoint: ...
+    def clear(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EndpointView: ...
     @overload
-    def clear(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> EndpointRehearsed: ...
+    def clear(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
 
 class RulesGroup:
-    def list(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Rule: ...
-    def iterate(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Rule]: ...
+    def list(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> PageOf_RuleView: ...
+    def iterate(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[RuleView]: ...
     @overload
-    def create(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rule: Mapping[str, JsonValue], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Rule: ...
+    def create(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rule: Mapping[str, JsonValue], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> RuleView: ...
     @overload
-    def create(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rule: Mapping[str, JsonValue], dry_run: Literal[True], idempotency_key: str = ...) -> RuleRehearsed: ...
+    def create(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rule: Mapping[str, JsonValue], dry_run: Literal[True], idempotency_key: str = ...) -> RuleDryRun: ...
     def check(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., limit: int = ..., idempotency_key: str = ...) -> RulesChecked: ...
     def test(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., limit: int = ..., idempotency_key: str = ...) -> RulesTested: ...
     def draft(self, *, endpoint: str, idempotency_key: str = ...) -> RulesDrafted: ...
-    def read(self, rule_id: str) -> Rule: ...
+    def read(self, rule_id: str) -> RuleView: ...
     @overload
-    def update(self, rule_id: str, *, rule: Mapping[str, JsonValue], dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Rule: ...
+    def update(self, rule_id: str, *, rule: Mapping[str, JsonValue], dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> RuleView: ...
     @overload
-    def update(self, rule_id: str, *, rule: Mapping[str, JsonValue], dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> RuleRehearsed: ...
+    def update(self, rule_id: str, *, rule: Mapping[str, JsonValue], dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> RuleDryRun: ...
     @overload
     def delete(self, rule_id: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Deleted: ...
     @overload
-    def delete(self, rule_id: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> RuleRehearsed: ...
+    def delete(self, rule_id: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> RuleDryRun: ...
 
 class PlannerGroup:
     def read(self) -> PlannerStatus: ...
     def list_spend(self) -> Spends: ...
     @overload
-    def set_tenant_mode(self, *, mode: Literal['live', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> ModeSet: ...
+    def set_tenant_mode(self, *, mode: Literal['live', 'ask', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> ModeSet: ...
     @overload
-    def set_tenant_mode(self, *, mode: Literal['live', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> ModeRehearsed: ...
-    def set_mode_for_all(self, *, mode: Literal['live', 'shadow', 'off'], undo: bool = ..., idempotency_key: str = ...) -> ModeSet: ...
+    def set_tenant_mode(self, *, mode: Literal['live', 'ask', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> ModeDryRun: ...
+    def set_mode_for_all(self, *, mode: Literal['live', 'ask', 'shadow', 'off'], undo: bool = ..., idempotency_key: str = ...) -> ModeSet: ...
     @overload
-    def set_endpoint_mode(self, endpoint: str, *, mode: Literal['live', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> ModeSet: ...
+    def set_endpoint_mode(self, endpoint: str, *, mode: Literal['live', 'ask', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> ModeSet: ...
     @overload
-    def set_endpoint_mode(self, endpoint: str, *, mode: Literal['live', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> ModeRehearsed: ...
+    def set_endpoint_mode(self, endpoint: str, *, mode: Literal['live', 'ask', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> ModeDryRun: ...
     def look_at_endpoint(self, endpoint: str, *, idempotency_key: str = ...) -> PlannerSession: ...
     def read_shadow_results(self, *, endpoint: Union[str, None] = ..., limit: int = ...) -> ShadowResults: ...
 
 class SessionsGroup:
-    def list_planner(self, *, endpoint: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_PlannerSession: ...
+    def list_planner(self, *, endpoint: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> PageOf_PlannerSession: ...
     def iterate_planner(self, *, endpoint: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[PlannerSession]: ...
     def read_planner(self, session: str) -> PlannerSession: ...
-    def list_endpoint(self, endpoint: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Page_PlannerSession: ...
+    def list_endpoint(self, endpoint: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> PageOf_PlannerSession: ...
     def iterate_endpoint(self, endpoint: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[PlannerSession]: ...
+
+class ProposalsGroup:
+    def list(self, *, endpoint: Union[str, None] = ..., state: Union[Literal['pending', 'approved', 'rejected', 'expired', 'superseded', 'withdrawn'], None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> PageOf_PlannerProposal: ...
+    def iterate(self, *, endpoint: Union[str, None] = ..., state: Union[Literal['pending', 'approved', 'rejected', 'expired', 'superseded', 'withdrawn'], None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[PlannerProposal]: ...
+    def read(self, proposal: str) -> PlannerProposal: ...
+    @overload
+    def approve(self, proposal: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> PlannerProposal: ...
+    @overload
+    def approve(self, proposal: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
+    @overload
+    def reject(self, proposal: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> PlannerProposal: ...
+    @overload
+    def reject(self, proposal: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EndpointDryRun: ...
 
 class SimulationsGroup:
     def list(self) -> Scenarios: ...
     def run(self, *, scenario: Union[str, None] = ..., document: Union[str, None] = ..., seed: int = ..., idempotency_key: str = ...) -> Played: ...
-    def read(self, scenario: str) -> ScenarioInFull: ...
+    def read(self, scenario: str) -> ScenarioDetailView: ...
     def run_backtest(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., interval_ms: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., limit: int = ..., idempotency_key: str = ...) -> Backtest: ...
 
 class BulkGroup:
@@ -1958,93 +2048,93 @@ class BulkGroup:
     def archive_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> BulkDone: ...
 
 class RunsGroup:
-    def list(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Run: ...
-    def iterate(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Run]: ...
-    def list_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Run: ...
-    def iterate_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Run]: ...
-    def read(self, run: str) -> RunInFull: ...
-    def read_body(self, run: str) -> BodyShown: ...
+    def list(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_RunView: ...
+    def iterate(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[RunView]: ...
+    def list_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_RunView: ...
+    def iterate_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[RunView]: ...
+    def read(self, run: str) -> RunDetailView: ...
+    def read_body(self, run: str) -> BodyView: ...
     def download_body(self, run: str) -> bytes: ...
 
 class EventsGroup:
-    def list(self, *, type: Union[EventType, None] = ..., endpoint: Union[str, None] = ..., start: Literal['newest', 'oldest'] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Event: ...
+    def list(self, *, type: Union[EventType, None] = ..., endpoint: Union[str, None] = ..., start: Literal['newest', 'oldest'] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> PageOf_EventView: ...
     def stream(self, *, types: Union[Sequence[str], None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cursor: Union[str, None] = ..., tenant: Union[str, None] = ..., last_event_id: Union[str, None] = ...) -> Iterator[Any]: ...
 
 class WorkflowsGroup:
-    def list(self, *, archived: bool = ...) -> Page_Workflow: ...
+    def list(self, *, archived: bool = ...) -> PageOf_WorkflowView: ...
     @overload
     def publish(self, *, document: str, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> WorkflowPublished: ...
     @overload
-    def publish(self, *, document: str, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> WorkflowRehearsed: ...
+    def publish(self, *, document: str, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> WorkflowDryRun: ...
     def check(self, *, document: str, idempotency_key: str = ...) -> WorkflowChecked: ...
-    def simulate(self, *, document: Union[str, None] = ..., workflow: Union[str, None] = ..., version: Union[int, None] = ..., input: Mapping[str, JsonValue] = ..., events: Sequence[Happening] = ..., answers: Mapping[str, Sequence[EffectAnswer]] = ..., idempotency_key: str = ...) -> Simulated: ...
-    def read(self, workflow: str) -> WorkflowInFull: ...
-    def list_versions(self, workflow: str) -> Page_Workflow: ...
-    def read_version(self, workflow: str, version: str) -> WorkflowInFull: ...
+    def simulate(self, *, document: Union[str, None] = ..., workflow: Union[str, None] = ..., version: Union[int, None] = ..., input: Mapping[str, JsonValue] = ..., events: Sequence[SimulatedEventInput] = ..., answers: Mapping[str, Sequence[EffectAnswerInput]] = ..., idempotency_key: str = ...) -> Simulated: ...
+    def read(self, workflow: str) -> WorkflowDetailView: ...
+    def list_versions(self, workflow: str) -> PageOf_WorkflowView: ...
+    def read_version(self, workflow: str, version: str) -> WorkflowDetailView: ...
     def diff(self, workflow: str, *, old: Union[int, None] = ..., new: Union[int, None] = ...) -> WorkflowDiff: ...
     def read_graph(self, workflow: str, *, version: Union[int, None] = ...) -> Graph: ...
     @overload
     def start_execution(self, workflow: str, *, input: Mapping[str, JsonValue] = ..., correlation: str = ..., key: Union[str, None] = ..., at: Union[str, None] = ..., version: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> ExecutionStarted: ...
     @overload
-    def start_execution(self, workflow: str, *, input: Mapping[str, JsonValue] = ..., correlation: str = ..., key: Union[str, None] = ..., at: Union[str, None] = ..., version: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> StartRehearsed: ...
+    def start_execution(self, workflow: str, *, input: Mapping[str, JsonValue] = ..., correlation: str = ..., key: Union[str, None] = ..., at: Union[str, None] = ..., version: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> StartDryRun: ...
     @overload
-    def start_executions(self, workflow: str, *, executions: Sequence[StartWish], version: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> StartedMany: ...
+    def start_executions(self, workflow: str, *, executions: Sequence[StartOptions], version: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> StartedMany: ...
     @overload
-    def start_executions(self, workflow: str, *, executions: Sequence[StartWish], version: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> StartManyRehearsed: ...
+    def start_executions(self, workflow: str, *, executions: Sequence[StartOptions], version: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> StartManyDryRun: ...
     def archive(self, workflow: str, *, dry_run: bool = ..., idempotency_key: str = ...) -> WorkflowArchived: ...
     def restore(self, workflow: str, *, dry_run: bool = ..., idempotency_key: str = ...) -> WorkflowArchived: ...
     def replay(self, workflow: str, *, version: Union[int, None] = ..., document: Union[str, None] = ..., limit: int = ..., idempotency_key: str = ...) -> ReplayedMany: ...
 
 class ExecutionsGroup:
-    def list(self, *, workflow: Union[str, None] = ..., status: Union[Status, None] = ..., correlation: Union[str, None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Execution: ...
-    def iterate(self, *, workflow: Union[str, None] = ..., status: Union[Status, None] = ..., correlation: Union[str, None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Execution]: ...
-    def list_in_need(self, *, workflow: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Execution: ...
-    def iterate_in_need(self, *, workflow: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Execution]: ...
+    def list(self, *, workflow: Union[str, None] = ..., status: Union[Status, None] = ..., correlation: Union[str, None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., sort: Literal['-created_at', 'created_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_ExecutionView: ...
+    def iterate(self, *, workflow: Union[str, None] = ..., status: Union[Status, None] = ..., correlation: Union[str, None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., sort: Literal['-created_at', 'created_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[ExecutionView]: ...
+    def list_in_need(self, *, workflow: Union[str, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_ExecutionView: ...
+    def iterate_in_need(self, *, workflow: Union[str, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[ExecutionView]: ...
     @overload
     def send_event(self, *, to: str, type: str, data: Mapping[str, JsonValue] = ..., id: str = ..., occurred_at: Union[str, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EventSent: ...
     @overload
-    def send_event(self, *, to: str, type: str, data: Mapping[str, JsonValue] = ..., id: str = ..., occurred_at: Union[str, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EventRehearsed: ...
+    def send_event(self, *, to: str, type: str, data: Mapping[str, JsonValue] = ..., id: str = ..., occurred_at: Union[str, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EventDryRun: ...
     @overload
     def send_events(self, *, events: Sequence[EventNew], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> EventsSent: ...
     @overload
-    def send_events(self, *, events: Sequence[EventNew], dry_run: Literal[True], idempotency_key: str = ...) -> EventsRehearsed: ...
+    def send_events(self, *, events: Sequence[EventNew], dry_run: Literal[True], idempotency_key: str = ...) -> EventsDryRun: ...
     @overload
-    def order(self, *, verb: Literal['pause', 'resume', 'cancel', 'retry', 'skip'], workflow: Union[str, None] = ..., correlation: Union[str, None] = ..., status: Union[Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled'], None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., reason: str = ..., limit: int = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> BulkOrdered: ...
+    def order(self, *, verb: Literal['pause', 'resume', 'cancel', 'retry', 'skip'], workflow: Union[str, None] = ..., correlation: Union[str, None] = ..., status: Union[Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled'], None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., reason: str = ..., limit: int = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> BulkCommandSent: ...
     @overload
-    def order(self, *, verb: Literal['pause', 'resume', 'cancel', 'retry', 'skip'], workflow: Union[str, None] = ..., correlation: Union[str, None] = ..., status: Union[Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled'], None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., reason: str = ..., limit: int = ..., dry_run: Literal[True], idempotency_key: str = ...) -> BulkRehearsed: ...
-    def read(self, execution: str) -> ExecutionInFull: ...
+    def order(self, *, verb: Literal['pause', 'resume', 'cancel', 'retry', 'skip'], workflow: Union[str, None] = ..., correlation: Union[str, None] = ..., status: Union[Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled'], None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., reason: str = ..., limit: int = ..., dry_run: Literal[True], idempotency_key: str = ...) -> BulkCommandDryRun: ...
+    def read(self, execution: str) -> ExecutionDetailView: ...
     @overload
-    def pause(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Ordered: ...
+    def pause(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> CommandSent: ...
     @overload
-    def pause(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> OrderRehearsed: ...
+    def pause(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> CommandDryRun: ...
     @overload
-    def resume(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Ordered: ...
+    def resume(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> CommandSent: ...
     @overload
-    def resume(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> OrderRehearsed: ...
+    def resume(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> CommandDryRun: ...
     @overload
-    def cancel(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Ordered: ...
+    def cancel(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> CommandSent: ...
     @overload
-    def cancel(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> OrderRehearsed: ...
+    def cancel(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> CommandDryRun: ...
     @overload
-    def retry(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Ordered: ...
+    def retry(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> CommandSent: ...
     @overload
-    def retry(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> OrderRehearsed: ...
+    def retry(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> CommandDryRun: ...
     @overload
-    def skip(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Ordered: ...
+    def skip(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> CommandSent: ...
     @overload
-    def skip(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> OrderRehearsed: ...
-    def list_timeline(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Page_Moment: ...
-    def iterate_timeline(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Moment]: ...
-    def list_log(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Page_Entry: ...
-    def iterate_log(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Entry]: ...
+    def skip(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> CommandDryRun: ...
+    def list_timeline(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> PageOf_TimelineEntryView: ...
+    def iterate_timeline(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[TimelineEntryView]: ...
+    def list_log(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> PageOf_LogEntryView: ...
+    def iterate_log(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[LogEntryView]: ...
     def read_state(self, execution: str, *, tick: Union[int, None] = ...) -> StateAt: ...
-    def verify(self, execution: str) -> Verdict: ...
+    def verify(self, execution: str) -> VerdictView: ...
     def replay(self, execution: str, *, version: Union[int, None] = ..., document: Union[str, None] = ..., idempotency_key: str = ...) -> Replayed: ...
-    def export(self, execution: str) -> Exported: ...
+    def export(self, execution: str) -> ExecutionExport: ...
     @overload
     def erase(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Erased: ...
     @overload
-    def erase(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EraseRehearsed: ...
+    def erase(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> EraseDryRun: ...
 
 class PartitionsGroup:
     def list(self) -> Partitions: ...
@@ -2052,55 +2142,55 @@ class PartitionsGroup:
     def verify(self, *, partition: Union[int, None] = ..., checkpoints: Sequence[KeptCheckpoint] = ..., idempotency_key: str = ...) -> PartitionsVerified: ...
 
 class WebhooksGroup:
-    def list(self) -> Page_Webhook: ...
+    def list(self) -> PageOf_WebhookView: ...
     @overload
-    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> WebhookMade: ...
+    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> WebhookCreated: ...
     @overload
-    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> WebhookRehearsed: ...
-    def read(self, webhook: str) -> Webhook: ...
+    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> WebhookDryRun: ...
+    def read(self, webhook: str) -> WebhookView: ...
     @overload
-    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> WebhookMade: ...
+    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> WebhookCreated: ...
     @overload
-    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> WebhookRehearsed: ...
+    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> WebhookDryRun: ...
     @overload
     def delete(self, webhook: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Deleted: ...
     @overload
-    def delete(self, webhook: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> WebhookRehearsed: ...
-    def test(self, webhook: str, *, idempotency_key: str = ...) -> Tried: ...
-    def list_deliveries(self, webhook: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Delivery: ...
-    def iterate_deliveries(self, webhook: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Delivery]: ...
-    def list_all_deliveries(self, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Delivery: ...
-    def iterate_all_deliveries(self, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Delivery]: ...
-    def read_delivery(self, delivery: str) -> DeliveryInFull: ...
+    def delete(self, webhook: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> WebhookDryRun: ...
+    def test(self, webhook: str, *, idempotency_key: str = ...) -> DeliveryTest: ...
+    def list_deliveries(self, webhook: str, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_DeliveryView: ...
+    def iterate_deliveries(self, webhook: str, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[DeliveryView]: ...
+    def list_all_deliveries(self, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_DeliveryView: ...
+    def iterate_all_deliveries(self, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[DeliveryView]: ...
+    def read_delivery(self, delivery: str) -> DeliveryDetailView: ...
     @overload
-    def redeliver_delivery(self, delivery: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Delivery: ...
+    def redeliver_delivery(self, delivery: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> DeliveryView: ...
     @overload
-    def redeliver_delivery(self, delivery: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Rehearsed_Delivery: ...
+    def redeliver_delivery(self, delivery: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_DeliveryView: ...
 
 class AlertsGroup:
-    def list(self) -> Page_Alert: ...
+    def list(self) -> PageOf_AlertView: ...
     @overload
-    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Alert: ...
+    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> AlertView: ...
     @overload
-    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> AlertRehearsed: ...
-    def read(self, alert: str) -> Alert: ...
+    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> AlertDryRun: ...
+    def read(self, alert: str) -> AlertView: ...
     @overload
-    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Alert: ...
+    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> AlertView: ...
     @overload
-    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> AlertRehearsed: ...
+    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> AlertDryRun: ...
     @overload
     def delete(self, alert: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Deleted: ...
     @overload
-    def delete(self, alert: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> AlertRehearsed: ...
-    def test(self, alert: str, *, idempotency_key: str = ...) -> AlertTried: ...
-    def list_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Page_Delivery: ...
-    def iterate_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[Delivery]: ...
+    def delete(self, alert: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> AlertDryRun: ...
+    def test(self, alert: str, *, idempotency_key: str = ...) -> AlertTest: ...
+    def list_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> CountedPage_DeliveryView: ...
+    def iterate_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[DeliveryView]: ...
 
 class DashboardGroup:
     def read_stats(self) -> Stats: ...
     def read_activity(self, *, hours: int = ..., limit: int = ...) -> Activity: ...
-    def list_recent_runs(self, *, endpoint: Sequence[str] = ..., limit: int = ...) -> Page_RecentRuns: ...
-    def list_upcoming(self, *, limit: int = ...) -> Page_Upcoming: ...
+    def list_recent_runs(self, *, endpoint: Sequence[str] = ..., limit: int = ...) -> PageOf_RecentRuns: ...
+    def list_upcoming(self, *, limit: int = ...) -> PageOf_Upcoming: ...
 
 class ConfigGroup:
     def apply(self, *, document: str = ..., files: Sequence[DocumentFile] = ..., references: Mapping[str, str] = ..., source: Union[str, None] = ..., prune: bool = ..., take_over: bool = ..., dry_run: bool = ..., idempotency_key: str = ...) -> Applied: ...
@@ -2113,15 +2203,15 @@ class TenantGroup:
     @overload
     def update_quotas(self, *, runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[Union[int, str], None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Quotas: ...
     @overload
-    def update_quotas(self, *, runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[Union[int, str], None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> QuotasRehearsed: ...
+    def update_quotas(self, *, runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[Union[int, str], None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> QuotasDryRun: ...
 
 class SystemGroup:
-    def list_workers(self) -> Page_Worker: ...
+    def list_workers(self) -> PageOf_WorkerView: ...
 
 class AuthGroup:
-    def log_in(self, *, email: str, password: str, code: str = ...) -> Whoami: ...
+    def log_in(self, *, email: str, password: str, code: str = ..., passkey: Union[AssertionGiven, None] = ...) -> Whoami: ...
     def set_up(self, *, token: str, password: str, email: Union[str, None] = ..., name: str = ...) -> Whoami: ...
-    def read_link(self, *, token: str) -> LinkSight: ...
+    def read_link(self, *, token: str) -> LinkView: ...
     def accept_invitation(self, *, token: str) -> Whoami: ...
     def choose_tenant(self, *, tenant: str) -> Whoami: ...
     def log_out(self) -> None: ...
@@ -2134,73 +2224,80 @@ class AuthGroup:
     def end_other_sessions(self) -> SessionsEnded: ...
     def end_login_session(self, login: str) -> SessionsEnded: ...
     def change_password(self, *, current: str = ..., password: str) -> Whoami: ...
+    def begin_passkey_login(self) -> PasskeyChallenge: ...
+    def log_in_with_passkey(self, *, passkey: AssertionGiven) -> Whoami: ...
+    def list_passkeys(self) -> PasskeyList: ...
+    def create_passkey(self, *, name: str, challenge: str, client_data: str, attestation: str) -> PasskeyAdded: ...
+    def begin_passkey(self, *, password: str) -> PasskeyChallenge: ...
+    def update_passkey(self, passkey: str, *, name: str) -> PasskeySight: ...
+    def remove_passkey(self, passkey: str, *, password: str) -> PasskeySight: ...
 
 class UsersGroup:
     def list(self) -> Users: ...
     @overload
     def create(self, *, email: str, name: str = ..., operator: bool = ..., tenant: Union[str, None] = ..., role: Literal['viewer', 'operator', 'owner'] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Invited: ...
     @overload
-    def create(self, *, email: str, name: str = ..., operator: bool = ..., tenant: Union[str, None] = ..., role: Literal['viewer', 'operator', 'owner'] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Rehearsed_User: ...
-    def read(self, user: str) -> User: ...
+    def create(self, *, email: str, name: str = ..., operator: bool = ..., tenant: Union[str, None] = ..., role: Literal['viewer', 'operator', 'owner'] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_UserView: ...
+    def read(self, user: str) -> UserView: ...
     @overload
-    def update(self, user: str, *, name: Union[str, None] = ..., disabled: Union[bool, None] = ..., operator: Union[bool, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> User: ...
+    def update(self, user: str, *, name: Union[str, None] = ..., disabled: Union[bool, None] = ..., operator: Union[bool, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> UserView: ...
     @overload
-    def update(self, user: str, *, name: Union[str, None] = ..., disabled: Union[bool, None] = ..., operator: Union[bool, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Rehearsed_User: ...
+    def update(self, user: str, *, name: Union[str, None] = ..., disabled: Union[bool, None] = ..., operator: Union[bool, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_UserView: ...
     @overload
     def create_link(self, user: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Invited: ...
     @overload
-    def create_link(self, user: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Rehearsed_User: ...
+    def create_link(self, user: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_UserView: ...
     @overload
-    def reset_second_factor(self, user: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> User: ...
+    def reset_second_factor(self, user: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> UserView: ...
     @overload
-    def reset_second_factor(self, user: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Rehearsed_User: ...
+    def reset_second_factor(self, user: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_UserView: ...
     def list_members(self) -> Members: ...
     @overload
     def create_member(self, *, email: str, role: Literal['viewer', 'operator', 'owner'], name: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> MemberAdded: ...
     @overload
-    def create_member(self, *, email: str, role: Literal['viewer', 'operator', 'owner'], name: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Rehearsed_Member: ...
+    def create_member(self, *, email: str, role: Literal['viewer', 'operator', 'owner'], name: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_MemberView: ...
     @overload
-    def update_member(self, user: str, *, role: Literal['viewer', 'operator', 'owner'], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Member: ...
+    def update_member(self, user: str, *, role: Literal['viewer', 'operator', 'owner'], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> MemberView: ...
     @overload
-    def update_member(self, user: str, *, role: Literal['viewer', 'operator', 'owner'], dry_run: Literal[True], idempotency_key: str = ...) -> Rehearsed_Member: ...
+    def update_member(self, user: str, *, role: Literal['viewer', 'operator', 'owner'], dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_MemberView: ...
     @overload
-    def remove_member(self, user: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Member: ...
+    def remove_member(self, user: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> MemberView: ...
     @overload
-    def remove_member(self, user: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Rehearsed_Member: ...
+    def remove_member(self, user: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_MemberView: ...
 
 class KeysGroup:
     def list_api(self) -> ApiKeys: ...
     @overload
-    def create_api(self, *, name: str, scopes: Sequence[Literal['read', 'run', 'write', 'admin']] = ..., expires_in: Union[int, str] = ..., operator: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> ApiKeyMade: ...
+    def create_api(self, *, name: str, scopes: Sequence[Literal['read', 'run', 'write', 'admin']] = ..., expires_in: Union[int, str] = ..., operator: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> ApiKeyCreated: ...
     @overload
-    def create_api(self, *, name: str, scopes: Sequence[Literal['read', 'run', 'write', 'admin']] = ..., expires_in: Union[int, str] = ..., operator: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Rehearsed_ApiKey: ...
+    def create_api(self, *, name: str, scopes: Sequence[Literal['read', 'run', 'write', 'admin']] = ..., expires_in: Union[int, str] = ..., operator: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_ApiKeyView: ...
     @overload
-    def revoke_api(self, key: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> ApiKey: ...
+    def revoke_api(self, key: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> ApiKeyView: ...
     @overload
-    def revoke_api(self, key: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Rehearsed_ApiKey: ...
+    def revoke_api(self, key: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_ApiKeyView: ...
     def list_signing(self) -> SigningKeys: ...
     @overload
-    def create_signing(self, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> SigningKeyMade: ...
+    def create_signing(self, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> SigningKeyCreated: ...
     @overload
-    def create_signing(self, *, dry_run: Literal[True], idempotency_key: str = ...) -> Rehearsed_SigningKey: ...
+    def create_signing(self, *, dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_SigningKey: ...
     @overload
     def revoke_signing(self, key: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Revoked: ...
     @overload
-    def revoke_signing(self, key: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Rehearsed_SigningKey: ...
+    def revoke_signing(self, key: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_SigningKey: ...
 
 class TenantsGroup:
     def list(self) -> Tenants: ...
     @overload
-    def create(self, *, id: str, name: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Tenant: ...
+    def create(self, *, id: str, name: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> TenantView: ...
     @overload
-    def create(self, *, id: str, name: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Rehearsed_Tenant: ...
-    def read(self, tenant: str) -> Tenant: ...
+    def create(self, *, id: str, name: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_TenantView: ...
+    def read(self, tenant: str) -> TenantView: ...
     @overload
-    def update(self, tenant: str, *, name: Union[str, None] = ..., runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Tenant: ...
+    def update(self, tenant: str, *, name: Union[str, None] = ..., runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> TenantView: ...
     @overload
-    def update(self, tenant: str, *, name: Union[str, None] = ..., runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Rehearsed_Tenant: ...
+    def update(self, tenant: str, *, name: Union[str, None] = ..., runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> DryRunOf_TenantView: ...
     def list_audit_entries(self, *, installation: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AuditPage: ...
-    def iterate_audit_entries(self, *, installation: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[AuditEntry]: ...
+    def iterate_audit_entries(self, *, installation: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Iterator[AuditEntryView]: ...
     def verify_audit(self, *, installation: bool = ...) -> AuditVerdict: ...
 
 class Groups:
@@ -2210,6 +2307,7 @@ class Groups:
     rules: RulesGroup
     planner: PlannerGroup
     sessions: SessionsGroup
+    proposals: ProposalsGroup
     simulations: SimulationsGroup
     bulk: BulkGroup
     runs: RunsGroup
@@ -2229,134 +2327,147 @@ class Groups:
     tenants: TenantsGroup
 
 class AsyncJobsGroup:
-    def list(self) -> Coroutine[Any, Any, Page_Job]: ...
+    def list(self) -> Coroutine[Any, Any, PageOf_JobView]: ...
     @overload
-    def create(self, *, name: str, description: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Job]: ...
+    def create(self, *, name: str, description: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, JobView]: ...
     @overload
-    def create(self, *, name: str, description: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobRehearsed]: ...
-    def read(self, job: str) -> Coroutine[Any, Any, Job]: ...
+    def create(self, *, name: str, description: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobDryRun]: ...
+    def read(self, job: str) -> Coroutine[Any, Any, JobView]: ...
     @overload
-    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Job]: ...
+    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, JobView]: ...
     @overload
-    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, JobRehearsed]: ...
+    def update(self, job: str, *, name: Union[str, None] = ..., description: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, JobDryRun]: ...
     @overload
-    def pause(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Job]: ...
+    def pause(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, JobView]: ...
     @overload
-    def pause(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobRehearsed]: ...
+    def pause(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobDryRun]: ...
     @overload
-    def resume(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Job]: ...
+    def resume(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, JobView]: ...
     @overload
-    def resume(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobRehearsed]: ...
+    def resume(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobDryRun]: ...
     @overload
-    def archive(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Job]: ...
+    def archive(self, job: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, JobView]: ...
     @overload
-    def archive(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobRehearsed]: ...
+    def archive(self, job: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, JobDryRun]: ...
 
 class AsyncEndpointsGroup:
-    def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Endpoint]: ...
-    def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Endpoint]: ...
+    def list(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_EndpointView]: ...
+    def iterate(self, *, job: Union[str, None] = ..., state: Union[Literal['active', 'paused', 'job-paused', 'parked', 'deferred', 'archived', 'running', 'failing', 'adapting'], None] = ..., text: Union[str, None] = ..., sort: Literal['name', '-name', 'next_run_at', '-next_run_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[EndpointView]: ...
     @overload
-    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
-    def check(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, idempotency_key: str = ...) -> Coroutine[Any, Any, Checked]: ...
-    def read(self, endpoint: str) -> Coroutine[Any, Any, Endpoint]: ...
+    def create(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
+    def check(self, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: str, url: str, idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointChecked]: ...
+    def read(self, endpoint: str) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    def update(self, endpoint: str, *, job: Union[str, None] = ..., description: Union[str, None] = ..., method: Literal['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] = ..., headers: Union[Sequence[HeaderGiven], None] = ..., body: Union[str, None] = ..., cron: Union[str, None] = ..., interval_ms: Union[Union[int, str], None] = ..., timezone: Union[str, None] = ..., timeout_ms: Union[Union[int, str], None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., backoff: Literal['default', 'monitor'] = ..., jitter_ms: Union[Union[int, str], None] = ..., spread: Union[bool, None] = ..., misfire: Literal['run_once', 'skip', 'catch_up'] = ..., catch_up_max: Union[int, None] = ..., max_lateness_ms: Union[Union[int, str], None] = ..., on_lost_worker: Literal['retry', 'skip'] = ..., body_cap: Union[int, None] = ..., redirects_max: Union[int, None] = ..., accept_codes: Union[Sequence[int], None] = ..., condition: Union[str, None] = ..., advice: Union[Sequence[Literal['interval', 'run', 'wake', 'pause', 'siblings']], None] = ..., name: Union[str, None] = ..., url: Union[str, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
     @overload
     def delete(self, endpoint: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Deleted]: ...
     @overload
-    def delete(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    def delete(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
     @overload
-    def archive(self, endpoint: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    def archive(self, endpoint: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def archive(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    def archive(self, endpoint: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
     @overload
-    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    def pause(self, endpoint: str, *, until: Union[str, None] = ..., for_ms: Union[Union[int, str], None] = ..., reason: str = ..., advice_may_resume: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
     @overload
-    def resume(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    def resume(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def resume(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    def resume(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
     @overload
-    def reset_failures(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    def reset_failures(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def reset_failures(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    def reset_failures(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
     @overload
     def run(self, endpoint: str, *, wait: bool | int | str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, RunRequested]: ...
     @overload
-    def run(self, endpoint: str, *, wait: bool | int | str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    def run(self, endpoint: str, *, wait: bool | int | str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
     @overload
-    def test(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, RunInFull]: ...
+    def test(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, RunDetailView]: ...
     @overload
-    def test(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, TestRehearsed]: ...
-    def explain_decision(self, endpoint: str) -> Coroutine[Any, Any, Decision]: ...
-    def preview(self, endpoint: str, *, count: int = ..., failures: Union[int, None] = ...) -> Coroutine[Any, Any, Preview]: ...
-    def read_health(self, endpoint: str) -> Coroutine[Any, Any, Health]: ...
+    def test(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, TestDryRun]: ...
+    def explain_decision(self, endpoint: str) -> Coroutine[Any, Any, DecisionView]: ...
+    def preview(self, endpoint: str, *, count: int = ..., failures: Union[int, None] = ...) -> Coroutine[Any, Any, UpcomingRunsView]: ...
+    def read_health(self, endpoint: str) -> Coroutine[Any, Any, HealthView]: ...
 
 class AsyncHintsGroup:
     @overload
-    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    def put_interval(self, endpoint: str, *, interval_ms: Union[int, str], ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
     @overload
-    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    def put_one_shot(self, endpoint: str, *, at: Union[str, None] = ..., in_ms: Union[Union[int, str], None] = ..., ttl_ms: Union[int, str] = ..., reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
     @overload
-    def clear(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Endpoint]: ...
+    def clear(self, endpoint: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointView]: ...
     @overload
-    def clear(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointRehearsed]: ...
+    def clear(self, endpoint: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
 
 class AsyncRulesGroup:
-    def list(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Rule]: ...
-    def iterate(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Rule]: ...
+    def list(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, PageOf_RuleView]: ...
+    def iterate(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[RuleView]: ...
     @overload
-    def create(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rule: Mapping[str, JsonValue], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Rule]: ...
+    def create(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rule: Mapping[str, JsonValue], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, RuleView]: ...
     @overload
-    def create(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rule: Mapping[str, JsonValue], dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, RuleRehearsed]: ...
+    def create(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rule: Mapping[str, JsonValue], dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, RuleDryRun]: ...
     def check(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., limit: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, RulesChecked]: ...
     def test(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., limit: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, RulesTested]: ...
     def draft(self, *, endpoint: str, idempotency_key: str = ...) -> Coroutine[Any, Any, RulesDrafted]: ...
-    def read(self, rule_id: str) -> Coroutine[Any, Any, Rule]: ...
+    def read(self, rule_id: str) -> Coroutine[Any, Any, RuleView]: ...
     @overload
-    def update(self, rule_id: str, *, rule: Mapping[str, JsonValue], dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Rule]: ...
+    def update(self, rule_id: str, *, rule: Mapping[str, JsonValue], dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, RuleView]: ...
     @overload
-    def update(self, rule_id: str, *, rule: Mapping[str, JsonValue], dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, RuleRehearsed]: ...
+    def update(self, rule_id: str, *, rule: Mapping[str, JsonValue], dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, RuleDryRun]: ...
     @overload
     def delete(self, rule_id: str, *, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Deleted]: ...
     @overload
-    def delete(self, rule_id: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, RuleRehearsed]: ...
+    def delete(self, rule_id: str, *, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, RuleDryRun]: ...
 
 class AsyncPlannerGroup:
     def read(self) -> Coroutine[Any, Any, PlannerStatus]: ...
     def list_spend(self) -> Coroutine[Any, Any, Spends]: ...
     @overload
-    def set_tenant_mode(self, *, mode: Literal['live', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ModeSet]: ...
+    def set_tenant_mode(self, *, mode: Literal['live', 'ask', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ModeSet]: ...
     @overload
-    def set_tenant_mode(self, *, mode: Literal['live', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, ModeRehearsed]: ...
-    def set_mode_for_all(self, *, mode: Literal['live', 'shadow', 'off'], undo: bool = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ModeSet]: ...
+    def set_tenant_mode(self, *, mode: Literal['live', 'ask', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, ModeDryRun]: ...
+    def set_mode_for_all(self, *, mode: Literal['live', 'ask', 'shadow', 'off'], undo: bool = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ModeSet]: ...
     @overload
-    def set_endpoint_mode(self, endpoint: str, *, mode: Literal['live', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ModeSet]: ...
+    def set_endpoint_mode(self, endpoint: str, *, mode: Literal['live', 'ask', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ModeSet]: ...
     @overload
-    def set_endpoint_mode(self, endpoint: str, *, mode: Literal['live', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, ModeRehearsed]: ...
+    def set_endpoint_mode(self, endpoint: str, *, mode: Literal['live', 'ask', 'shadow', 'off'], undo: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, ModeDryRun]: ...
     def look_at_endpoint(self, endpoint: str, *, idempotency_key: str = ...) -> Coroutine[Any, Any, PlannerSession]: ...
     def read_shadow_results(self, *, endpoint: Union[str, None] = ..., limit: int = ...) -> Coroutine[Any, Any, ShadowResults]: ...
 
 class AsyncSessionsGroup:
-    def list_planner(self, *, endpoint: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_PlannerSession]: ...
+    def list_planner(self, *, endpoint: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, PageOf_PlannerSession]: ...
     def iterate_planner(self, *, endpoint: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[PlannerSession]: ...
     def read_planner(self, session: str) -> Coroutine[Any, Any, PlannerSession]: ...
-    def list_endpoint(self, endpoint: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_PlannerSession]: ...
+    def list_endpoint(self, endpoint: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, PageOf_PlannerSession]: ...
     def iterate_endpoint(self, endpoint: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[PlannerSession]: ...
+
+class AsyncProposalsGroup:
+    def list(self, *, endpoint: Union[str, None] = ..., state: Union[Literal['pending', 'approved', 'rejected', 'expired', 'superseded', 'withdrawn'], None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, PageOf_PlannerProposal]: ...
+    def iterate(self, *, endpoint: Union[str, None] = ..., state: Union[Literal['pending', 'approved', 'rejected', 'expired', 'superseded', 'withdrawn'], None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[PlannerProposal]: ...
+    def read(self, proposal: str) -> Coroutine[Any, Any, PlannerProposal]: ...
+    @overload
+    def approve(self, proposal: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, PlannerProposal]: ...
+    @overload
+    def approve(self, proposal: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
+    @overload
+    def reject(self, proposal: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, PlannerProposal]: ...
+    @overload
+    def reject(self, proposal: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EndpointDryRun]: ...
 
 class AsyncSimulationsGroup:
     def list(self) -> Coroutine[Any, Any, Scenarios]: ...
     def run(self, *, scenario: Union[str, None] = ..., document: Union[str, None] = ..., seed: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Played]: ...
-    def read(self, scenario: str) -> Coroutine[Any, Any, ScenarioInFull]: ...
+    def read(self, scenario: str) -> Coroutine[Any, Any, ScenarioDetailView]: ...
     def run_backtest(self, *, endpoint: Union[str, None] = ..., job: Union[str, None] = ..., rules: Union[Sequence[Mapping[str, JsonValue]], None] = ..., interval_ms: Union[Union[int, str], None] = ..., cron: Union[str, None] = ..., min_interval_ms: Union[Union[int, str], None] = ..., max_interval_ms: Union[Union[int, str], None] = ..., limit: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Backtest]: ...
 
 class AsyncBulkGroup:
@@ -2364,93 +2475,93 @@ class AsyncBulkGroup:
     def archive_endpoints(self, *, ids: Union[Sequence[str], None] = ..., matching: Union[Matching, None] = ..., dry_run: bool = ..., cursor: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, BulkDone]: ...
 
 class AsyncRunsGroup:
-    def list(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Run]: ...
-    def iterate(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Run]: ...
-    def list_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Run]: ...
-    def iterate_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[Trigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Run]: ...
-    def read(self, run: str) -> Coroutine[Any, Any, RunInFull]: ...
-    def read_body(self, run: str) -> Coroutine[Any, Any, BodyShown]: ...
+    def list(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_RunView]: ...
+    def iterate(self, *, endpoint: Union[str, None] = ..., status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[RunView]: ...
+    def list_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_RunView]: ...
+    def iterate_of_endpoint(self, endpoint: str, *, status: Union[Literal['running', 'success', 'failure', 'timeout', 'blocked', 'abandoned', 'superseded', 'unknown', 'missed', 'failed'], None] = ..., trigger: Union[RunTrigger, None] = ..., since: Union[str, None] = ..., until: Union[str, None] = ..., sort: Literal['-started_at', 'started_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[RunView]: ...
+    def read(self, run: str) -> Coroutine[Any, Any, RunDetailView]: ...
+    def read_body(self, run: str) -> Coroutine[Any, Any, BodyView]: ...
     def download_body(self, run: str) -> Coroutine[Any, Any, bytes]: ...
 
 class AsyncEventsGroup:
-    def list(self, *, type: Union[EventType, None] = ..., endpoint: Union[str, None] = ..., start: Literal['newest', 'oldest'] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Event]: ...
+    def list(self, *, type: Union[EventType, None] = ..., endpoint: Union[str, None] = ..., start: Literal['newest', 'oldest'] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, PageOf_EventView]: ...
     def stream(self, *, types: Union[Sequence[str], None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cursor: Union[str, None] = ..., tenant: Union[str, None] = ..., last_event_id: Union[str, None] = ...) -> AsyncIterator[Any]: ...
 
 class AsyncWorkflowsGroup:
-    def list(self, *, archived: bool = ...) -> Coroutine[Any, Any, Page_Workflow]: ...
+    def list(self, *, archived: bool = ...) -> Coroutine[Any, Any, PageOf_WorkflowView]: ...
     @overload
     def publish(self, *, document: str, dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WorkflowPublished]: ...
     @overload
-    def publish(self, *, document: str, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WorkflowRehearsed]: ...
+    def publish(self, *, document: str, dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WorkflowDryRun]: ...
     def check(self, *, document: str, idempotency_key: str = ...) -> Coroutine[Any, Any, WorkflowChecked]: ...
-    def simulate(self, *, document: Union[str, None] = ..., workflow: Union[str, None] = ..., version: Union[int, None] = ..., input: Mapping[str, JsonValue] = ..., events: Sequence[Happening] = ..., answers: Mapping[str, Sequence[EffectAnswer]] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Simulated]: ...
-    def read(self, workflow: str) -> Coroutine[Any, Any, WorkflowInFull]: ...
-    def list_versions(self, workflow: str) -> Coroutine[Any, Any, Page_Workflow]: ...
-    def read_version(self, workflow: str, version: str) -> Coroutine[Any, Any, WorkflowInFull]: ...
+    def simulate(self, *, document: Union[str, None] = ..., workflow: Union[str, None] = ..., version: Union[int, None] = ..., input: Mapping[str, JsonValue] = ..., events: Sequence[SimulatedEventInput] = ..., answers: Mapping[str, Sequence[EffectAnswerInput]] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Simulated]: ...
+    def read(self, workflow: str) -> Coroutine[Any, Any, WorkflowDetailView]: ...
+    def list_versions(self, workflow: str) -> Coroutine[Any, Any, PageOf_WorkflowView]: ...
+    def read_version(self, workflow: str, version: str) -> Coroutine[Any, Any, WorkflowDetailView]: ...
     def diff(self, workflow: str, *, old: Union[int, None] = ..., new: Union[int, None] = ...) -> Coroutine[Any, Any, WorkflowDiff]: ...
     def read_graph(self, workflow: str, *, version: Union[int, None] = ...) -> Coroutine[Any, Any, Graph]: ...
     @overload
     def start_execution(self, workflow: str, *, input: Mapping[str, JsonValue] = ..., correlation: str = ..., key: Union[str, None] = ..., at: Union[str, None] = ..., version: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ExecutionStarted]: ...
     @overload
-    def start_execution(self, workflow: str, *, input: Mapping[str, JsonValue] = ..., correlation: str = ..., key: Union[str, None] = ..., at: Union[str, None] = ..., version: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, StartRehearsed]: ...
+    def start_execution(self, workflow: str, *, input: Mapping[str, JsonValue] = ..., correlation: str = ..., key: Union[str, None] = ..., at: Union[str, None] = ..., version: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, StartDryRun]: ...
     @overload
-    def start_executions(self, workflow: str, *, executions: Sequence[StartWish], version: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, StartedMany]: ...
+    def start_executions(self, workflow: str, *, executions: Sequence[StartOptions], version: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, StartedMany]: ...
     @overload
-    def start_executions(self, workflow: str, *, executions: Sequence[StartWish], version: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, StartManyRehearsed]: ...
+    def start_executions(self, workflow: str, *, executions: Sequence[StartOptions], version: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, StartManyDryRun]: ...
     def archive(self, workflow: str, *, dry_run: bool = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WorkflowArchived]: ...
     def restore(self, workflow: str, *, dry_run: bool = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WorkflowArchived]: ...
     def replay(self, workflow: str, *, version: Union[int, None] = ..., document: Union[str, None] = ..., limit: int = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ReplayedMany]: ...
 
 class AsyncExecutionsGroup:
-    def list(self, *, workflow: Union[str, None] = ..., status: Union[Status, None] = ..., correlation: Union[str, None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Execution]: ...
-    def iterate(self, *, workflow: Union[str, None] = ..., status: Union[Status, None] = ..., correlation: Union[str, None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Execution]: ...
-    def list_in_need(self, *, workflow: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Execution]: ...
-    def iterate_in_need(self, *, workflow: Union[str, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Execution]: ...
+    def list(self, *, workflow: Union[str, None] = ..., status: Union[Status, None] = ..., correlation: Union[str, None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., sort: Literal['-created_at', 'created_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_ExecutionView]: ...
+    def iterate(self, *, workflow: Union[str, None] = ..., status: Union[Status, None] = ..., correlation: Union[str, None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., sort: Literal['-created_at', 'created_at'] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[ExecutionView]: ...
+    def list_in_need(self, *, workflow: Union[str, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_ExecutionView]: ...
+    def iterate_in_need(self, *, workflow: Union[str, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[ExecutionView]: ...
     @overload
     def send_event(self, *, to: str, type: str, data: Mapping[str, JsonValue] = ..., id: str = ..., occurred_at: Union[str, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EventSent]: ...
     @overload
-    def send_event(self, *, to: str, type: str, data: Mapping[str, JsonValue] = ..., id: str = ..., occurred_at: Union[str, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EventRehearsed]: ...
+    def send_event(self, *, to: str, type: str, data: Mapping[str, JsonValue] = ..., id: str = ..., occurred_at: Union[str, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EventDryRun]: ...
     @overload
     def send_events(self, *, events: Sequence[EventNew], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, EventsSent]: ...
     @overload
-    def send_events(self, *, events: Sequence[EventNew], dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EventsRehearsed]: ...
+    def send_events(self, *, events: Sequence[EventNew], dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EventsDryRun]: ...
     @overload
-    def order(self, *, verb: Literal['pause', 'resume', 'cancel', 'retry', 'skip'], workflow: Union[str, None] = ..., correlation: Union[str, None] = ..., status: Union[Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled'], None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., reason: str = ..., limit: int = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, BulkOrdered]: ...
+    def order(self, *, verb: Literal['pause', 'resume', 'cancel', 'retry', 'skip'], workflow: Union[str, None] = ..., correlation: Union[str, None] = ..., status: Union[Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled'], None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., reason: str = ..., limit: int = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, BulkCommandSent]: ...
     @overload
-    def order(self, *, verb: Literal['pause', 'resume', 'cancel', 'retry', 'skip'], workflow: Union[str, None] = ..., correlation: Union[str, None] = ..., status: Union[Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled'], None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., reason: str = ..., limit: int = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, BulkRehearsed]: ...
-    def read(self, execution: str) -> Coroutine[Any, Any, ExecutionInFull]: ...
+    def order(self, *, verb: Literal['pause', 'resume', 'cancel', 'retry', 'skip'], workflow: Union[str, None] = ..., correlation: Union[str, None] = ..., status: Union[Literal['pending', 'active', 'waiting', 'paused', 'completed', 'failed', 'cancelled'], None] = ..., version: Union[int, None] = ..., step: Union[str, None] = ..., reason: str = ..., limit: int = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, BulkCommandDryRun]: ...
+    def read(self, execution: str) -> Coroutine[Any, Any, ExecutionDetailView]: ...
     @overload
-    def pause(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Ordered]: ...
+    def pause(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, CommandSent]: ...
     @overload
-    def pause(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, OrderRehearsed]: ...
+    def pause(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, CommandDryRun]: ...
     @overload
-    def resume(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Ordered]: ...
+    def resume(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, CommandSent]: ...
     @overload
-    def resume(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, OrderRehearsed]: ...
+    def resume(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, CommandDryRun]: ...
     @overload
-    def cancel(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Ordered]: ...
+    def cancel(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, CommandSent]: ...
     @overload
-    def cancel(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, OrderRehearsed]: ...
+    def cancel(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, CommandDryRun]: ...
     @overload
-    def retry(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Ordered]: ...
+    def retry(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, CommandSent]: ...
     @overload
-    def retry(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, OrderRehearsed]: ...
+    def retry(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, CommandDryRun]: ...
     @overload
-    def skip(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Ordered]: ...
+    def skip(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, CommandSent]: ...
     @overload
-    def skip(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, OrderRehearsed]: ...
-    def list_timeline(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Moment]: ...
-    def iterate_timeline(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Moment]: ...
-    def list_log(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Entry]: ...
-    def iterate_log(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Entry]: ...
+    def skip(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, CommandDryRun]: ...
+    def list_timeline(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, PageOf_TimelineEntryView]: ...
+    def iterate_timeline(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[TimelineEntryView]: ...
+    def list_log(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, PageOf_LogEntryView]: ...
+    def iterate_log(self, execution: str, *, limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[LogEntryView]: ...
     def read_state(self, execution: str, *, tick: Union[int, None] = ...) -> Coroutine[Any, Any, StateAt]: ...
-    def verify(self, execution: str) -> Coroutine[Any, Any, Verdict]: ...
+    def verify(self, execution: str) -> Coroutine[Any, Any, VerdictView]: ...
     def replay(self, execution: str, *, version: Union[int, None] = ..., document: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Replayed]: ...
-    def export(self, execution: str) -> Coroutine[Any, Any, Exported]: ...
+    def export(self, execution: str) -> Coroutine[Any, Any, ExecutionExport]: ...
     @overload
     def erase(self, execution: str, *, reason: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Erased]: ...
     @overload
-    def erase(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EraseRehearsed]: ...
+    def erase(self, execution: str, *, reason: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, EraseDryRun]: ...
 
 class AsyncPartitionsGroup:
     def list(self) -> Coroutine[Any, Any, Partitions]: ...
@@ -2458,55 +2569,55 @@ class AsyncPartitionsGroup:
     def verify(self, *, partition: Union[int, None] = ..., checkpoints: Sequence[KeptCheckpoint] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, PartitionsVerified]: ...
 
 class AsyncWebhooksGroup:
-    def list(self) -> Coroutine[Any, Any, Page_Webhook]: ...
+    def list(self) -> Coroutine[Any, Any, PageOf_WebhookView]: ...
     @overload
-    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookMade]: ...
+    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookCreated]: ...
     @overload
-    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookRehearsed]: ...
-    def read(self, webhook: str) -> Coroutine[Any, Any, Webhook]: ...
+    def create(self, *, url: str, name: str = ..., types: Sequence[str] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookDryRun]: ...
+    def read(self, webhook: str) -> Coroutine[Any, Any, WebhookView]: ...
     @overload
-    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookMade]: ...
+    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookCreated]: ...
     @overload
-    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookRehearsed]: ...
+    def update(self, webhook: str, *, url: Union[str, None] = ..., name: Union[str, None] = ..., types: Union[Sequence[str], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., new_secret: bool = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookDryRun]: ...
     @overload
     def delete(self, webhook: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Deleted]: ...
     @overload
-    def delete(self, webhook: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookRehearsed]: ...
-    def test(self, webhook: str, *, idempotency_key: str = ...) -> Coroutine[Any, Any, Tried]: ...
-    def list_deliveries(self, webhook: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Delivery]: ...
-    def iterate_deliveries(self, webhook: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Delivery]: ...
-    def list_all_deliveries(self, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Delivery]: ...
-    def iterate_all_deliveries(self, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Delivery]: ...
-    def read_delivery(self, delivery: str) -> Coroutine[Any, Any, DeliveryInFull]: ...
+    def delete(self, webhook: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, WebhookDryRun]: ...
+    def test(self, webhook: str, *, idempotency_key: str = ...) -> Coroutine[Any, Any, DeliveryTest]: ...
+    def list_deliveries(self, webhook: str, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_DeliveryView]: ...
+    def iterate_deliveries(self, webhook: str, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[DeliveryView]: ...
+    def list_all_deliveries(self, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_DeliveryView]: ...
+    def iterate_all_deliveries(self, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[DeliveryView]: ...
+    def read_delivery(self, delivery: str) -> Coroutine[Any, Any, DeliveryDetailView]: ...
     @overload
-    def redeliver_delivery(self, delivery: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Delivery]: ...
+    def redeliver_delivery(self, delivery: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, DeliveryView]: ...
     @overload
-    def redeliver_delivery(self, delivery: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, Rehearsed_Delivery]: ...
+    def redeliver_delivery(self, delivery: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_DeliveryView]: ...
 
 class AsyncAlertsGroup:
-    def list(self) -> Coroutine[Any, Any, Page_Alert]: ...
+    def list(self) -> Coroutine[Any, Any, PageOf_AlertView]: ...
     @overload
-    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Alert]: ...
+    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, AlertView]: ...
     @overload
-    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, AlertRehearsed]: ...
-    def read(self, alert: str) -> Coroutine[Any, Any, Alert]: ...
+    def create(self, *, name: str, to: Sequence[str], kinds: Sequence[AlertKind] = ..., failures: int = ..., endpoint: str = ..., job: str = ..., cooldown_ms: Union[int, str] = ..., quiet: str = ..., timezone: str = ..., during_quiet: Literal['digest', 'drop'] = ..., description: str = ..., enabled: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, AlertDryRun]: ...
+    def read(self, alert: str) -> Coroutine[Any, Any, AlertView]: ...
     @overload
-    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Alert]: ...
+    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[False] = ..., if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, AlertView]: ...
     @overload
-    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, AlertRehearsed]: ...
+    def update(self, alert: str, *, name: Union[str, None] = ..., to: Union[Sequence[str], None] = ..., kinds: Union[Sequence[AlertKind], None] = ..., failures: Union[int, None] = ..., endpoint: Union[str, None] = ..., job: Union[str, None] = ..., cooldown_ms: Union[Union[int, str], None] = ..., quiet: Union[str, None] = ..., timezone: Union[str, None] = ..., during_quiet: Union[Literal['digest', 'drop'], None] = ..., description: Union[str, None] = ..., enabled: Union[bool, None] = ..., dry_run: Literal[True], if_match: Union[str, None] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, AlertDryRun]: ...
     @overload
     def delete(self, alert: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Deleted]: ...
     @overload
-    def delete(self, alert: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, AlertRehearsed]: ...
-    def test(self, alert: str, *, idempotency_key: str = ...) -> Coroutine[Any, Any, AlertTried]: ...
-    def list_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, Page_Delivery]: ...
-    def iterate_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[Delivery]: ...
+    def delete(self, alert: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, AlertDryRun]: ...
+    def test(self, alert: str, *, idempotency_key: str = ...) -> Coroutine[Any, Any, AlertTest]: ...
+    def list_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, CountedPage_DeliveryView]: ...
+    def iterate_deliveries(self, alert: str, *, status: Union[DeliveryStatus, None] = ..., with_total: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[DeliveryView]: ...
 
 class AsyncDashboardGroup:
     def read_stats(self) -> Coroutine[Any, Any, Stats]: ...
     def read_activity(self, *, hours: int = ..., limit: int = ...) -> Coroutine[Any, Any, Activity]: ...
-    def list_recent_runs(self, *, endpoint: Sequence[str] = ..., limit: int = ...) -> Coroutine[Any, Any, Page_RecentRuns]: ...
-    def list_upcoming(self, *, limit: int = ...) -> Coroutine[Any, Any, Page_Upcoming]: ...
+    def list_recent_runs(self, *, endpoint: Sequence[str] = ..., limit: int = ...) -> Coroutine[Any, Any, PageOf_RecentRuns]: ...
+    def list_upcoming(self, *, limit: int = ...) -> Coroutine[Any, Any, PageOf_Upcoming]: ...
 
 class AsyncConfigGroup:
     def apply(self, *, document: str = ..., files: Sequence[DocumentFile] = ..., references: Mapping[str, str] = ..., source: Union[str, None] = ..., prune: bool = ..., take_over: bool = ..., dry_run: bool = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Applied]: ...
@@ -2519,15 +2630,15 @@ class AsyncTenantGroup:
     @overload
     def update_quotas(self, *, runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[Union[int, str], None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Quotas]: ...
     @overload
-    def update_quotas(self, *, runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[Union[int, str], None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, QuotasRehearsed]: ...
+    def update_quotas(self, *, runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[Union[int, str], None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, QuotasDryRun]: ...
 
 class AsyncSystemGroup:
-    def list_workers(self) -> Coroutine[Any, Any, Page_Worker]: ...
+    def list_workers(self) -> Coroutine[Any, Any, PageOf_WorkerView]: ...
 
 class AsyncAuthGroup:
-    def log_in(self, *, email: str, password: str, code: str = ...) -> Coroutine[Any, Any, Whoami]: ...
+    def log_in(self, *, email: str, password: str, code: str = ..., passkey: Union[AssertionGiven, None] = ...) -> Coroutine[Any, Any, Whoami]: ...
     def set_up(self, *, token: str, password: str, email: Union[str, None] = ..., name: str = ...) -> Coroutine[Any, Any, Whoami]: ...
-    def read_link(self, *, token: str) -> Coroutine[Any, Any, LinkSight]: ...
+    def read_link(self, *, token: str) -> Coroutine[Any, Any, LinkView]: ...
     def accept_invitation(self, *, token: str) -> Coroutine[Any, Any, Whoami]: ...
     def choose_tenant(self, *, tenant: str) -> Coroutine[Any, Any, Whoami]: ...
     def log_out(self) -> Coroutine[Any, Any, None]: ...
@@ -2540,73 +2651,80 @@ class AsyncAuthGroup:
     def end_other_sessions(self) -> Coroutine[Any, Any, SessionsEnded]: ...
     def end_login_session(self, login: str) -> Coroutine[Any, Any, SessionsEnded]: ...
     def change_password(self, *, current: str = ..., password: str) -> Coroutine[Any, Any, Whoami]: ...
+    def begin_passkey_login(self) -> Coroutine[Any, Any, PasskeyChallenge]: ...
+    def log_in_with_passkey(self, *, passkey: AssertionGiven) -> Coroutine[Any, Any, Whoami]: ...
+    def list_passkeys(self) -> Coroutine[Any, Any, PasskeyList]: ...
+    def create_passkey(self, *, name: str, challenge: str, client_data: str, attestation: str) -> Coroutine[Any, Any, PasskeyAdded]: ...
+    def begin_passkey(self, *, password: str) -> Coroutine[Any, Any, PasskeyChallenge]: ...
+    def update_passkey(self, passkey: str, *, name: str) -> Coroutine[Any, Any, PasskeySight]: ...
+    def remove_passkey(self, passkey: str, *, password: str) -> Coroutine[Any, Any, PasskeySight]: ...
 
 class AsyncUsersGroup:
     def list(self) -> Coroutine[Any, Any, Users]: ...
     @overload
     def create(self, *, email: str, name: str = ..., operator: bool = ..., tenant: Union[str, None] = ..., role: Literal['viewer', 'operator', 'owner'] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Invited]: ...
     @overload
-    def create(self, *, email: str, name: str = ..., operator: bool = ..., tenant: Union[str, None] = ..., role: Literal['viewer', 'operator', 'owner'] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, Rehearsed_User]: ...
-    def read(self, user: str) -> Coroutine[Any, Any, User]: ...
+    def create(self, *, email: str, name: str = ..., operator: bool = ..., tenant: Union[str, None] = ..., role: Literal['viewer', 'operator', 'owner'] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_UserView]: ...
+    def read(self, user: str) -> Coroutine[Any, Any, UserView]: ...
     @overload
-    def update(self, user: str, *, name: Union[str, None] = ..., disabled: Union[bool, None] = ..., operator: Union[bool, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, User]: ...
+    def update(self, user: str, *, name: Union[str, None] = ..., disabled: Union[bool, None] = ..., operator: Union[bool, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, UserView]: ...
     @overload
-    def update(self, user: str, *, name: Union[str, None] = ..., disabled: Union[bool, None] = ..., operator: Union[bool, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, Rehearsed_User]: ...
+    def update(self, user: str, *, name: Union[str, None] = ..., disabled: Union[bool, None] = ..., operator: Union[bool, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_UserView]: ...
     @overload
     def create_link(self, user: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Invited]: ...
     @overload
-    def create_link(self, user: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, Rehearsed_User]: ...
+    def create_link(self, user: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_UserView]: ...
     @overload
-    def reset_second_factor(self, user: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, User]: ...
+    def reset_second_factor(self, user: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, UserView]: ...
     @overload
-    def reset_second_factor(self, user: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, Rehearsed_User]: ...
+    def reset_second_factor(self, user: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_UserView]: ...
     def list_members(self) -> Coroutine[Any, Any, Members]: ...
     @overload
     def create_member(self, *, email: str, role: Literal['viewer', 'operator', 'owner'], name: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, MemberAdded]: ...
     @overload
-    def create_member(self, *, email: str, role: Literal['viewer', 'operator', 'owner'], name: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, Rehearsed_Member]: ...
+    def create_member(self, *, email: str, role: Literal['viewer', 'operator', 'owner'], name: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_MemberView]: ...
     @overload
-    def update_member(self, user: str, *, role: Literal['viewer', 'operator', 'owner'], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Member]: ...
+    def update_member(self, user: str, *, role: Literal['viewer', 'operator', 'owner'], dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, MemberView]: ...
     @overload
-    def update_member(self, user: str, *, role: Literal['viewer', 'operator', 'owner'], dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, Rehearsed_Member]: ...
+    def update_member(self, user: str, *, role: Literal['viewer', 'operator', 'owner'], dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_MemberView]: ...
     @overload
-    def remove_member(self, user: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Member]: ...
+    def remove_member(self, user: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, MemberView]: ...
     @overload
-    def remove_member(self, user: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, Rehearsed_Member]: ...
+    def remove_member(self, user: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_MemberView]: ...
 
 class AsyncKeysGroup:
     def list_api(self) -> Coroutine[Any, Any, ApiKeys]: ...
     @overload
-    def create_api(self, *, name: str, scopes: Sequence[Literal['read', 'run', 'write', 'admin']] = ..., expires_in: Union[int, str] = ..., operator: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ApiKeyMade]: ...
+    def create_api(self, *, name: str, scopes: Sequence[Literal['read', 'run', 'write', 'admin']] = ..., expires_in: Union[int, str] = ..., operator: bool = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ApiKeyCreated]: ...
     @overload
-    def create_api(self, *, name: str, scopes: Sequence[Literal['read', 'run', 'write', 'admin']] = ..., expires_in: Union[int, str] = ..., operator: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, Rehearsed_ApiKey]: ...
+    def create_api(self, *, name: str, scopes: Sequence[Literal['read', 'run', 'write', 'admin']] = ..., expires_in: Union[int, str] = ..., operator: bool = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_ApiKeyView]: ...
     @overload
-    def revoke_api(self, key: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ApiKey]: ...
+    def revoke_api(self, key: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, ApiKeyView]: ...
     @overload
-    def revoke_api(self, key: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, Rehearsed_ApiKey]: ...
+    def revoke_api(self, key: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_ApiKeyView]: ...
     def list_signing(self) -> Coroutine[Any, Any, SigningKeys]: ...
     @overload
-    def create_signing(self, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, SigningKeyMade]: ...
+    def create_signing(self, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, SigningKeyCreated]: ...
     @overload
-    def create_signing(self, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, Rehearsed_SigningKey]: ...
+    def create_signing(self, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_SigningKey]: ...
     @overload
     def revoke_signing(self, key: str, *, dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Revoked]: ...
     @overload
-    def revoke_signing(self, key: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, Rehearsed_SigningKey]: ...
+    def revoke_signing(self, key: str, *, dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_SigningKey]: ...
 
 class AsyncTenantsGroup:
     def list(self) -> Coroutine[Any, Any, Tenants]: ...
     @overload
-    def create(self, *, id: str, name: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Tenant]: ...
+    def create(self, *, id: str, name: str = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, TenantView]: ...
     @overload
-    def create(self, *, id: str, name: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, Rehearsed_Tenant]: ...
-    def read(self, tenant: str) -> Coroutine[Any, Any, Tenant]: ...
+    def create(self, *, id: str, name: str = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_TenantView]: ...
+    def read(self, tenant: str) -> Coroutine[Any, Any, TenantView]: ...
     @overload
-    def update(self, tenant: str, *, name: Union[str, None] = ..., runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, Tenant]: ...
+    def update(self, tenant: str, *, name: Union[str, None] = ..., runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[int, None] = ..., dry_run: Literal[False] = ..., idempotency_key: str = ...) -> Coroutine[Any, Any, TenantView]: ...
     @overload
-    def update(self, tenant: str, *, name: Union[str, None] = ..., runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, Rehearsed_Tenant]: ...
+    def update(self, tenant: str, *, name: Union[str, None] = ..., runs_per_month: Union[int, None] = ..., tokens_per_month: Union[int, None] = ..., endpoints_max: Union[int, None] = ..., interval_ms_min: Union[int, None] = ..., dry_run: Literal[True], idempotency_key: str = ...) -> Coroutine[Any, Any, DryRunOf_TenantView]: ...
     def list_audit_entries(self, *, installation: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> Coroutine[Any, Any, AuditPage]: ...
-    def iterate_audit_entries(self, *, installation: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[AuditEntry]: ...
+    def iterate_audit_entries(self, *, installation: bool = ..., limit: int = ..., cursor: Union[str, None] = ...) -> AsyncIterator[AuditEntryView]: ...
     def verify_audit(self, *, installation: bool = ...) -> Coroutine[Any, Any, AuditVerdict]: ...
 
 class AsyncGroups:
@@ -2616,6 +2734,7 @@ class AsyncGroups:
     rules: AsyncRulesGroup
     planner: AsyncPlannerGroup
     sessions: AsyncSessionsGroup
+    proposals: AsyncProposalsGroup
     simulations: AsyncSimulationsGroup
     bulk: AsyncBulkGroup
     runs: AsyncRunsGroup

@@ -30,7 +30,7 @@ class Operation:
     def in_path(self) -> list[str]:
         return IN_PATH.findall(self.path)
 
-    def request(self, places: tuple[object, ...], given: Mapping[str, object]) -> "Request":
+    def request(self, places: tuple[object, ...], given: Mapping[str, object]) -> "ClientRequest":
         """The request for these arguments: places in the path first, in their order, the rest by name."""
         if len(places) > len(self.in_path):
             raise TypeError(
@@ -45,7 +45,7 @@ class Operation:
                 raise TypeError(f"{self}() has no argument {name!r}{hint}")
         if missing := [name for name in self.in_path if name not in named]:
             raise TypeError(f"{self}() needs the argument {missing[0]!r}")
-        return Request(
+        return ClientRequest(
             self.method,
             IN_PATH.sub(lambda found: quote(str(named[found[1]]), safe=""), self.path),
             {name: _text(named[name]) for name in self.query if named.get(name) is not None},
@@ -58,7 +58,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Request:
+class ClientRequest:
     method: str
     path: str
     query: Mapping[str, str]

@@ -12,13 +12,13 @@ from typing import Any
 import httpx2
 
 from mainspring.client.errors import Unreachable, error_of, stranger
-from mainspring.client.operation import Request
+from mainspring.client.operation import ClientRequest
 
 REST_S = 1.0
 SILENCE_S = 60.0  # heartbeats come more often; a stream without them is dead
 
 
-def listen(http: httpx2.Client, request: Request, tries: int) -> Iterator[Any]:
+def listen(http: httpx2.Client, request: ClientRequest, tries: int) -> Iterator[Any]:
     last, failures = "", 0
     while True:
         try:
@@ -41,7 +41,7 @@ def listen(http: httpx2.Client, request: Request, tries: int) -> Iterator[Any]:
         time.sleep(REST_S * failures)
 
 
-async def listen_async(http: httpx2.AsyncClient, request: Request, tries: int) -> AsyncIterator[Any]:
+async def listen_async(http: httpx2.AsyncClient, request: ClientRequest, tries: int) -> AsyncIterator[Any]:
     last, failures = "", 0
     while True:
         try:
@@ -64,7 +64,7 @@ async def listen_async(http: httpx2.AsyncClient, request: Request, tries: int) -
         await asyncio.sleep(REST_S * failures)
 
 
-def _asked(request: Request, last: str) -> dict[str, Any]:
+def _asked(request: ClientRequest, last: str) -> dict[str, Any]:
     resumed = {"Last-Event-ID": last} if last else {}
     return {
         "url": request.path,

@@ -12,7 +12,6 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain.condition import check_condition
 from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import (
     CATCH_UP_MAX,
@@ -28,11 +27,12 @@ from mainspring.domain.endpoint import (
     Tenant,
 )
 from mainspring.domain.errors import InvalidInput, QuotaExceeded, did_you_mean
+from mainspring.domain.expressions.condition import check_condition
 from mainspring.domain.instant import FOREVER
 from mainspring.domain.name import check_name
 from mainspring.domain.run import Header, HttpAction
-from mainspring.domain.schedule import check_cron, check_timezone, occurrences
-from mainspring.domain.target import check_header, check_url
+from mainspring.domain.schedule.cron import check_cron, check_timezone, occurrences
+from mainspring.domain.target import check_header, check_shown_url, shown_url
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 HEADERS_MAX = 50
@@ -47,7 +47,9 @@ PLAIN_KEYS = {"idempotency", "correlation", "partition", "cache"}  # these tell 
 
 
 class Definition(Struct, frozen=True):
-    """One endpoint as its owner describes it. Header values are plain here; operations seal the secret ones."""
+    """One endpoint as its owner describes it. Header values and the URL's query string are plain here; operations seal
+    the secret ones. `?••••` at the end of the URL stands for the query string that is stored.
+    """
 
     name: str
     url: str
@@ -80,7 +82,7 @@ def check_definition(
     given: Definition, tenant: Tenant, endpoint_id: str = "", allow_ports: frozenset[int] = frozenset()
 ) -> tuple[Definition, str]:
     """The normalised definition and its `host:port`, or InvalidInput naming the first fault."""
-    target = check_url(given.url, allow_ports)
+    target = check_shown_url(given.url, allow_ports)
     checked = replace(
         given,
         name=check_name(given.name, field="name", kind="endpoint"),
@@ -150,10 +152,10 @@ def check_minimum(interval_ms: int | None, tenant: Tenant) -> None:
         )
 
 
-def action_of(definition: Definition, headers: tuple[Header, ...]) -> HttpAction:
-    """The action to store; `headers` are the definition's with secret values sealed."""
+def action_of(definition: Definition, headers: tuple[Header, ...], query: str) -> HttpAction:
+    """The action to store: `headers` are the definition's with secret values sealed, `query` is its query string."""
     return HttpAction(
-        url=definition.url,
+        url=shown_url(definition.url),
         method=definition.method,
         headers=headers,
         body=definition.body,
@@ -162,11 +164,12 @@ def action_of(definition: Definition, headers: tuple[Header, ...]) -> HttpAction
         redirects_max=definition.redirects_max,
         accept_codes=definition.accept_codes,
         condition=definition.condition,
+        query=query,
     )
 
 
 def definition_of(endpoint: Endpoint, job: str) -> Definition:
-    """The definition an endpoint was made from; secret header values stay sealed."""
+    """The definition an endpoint was made from; secret header values stay sealed, the query string stays hidden."""
     action = endpoint.action
     return Definition(
         name=endpoint.name, url=action.url, job=job, description=endpoint.description, method=action.method,
@@ -222,13 +225,18 @@ def _check_limits(given: Definition, tenant: Tenant, endpoint_id: str) -> None:
             field="interval",
             value=interval,
         )
+    if words := contradiction_of(given.cron, high, endpoint_id):
+        raise InvalidInput(words, field="cron", value=given.cron)
     check_minimum(interval, tenant)
     if given.cron is not None and tenant.interval_ms_min is not None:
         _check_pace(given.cron, endpoint_id, tenant.interval_ms_min)
 
 
 def contradiction_of(cron: str | None, max_interval_ms: int | None, endpoint_id: str) -> str:
-    """What to say of a cron whose times are all further apart than the maximum: none of its runs is at its times."""
+    """What to say of a cron whose times are all further apart than the maximum: few of its runs are at its times.
+
+    Refused when it is written; endpoints that are older than this rule are explained.
+    """
     if cron is None or not max_interval_ms:
         return ""
     closest_ms = _closest_ms(cron, endpoint_id)
@@ -237,7 +245,8 @@ def contradiction_of(cron: str | None, max_interval_ms: int | None, endpoint_id:
     most = format_duration(max_interval_ms)
     return (
         f"the times of cron {cron!r} are at least {format_duration(closest_ms)} apart, above max_interval {most}, "
-        f"so it runs every {most} instead of at those times; raise max_interval or leave it out"
+        f"so it would run every {most} instead of at those times; raise max_interval, "
+        "leave it out, or give an interval in place of the cron"
     )
 
 

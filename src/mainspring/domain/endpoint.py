@@ -9,8 +9,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from mainspring.domain.hint import IntervalHint, OneShotHint
-from mainspring.domain.run import HttpAction, Trigger
+from mainspring.domain.run import HttpAction, RunTrigger
+from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 
 INTERVAL_MS_MIN = 100
 INTERVAL_MS_MAX = 366 * 86_400_000
@@ -138,7 +138,7 @@ class Endpoint(Struct, frozen=True):
 
     # The slot in hand, or owed (taken over, released, caught up), and who holds it.
     slot_at: datetime | None
-    trigger: Trigger
+    trigger: RunTrigger
     attempt: int
     claim_epoch: int
     lease_until: datetime | None

@@ -8,7 +8,7 @@
     ├── Outdated           read it again, then decide          (kind, name)
     ├── QuotaExceeded      ask for less, or for a higher quota (quota, limit)
     ├── NotAuthenticated   say who you are
-    │   └── CodeRequired   send the code of your second factor too
+    │   └── CodeRequired   send your second factor too         (factors, passkey)
     ├── Forbidden          ask somebody who may                (scope)
     ├── TooManyRequests    wait, then try again                (retry_after_s)
     ├── StoreUnavailable   wait and try again
@@ -18,7 +18,7 @@
 A message has three parts: what happened, with the value; the rule; the way out.
 """
 
-from mainspring.domain.likeness import SAME, nearest
+from mainspring.domain.suggestion import SAME, nearest
 
 
 class MainspringError(Exception):
@@ -84,9 +84,16 @@ class NotAuthenticated(MainspringError):
 
 
 class CodeRequired(NotAuthenticated):
-    """The password is right, and the user has a second factor."""
+    """The password is right, and the user has a second factor: `factors`, and what a passkey has to sign."""
 
     code = "code-required"
+
+    def __init__(
+        self, message: str, factors: tuple[str, ...] = ("code",), passkey: dict[str, object] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.factors = factors
+        self.passkey = passkey
 
 
 class Forbidden(MainspringError):

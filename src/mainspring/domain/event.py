@@ -77,6 +77,8 @@ class EventType(StrEnum):
     USER_UPDATED = "user.updated"
     PASSWORD_SET = "password.set"
     SECOND_FACTOR_CHANGED = "second_factor.changed"
+    PASSKEY_ADDED = "passkey.added"
+    PASSKEY_REMOVED = "passkey.removed"
     MEMBER_CHANGED = "member.changed"
     MEMBER_INVITED = "member.invited"
     API_KEY_CREATED = "api_key.created"
@@ -89,6 +91,11 @@ class EventType(StrEnum):
     RULE_FAULTY = "rule.faulty"
     PLANNER_ANALYSED = "planner.analysed"
     PLANNER_MODE_SET = "planner.mode_set"
+    PROPOSAL_CREATED = "proposal.created"
+    PROPOSAL_APPROVED = "proposal.approved"
+    PROPOSAL_REJECTED = "proposal.rejected"
+    PROPOSAL_EXPIRED = "proposal.expired"
+    PROPOSAL_WITHDRAWN = "proposal.withdrawn"
     WEBHOOK_CREATED = "webhook.created"
     WEBHOOK_UPDATED = "webhook.updated"
     WEBHOOK_DELETED = "webhook.deleted"
@@ -158,6 +165,8 @@ MEANING: dict[EventType, str] = {
     EventType.USER_UPDATED: "A user was renamed, disabled or enabled.",
     EventType.PASSWORD_SET: "A user's password was set; all sessions of that user ended.",
     EventType.SECOND_FACTOR_CHANGED: "A user's second factor was put into force, or taken away.",
+    EventType.PASSKEY_ADDED: "A user added a passkey; carries its name.",
+    EventType.PASSKEY_REMOVED: "A user removed a passkey; carries its name.",
     EventType.MEMBER_CHANGED: "A user was taken into a tenant, given another role in it, or removed from it.",
     EventType.MEMBER_INVITED: "A place in a tenant was offered to an address, or the offer was changed or taken back.",
     EventType.API_KEY_CREATED: "An API key was made.",
@@ -169,7 +178,12 @@ MEANING: dict[EventType, str] = {
     EventType.RULE_FIRED: "A rule's condition held and it acted, or would have in shadow mode.",
     EventType.RULE_FAULTY: "A rule could not be judged or applied; told once, and it counts as false.",
     EventType.PLANNER_ANALYSED: "A language model looked at an endpoint; the session has the details.",
-    EventType.PLANNER_MODE_SET: "The planner was set live, to shadow mode, or off.",
+    EventType.PLANNER_MODE_SET: "The planner was set live, to ask, to shadow mode, or off.",
+    EventType.PROPOSAL_CREATED: "In mode ask, advice proposed a change; it waits for a person until it expires.",
+    EventType.PROPOSAL_APPROVED: "A person approved a proposal, and it was applied.",
+    EventType.PROPOSAL_REJECTED: "A person rejected a proposal; carries why, if that was given.",
+    EventType.PROPOSAL_EXPIRED: "A proposal expired before a person decided; nothing was applied.",
+    EventType.PROPOSAL_WITHDRAWN: "A proposal was withdrawn: the planner's mode changed, or too many were pending.",
     EventType.WEBHOOK_CREATED: "A webhook was added; it gets events from now on.",
     EventType.WEBHOOK_UPDATED: "A webhook's address, events or secret changed, or it was enabled or disabled.",
     EventType.WEBHOOK_DELETED: "A webhook was deleted with its deliveries.",

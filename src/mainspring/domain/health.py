@@ -11,7 +11,7 @@ WINDOWS = {"1h": timedelta(hours=1), "24h": timedelta(days=1), "7d": timedelta(d
 LONGEST = max(WINDOWS.values())
 
 
-class Result(Struct, frozen=True):
+class RunResult(Struct, frozen=True):
     """What counts of a run that ended by its call."""
 
     started_at: datetime
@@ -32,7 +32,7 @@ class WindowHealth(Struct, frozen=True):
         return self.successes / self.runs if self.runs else None
 
 
-def sum_up(results: Sequence[Result], now: datetime) -> list[WindowHealth]:
+def sum_up(results: Sequence[RunResult], now: datetime) -> list[WindowHealth]:
     """Each window over the results that started in it; attempts that were taken over or never made do not count."""
     counted = [result for result in results if result.status in ENDED_BY_CALL]
     oldest = min((result.started_at for result in counted), default=now)
@@ -48,7 +48,7 @@ def percentile(values: Sequence[int], share: float) -> int | None:
     return ordered[max(rank, 1) - 1]
 
 
-def _window(name: str, results: Sequence[Result], since: datetime, oldest: datetime) -> WindowHealth:
+def _window(name: str, results: Sequence[RunResult], since: datetime, oldest: datetime) -> WindowHealth:
     inside = [result for result in results if result.started_at >= since]
     latencies = [result.duration_ms for result in inside if result.duration_ms is not None]
     return WindowHealth(

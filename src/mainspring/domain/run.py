@@ -26,7 +26,7 @@ class RunStatus(StrEnum):
 ENDED_BY_CALL = (RunStatus.SUCCESS, RunStatus.FAILURE, RunStatus.TIMEOUT, RunStatus.BLOCKED)
 
 
-class Trigger(StrEnum):
+class RunTrigger(StrEnum):
     SCHEDULE = "schedule"
     MANUAL = "manual"
     TEST = "test"
@@ -54,6 +54,7 @@ class HttpAction(Struct, frozen=True, omit_defaults=True):
     redirects_max: int = 0
     accept_codes: tuple[int, ...] = ()  # empty: any 2xx
     condition: str | None = None  # CEL over status_code, headers, body, duration_ms; must be true for success
+    query: str = ""  # sealed: what follows the `?`, which `url` shows as `?••••`; "": `url` is the whole address
 
 
 class Request(Struct, frozen=True):
@@ -110,7 +111,7 @@ class Run(Struct, frozen=True):
     endpoint_id: str
     slot_at: datetime
     attempt: int
-    trigger: Trigger
+    trigger: RunTrigger
     source: str
     status: RunStatus
     started_at: datetime

@@ -10,6 +10,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from mainspring.domain.errors import InvalidInput
 
@@ -18,6 +19,7 @@ HOST_CHARS_MAX = 253  # RFC 1035
 HEADERS_MAX = 50
 HEADER_NAME_CHARS_MAX = 256
 HEADER_VALUE_BYTES_MAX = 8_192
+HIDDEN_QUERY = "?••••"  # shown in place of a query string; in an edit it means the stored one
 
 # Ports where something else than HTTP listens and could take a request for a command.
 SERVICE_PORTS = frozenset(
@@ -86,6 +88,21 @@ def check_url(url: str, allow_ports: frozenset[int] = frozenset()) -> Target:
         name=None if is_address else host,
         port=port,
     )
+
+
+def shown_url(url: str) -> str:
+    """A URL as everyone may read it: a query string may hold a token, so that it is never shown."""
+    path, mark, _ = url.partition("?")
+    return path + HIDDEN_QUERY if mark else url
+
+
+def check_shown_url(url: str, allow_ports: frozenset[int] = frozenset()) -> Target:
+    """The same as `check_url`, for a URL whose query string may be in its hidden form, which stays."""
+    path = url.removesuffix(HIDDEN_QUERY)
+    if HIDDEN_QUERY[1:] in path or (path != url and "?" in path):
+        raise _refused(url, "contains the characters that stand for a hidden query string; give the URL in full")
+    target = check_url(path, allow_ports)
+    return target if path == url else replace(target, url=target.url + HIDDEN_QUERY)
 
 
 def origin_of(url: str) -> str:

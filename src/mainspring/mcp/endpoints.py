@@ -5,14 +5,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mainspring.domain.access import Scope
-from mainspring.domain.changes import Change
+from mainspring.domain.access.scope import Scope
 from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import InvalidInput
 from mainspring.domain.health import LONGEST, sum_up
 from mainspring.domain.name import shown
 from mainspring.domain.run import Outcome
+from mainspring.domain.schedule.changes import Change
 from mainspring.mcp.arguments import (
     LIST_DEFAULT,
     CallEndpoint,
@@ -27,18 +27,18 @@ from mainspring.mcp.arguments import (
     read_instant,
     refuse_both,
 )
-from mainspring.mcp.change import act, shape_of
-from mainspring.mcp.definition import CheckEndpoint, CreateEndpoint, EditEndpoint, wished
-from mainspring.mcp.tool import Arguments, Toolbox, Visit
+from mainspring.mcp.endpoint_arguments import CheckEndpoint, CreateEndpoint, EditEndpoint, apply_arguments
+from mainspring.mcp.endpoint_change import act, shape_of
+from mainspring.mcp.tool import Arguments, Toolbox, ToolCaller
 from mainspring.mcp.untrusted import body_as_data, headers_as_data
 from mainspring.operations import endpoints as operations
 from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.operations.jobs import find_job
-from mainspring.operations.testing import check_endpoint as check
-from mainspring.operations.testing import test_endpoint as test
-from mainspring.operations.waiting import wait_for_requested_run
+from mainspring.operations.runs import wait_for_requested_run
+from mainspring.operations.test_run import check_endpoint as check
+from mainspring.operations.test_run import test_endpoint as test
 from mainspring.ports.endpoints import EndpointFilter
-from mainspring.shapes import Shape, endpoint_shape, health_shape, run_shape
+from mainspring.views.shapes import Shape, endpoint_shape, health_shape, run_shape
 
 SUMMARY = (
     "id name job status url method cron interval_ms timezone next_run_at source running last_run_at last_status "
@@ -64,7 +64,7 @@ class ListEndpoints(Arguments):
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def list_endpoints(visit: Visit, wanted: ListEndpoints) -> Shape:
+async def list_endpoints(visit: ToolCaller, wanted: ListEndpoints) -> Shape:
     """List endpoints by name, in short: status, schedule, next and last run. get_endpoint shows one in full."""
     desk = visit.desk
     job_id = (await find_job(desk, wanted.job)).id if wanted.job is not None else None
@@ -82,7 +82,7 @@ async def list_endpoints(visit: Visit, wanted: ListEndpoints) -> Shape:
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def get_endpoint(visit: Visit, wanted: OneEndpoint) -> Shape:
+async def get_endpoint(visit: ToolCaller, wanted: OneEndpoint) -> Shape:
     """Show one endpoint: what it calls, its schedule and limits, its hints, its state and its next run.
 
     `health` says how its runs of the last hour, day, week and month went.
@@ -95,33 +95,35 @@ async def get_endpoint(visit: Visit, wanted: OneEndpoint) -> Shape:
 
 
 @box.tool(Scope.WRITE)
-async def create_endpoint(visit: Visit, wanted: CreateEndpoint) -> Shape:
+async def create_endpoint(visit: ToolCaller, wanted: CreateEndpoint) -> Shape:
     """Create an endpoint: a URL to call, and either an interval or a cron expression. Its first run is planned at once.
 
     check_endpoint tries the call before anything is stored.
     """
     desk = visit.desk_for(wanted.dry_run)
-    endpoint = await operations.add_endpoint(desk, wished(Definition(wanted.name, wanted.url), wanted))
+    endpoint = await operations.add_endpoint(desk, apply_arguments(Definition(wanted.name, wanted.url), wanted))
     return {"dry_run": wanted.dry_run, "endpoint": await shape_of(desk, endpoint)}
 
 
 @box.tool(Scope.WRITE, repeats=True)
-async def edit_endpoint(visit: Visit, wanted: EditEndpoint) -> Shape:
+async def edit_endpoint(visit: ToolCaller, wanted: EditEndpoint) -> Shape:
     """Change what is given about an endpoint, and nothing else; the answer says what changed, moved runs included."""
     return await act(
-        visit, wanted, lambda desk: operations.edit_endpoint(desk, wanted.endpoint, lambda old: wished(old, wanted))
+        visit,
+        wanted,
+        lambda desk: operations.edit_endpoint(desk, wanted.endpoint, lambda old: apply_arguments(old, wanted)),
     )
 
 
 @box.tool(Scope.WRITE, destroys=True, repeats=True)
-async def archive_endpoint(visit: Visit, wanted: RemoveEndpoint) -> Shape:
+async def archive_endpoint(visit: ToolCaller, wanted: RemoveEndpoint) -> Shape:
     """Take an endpoint out of the schedule for good. It is kept with its runs, and its name is free again."""
     await _confirm(visit.desk, wanted, "take it out of the schedule for good")
     return await act(visit, wanted, lambda desk: operations.archive_endpoint(desk, wanted.endpoint))
 
 
 @box.tool(Scope.WRITE, destroys=True)
-async def delete_endpoint(visit: Visit, wanted: RemoveEndpoint) -> Shape:
+async def delete_endpoint(visit: ToolCaller, wanted: RemoveEndpoint) -> Shape:
     """Delete an endpoint and all its runs. There is no way back; archive_endpoint keeps them."""
     await _confirm(visit.desk, wanted, "delete it with all its runs, without a way back")
     endpoint = await operations.delete_endpoint(visit.desk_for(wanted.dry_run), wanted.endpoint)
@@ -141,7 +143,7 @@ class PauseEndpoint(ChangeEndpoint):
 
 
 @box.tool(Scope.RUN, repeats=True)
-async def pause_endpoint(visit: Visit, wanted: PauseEndpoint) -> Shape:
+async def pause_endpoint(visit: ToolCaller, wanted: PauseEndpoint) -> Shape:
     """Stop an endpoint for a while, or until it is resumed; with `resume`, let it run again. Runs in flight end."""
     refuse_both(wanted.until, wanted.duration, "until and duration", "until")
     if wanted.resume:
@@ -163,7 +165,7 @@ async def pause_endpoint(visit: Visit, wanted: PauseEndpoint) -> Shape:
 
 
 @box.tool(Scope.RUN, repeats=True, calls_out=True)
-async def run_endpoint(visit: Visit, wanted: RunEndpoint) -> Shape:
+async def run_endpoint(visit: ToolCaller, wanted: RunEndpoint) -> Shape:
     """Ask the scheduler to run an endpoint now. The schedule keeps its cadence; list_runs shows the run once it began.
 
     While the endpoint runs, one more run is queued; further requests join it. With `wait`, `run` tells how it ended;
@@ -189,7 +191,7 @@ async def run_endpoint(visit: Visit, wanted: RunEndpoint) -> Shape:
 
 
 @box.tool(Scope.RUN, calls_out=True)
-async def test_endpoint(visit: Visit, wanted: CallEndpoint) -> Shape:
+async def test_endpoint(visit: ToolCaller, wanted: CallEndpoint) -> Shape:
     """Call an endpoint once, right now, and show what came back. Recorded as a test; the schedule does not change."""
     run, outcome = await test(visit.desk, visit.caller, wanted.endpoint)
     endpoint = await find_endpoint(visit.desk, run.endpoint_id)
@@ -197,10 +199,10 @@ async def test_endpoint(visit: Visit, wanted: CallEndpoint) -> Shape:
 
 
 @box.tool(Scope.RUN, calls_out=True)
-async def check_endpoint(visit: Visit, wanted: CheckEndpoint) -> Shape:
+async def check_endpoint(visit: ToolCaller, wanted: CheckEndpoint) -> Shape:
     """Try a call before it is stored: the same checks, the same request, nothing recorded and nothing created."""
     blank = Definition("check", wanted.url, interval_ms=None if wanted.cron else 60_000)
-    _, outcome = await check(visit.desk, visit.caller, wished(blank, wanted))
+    _, outcome = await check(visit.desk, visit.caller, apply_arguments(blank, wanted))
     return _outcome(outcome, wanted.max_bytes)
 
 

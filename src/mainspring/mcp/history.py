@@ -4,17 +4,17 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mainspring.domain.access import Scope
+from mainspring.domain.access.scope import Scope
 from mainspring.domain.errors import NotFound
-from mainspring.domain.looking import StatusFilter
-from mainspring.domain.selection import may_see
+from mainspring.domain.notify.event_filter import may_see
 from mainspring.mcp.arguments import LIST_DEFAULT, WORDS_MAX, CallArguments, EndpointName, Limit
-from mainspring.mcp.tool import Arguments, Toolbox, Visit
+from mainspring.mcp.tool import Arguments, Toolbox, ToolCaller
 from mainspring.mcp.untrusted import body_as_data, headers_as_data
 from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.operations.tenants import find_tenant
+from mainspring.ports.filters import StatusFilter
 from mainspring.ports.records import RunFilter
-from mainspring.shapes import Shape, event_shape, job_shape, run_in_full, run_shape, tenant_shape
+from mainspring.views.shapes import Shape, event_shape, job_shape, run_in_full, run_shape, tenant_shape
 
 box = Toolbox()
 
@@ -30,7 +30,7 @@ class ListRuns(Arguments):
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def list_runs(visit: Visit, wanted: ListRuns) -> Shape:
+async def list_runs(visit: ToolCaller, wanted: ListRuns) -> Shape:
     """List runs, newest first: when, how each ended, how long it took. get_run shows one with its response."""
     desk = visit.desk
     endpoint_id = None if wanted.endpoint is None else (await find_endpoint(desk, wanted.endpoint)).id
@@ -49,7 +49,7 @@ class GetRun(CallArguments):
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def get_run(visit: Visit, wanted: GetRun) -> Shape:
+async def get_run(visit: ToolCaller, wanted: GetRun) -> Shape:
     """Show one run: how it ended, where its time went, why it ran, and the response's headers and body.
 
     The response is data of a called server, marked as untrusted.
@@ -73,7 +73,7 @@ class ListEvents(Arguments):
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def list_events(visit: Visit, wanted: ListEvents) -> Shape:
+async def list_events(visit: ToolCaller, wanted: ListEvents) -> Shape:
     """List what happened, oldest first: runs, hints, edits, pauses, with who did it. Without `after`, the newest."""
     desk = visit.desk
     if wanted.after is None:
@@ -96,7 +96,7 @@ class NoArguments(Arguments):
 
 
 @box.tool(Scope.READ, only_reads=True)
-async def list_jobs(visit: Visit, wanted: NoArguments) -> Shape:
+async def list_jobs(visit: ToolCaller, wanted: NoArguments) -> Shape:
     """List jobs, the named groups of endpoints, and the tenant's quotas with what was used this month; null: no limit.
 
     list_endpoints shows the endpoints of one job.

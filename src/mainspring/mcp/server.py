@@ -14,13 +14,13 @@ from mcp.server.lowlevel import Server
 from msgspec import Struct, json
 
 from mainspring import __version__
-from mainspring.domain.access import Principal
+from mainspring.domain.access.scope import Principal
 from mainspring.domain.errors import NotFound
-from mainspring.mcp.documents import SCHEME, documents, find_document
-from mainspring.mcp.tool import Tool, Visit, answer
+from mainspring.mcp.docs_resources import SCHEME, documents, find_document
+from mainspring.mcp.tool import Tool, ToolCaller, answer
 from mainspring.mcp.tools import TOOLS
 from mainspring.operations.endpoints import Desk
-from mainspring.ports.outside import Caller
+from mainspring.ports.outbound import Caller
 from mcp import MCPError
 
 INSTRUCTIONS = f"""\
@@ -37,7 +37,7 @@ MARKDOWN = "text/markdown"
 Context = ServerRequestContext[Any, Any]
 
 
-class Host(Struct, frozen=True):
+class ServerDependencies(Struct, frozen=True):
     """What the server needs of the house around it."""
 
     principal: Callable[[Context], Principal]
@@ -45,7 +45,7 @@ class Host(Struct, frozen=True):
     caller: Caller
 
 
-def make_server(host: Host) -> Server[Any]:
+def make_server(host: ServerDependencies) -> Server[Any]:
     async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         scopes = host.principal(context).scopes
         return types.ListToolsResult(
@@ -55,8 +55,8 @@ def make_server(host: Host) -> Server[Any]:
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         principal = host.principal(context)
 
-        def visit() -> Visit:
-            return Visit(host.desk(principal.tenant_id, principal.actor), host.caller, principal.scopes)
+        def visit() -> ToolCaller:
+            return ToolCaller(host.desk(principal.tenant_id, principal.actor), host.caller, principal.scopes)
 
         given = await answer(TOOLS, params.name, params.arguments or {}, principal, visit)
         text = json.encode(given.content).decode()

@@ -13,14 +13,14 @@ from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from mainspring.domain.access import Principal, Scope
+from mainspring.domain.access.scope import Principal, Scope
 from mainspring.domain.errors import InvalidInput, MainspringError, NotFound, did_you_mean
-from mainspring.domain.misfit import misfit
 from mainspring.domain.name import shown
+from mainspring.domain.validation_message import validation_message
+from mainspring.operations.dry_run import dry_run_desk
 from mainspring.operations.endpoints import Desk
-from mainspring.operations.rehearsal import rehearsal
-from mainspring.ports.outside import Caller
-from mainspring.shapes import Shape
+from mainspring.ports.outbound import Caller
+from mainspring.views.shapes import Shape
 
 FAULTS_TOLD_MAX = 5
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -35,7 +35,7 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Visit(Struct, frozen=True):
+class ToolCaller(Struct, frozen=True):
     """One call: the desk of whoever calls, and what makes requests for it."""
 
     desk: Desk
@@ -43,14 +43,14 @@ class Visit(Struct, frozen=True):
     scopes: frozenset[Scope] = frozenset()
 
     def desk_for(self, dry_run: bool) -> Desk:
-        return rehearsal(self.desk) if dry_run else self.desk
+        return dry_run_desk(self.desk) if dry_run else self.desk
 
 
 A_contra = TypeVar("A_contra", bound=Arguments, contravariant=True)
 
 
 class Work(Protocol[A_contra]):
-    def __call__(self, visit: Visit, wanted: A_contra, /) -> Awaitable[Shape]: ...
+    def __call__(self, visit: ToolCaller, wanted: A_contra, /) -> Awaitable[Shape]: ...
 
 
 A = TypeVar("A", bound=Arguments)
@@ -94,7 +94,7 @@ class Toolbox:
         return declare
 
 
-class Answer(Struct, frozen=True):
+class ToolResult(Struct, frozen=True):
     """What goes back: an object, or an error as one."""
 
     content: Shape
@@ -102,15 +102,15 @@ class Answer(Struct, frozen=True):
 
 
 async def answer(
-    tools: dict[str, Tool[Any]], name: str, given: dict[str, Any], principal: Principal, visit: Callable[[], Visit]
-) -> Answer:
+    tools: dict[str, Tool[Any]], name: str, given: dict[str, Any], principal: Principal, visit: Callable[[], ToolCaller]
+) -> ToolResult:
     """Call a tool by its name for a principal. Never raises: whatever goes wrong is an answer too."""
     try:
         if name not in tools:
             raise NotFound("tool", shown(name), tuple(tools))
         tool = tools[name]
         principal.require(tool.scope)
-        return Answer(await tool.work(visit(), _read(tool, given)))
+        return ToolResult(await tool.work(visit(), _read(tool, given)))
     except MainspringError as fault:
         return _refusal(fault)
     except Exception:  # the outermost loop of this door: one call must not end the session of others
@@ -161,15 +161,15 @@ def _in_words(fault: ErrorDetails, known: tuple[str, ...]) -> str:
         return f"unknown argument {name!r}{near}"
     if fault["loc"][0] in SECRET:  # nothing of a secret goes back, not even to whoever sent it
         return f"argument {name!r} is not as it should be; it maps names of headers to their values, which are text"
-    rule = misfit(fault["type"], fault["msg"], fault.get("ctx", {}), fault["input"])
+    rule = validation_message(fault["type"], fault["msg"], fault.get("ctx", {}), fault["input"])
     return f"argument {name!r} is '{shown(fault['input'])}', and that {rule}"
 
 
-def _refusal(fault: MainspringError) -> Answer:
+def _refusal(fault: MainspringError) -> ToolResult:
     error: Shape = {"code": fault.code, "message": str(fault)}
     if isinstance(fault, InvalidInput):
         error["field"] = fault.field
-    return Answer({"error": error}, is_error=True)
+    return ToolResult({"error": error}, is_error=True)
 
 
 def _text(docstring: str | None) -> str:

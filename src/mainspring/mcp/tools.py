@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from mainspring.mcp import advice, endpoints, flows, history, planner
+from mainspring.mcp import endpoints, hints, history, planner, workflows
 from mainspring.mcp.tool import Tool
 
 TOOLS: dict[str, Tool[Any]] = {
-    tool.name: tool for box in (endpoints.box, advice.box, planner.box, history.box, flows.box) for tool in box.tools
+    tool.name: tool for box in (endpoints.box, hints.box, planner.box, history.box, workflows.box) for tool in box.tools
 }

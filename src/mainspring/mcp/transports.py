@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
-from mainspring.domain.access import Principal
+from mainspring.domain.access.scope import Principal
 from mainspring.domain.errors import Forbidden, MainspringError, NotAuthenticated, TooManyRequests
 from mainspring.operations.endpoints import Desk
-from mainspring.ports.outside import Caller
+from mainspring.ports.outbound import Caller
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -38,9 +38,9 @@ async def serve_stdio(principal: Principal, desk: Desks, caller: Caller) -> None
     """Answer one client until it closes our standard input."""
     from mcp.server.stdio import stdio_server
 
-    from mainspring.mcp.server import Host, make_server
+    from mainspring.mcp.server import ServerDependencies, make_server
 
-    server = make_server(Host(lambda _: principal, desk, caller))
+    server = make_server(ServerDependencies(lambda _: principal, desk, caller))
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
@@ -118,9 +118,9 @@ class WebDoor:
     def _make_manager(self) -> "StreamableHTTPSessionManager":
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-        from mainspring.mcp.server import Host, make_server
+        from mainspring.mcp.server import ServerDependencies, make_server
 
-        server = make_server(Host(_principal_of, self._desk, self._caller))
+        server = make_server(ServerDependencies(_principal_of, self._desk, self._caller))
         return StreamableHTTPSessionManager(
             server, max_request_body_size=BODY_MAX, max_sessions=SESSIONS_MAX, session_idle_timeout=IDLE_S
         )

@@ -6,8 +6,7 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain.access import Role
-from mainspring.domain.account import (
+from mainspring.domain.access.account import (
     LINK_LIFE,
     Link,
     Proof,
@@ -16,12 +15,13 @@ from mainspring.domain.account import (
     check_password,
     digest,
 )
-from mainspring.domain.audit import INSTALLATION
+from mainspring.domain.access.audit import INSTALLATION
+from mainspring.domain.access.scope import Role
 from mainspring.domain.errors import Conflict, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.name import check_name
 from mainspring.operations.endpoints import Desk
-from mainspring.ports.outside import Locksmith
+from mainspring.ports.outbound import PasswordHasher
 
 
 class Invitation(Struct, frozen=True):
@@ -33,7 +33,7 @@ class Invitation(Struct, frozen=True):
 
 async def add_user(
     desk: Desk,
-    locksmith: Locksmith,
+    hasher: PasswordHasher,
     email: str,
     name: str = "",
     *,
@@ -44,7 +44,7 @@ async def add_user(
 ) -> Invitation:
     """Make a user. Without a password it gets a link to set one. `proof` says who vouches for the address."""
     email = check_email(email)
-    password_hash = "" if password is None else await locksmith.hash_password(check_password(password, email))
+    password_hash = "" if password is None else await hasher.hash_password(check_password(password, email))
     now = await desk.stores.schedule.now()
     user = new_user(desk, email, name, now, proof, is_operator=is_operator)
     if place is not None and await desk.stores.endpoints.tenant(place[0]) is None:
@@ -52,7 +52,7 @@ async def add_user(
     await desk.stores.accounts.add_user(user, password_hash, place, arrival(desk, user, place), first=False)
     if password is not None:
         return Invitation(replace(user, has_password=True))
-    return Invitation(user, await _new_link(desk, locksmith, user.id, now))
+    return Invitation(user, await _new_link(desk, hasher, user.id, now))
 
 
 async def find_user(desk: Desk, email_or_id: str) -> User:
@@ -94,17 +94,17 @@ async def edit_user(
     return edited
 
 
-async def set_password(desk: Desk, locksmith: Locksmith, email_or_id: str, password: str) -> User:
+async def set_password(desk: Desk, hasher: PasswordHasher, email_or_id: str, password: str) -> User:
     """All sessions of the user end."""
     user = await find_user(desk, email_or_id)
-    password_hash = await locksmith.hash_password(check_password(password, user.email))
+    password_hash = await hasher.hash_password(check_password(password, user.email))
     now = await desk.stores.schedule.now()
     event = account_event(desk, EventType.PASSWORD_SET, now, {"subject": user.email})
     await desk.stores.accounts.put_password(user.id, password_hash, Proof.OPERATOR, event)
     return user
 
 
-async def make_setup_link(desk: Desk, locksmith: Locksmith) -> str:
+async def make_setup_link(desk: Desk, hasher: PasswordHasher) -> str:
     """The token of a link that makes the first owner. Only while there is no user."""
     if await desk.stores.accounts.users():
         raise Conflict(
@@ -112,23 +112,23 @@ async def make_setup_link(desk: Desk, locksmith: Locksmith) -> str:
             kind="user",
             name="",
         )
-    return await _new_link(desk, locksmith, "", await desk.stores.schedule.now())
+    return await _new_link(desk, hasher, "", await desk.stores.schedule.now())
 
 
-async def make_link(desk: Desk, locksmith: Locksmith, email_or_id: str) -> Invitation:
+async def make_link(desk: Desk, hasher: PasswordHasher, email_or_id: str) -> Invitation:
     """A link by which a user sets a (new) password, once, within 24 hours."""
     user = await find_user(desk, email_or_id)
-    return Invitation(user, await _new_link(desk, locksmith, user.id, await desk.stores.schedule.now()))
+    return Invitation(user, await _new_link(desk, hasher, user.id, await desk.stores.schedule.now()))
 
 
-async def _new_link(desk: Desk, locksmith: Locksmith, user_id: str, now: datetime) -> str:
-    token = new_token(locksmith)
+async def _new_link(desk: Desk, hasher: PasswordHasher, user_id: str, now: datetime) -> str:
+    token = new_token(hasher)
     await desk.stores.accounts.add_link(digest(token), Link(user_id, now + LINK_LIFE))
     return token
 
 
-def new_token(locksmith: Locksmith) -> str:
-    return urlsafe_b64encode(locksmith.new_secret()).decode().rstrip("=")
+def new_token(hasher: PasswordHasher) -> str:
+    return urlsafe_b64encode(hasher.new_secret()).decode().rstrip("=")
 
 
 async def _keep_an_operator(desk: Desk, user: User, edited: User) -> None:

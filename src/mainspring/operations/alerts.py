@@ -9,28 +9,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.definition import check_text
-from mainspring.domain.delivery import hidden_parts, message_action
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.event import EventType
-from mainspring.domain.message import Message, message_payload, read_message
 from mainspring.domain.name import check_name, shown
-from mainspring.domain.quiet import format_span, parse_span
-from mainspring.domain.run import Outcome, Request
-from mainspring.domain.schedule import check_timezone
-from mainspring.domain.subscription import (
+from mainspring.domain.notify.delivery import hidden_parts, message_action
+from mainspring.domain.notify.message import Message, message_payload, read_message
+from mainspring.domain.notify.quiet_hours import format_span, parse_span
+from mainspring.domain.notify.subscription import (
     CHANNELS_MAX,
     MASK,
     Alert,
     AlertKind,
-    Channel,
-    ChannelKind,
+    Destination,
+    DestinationKind,
     DuringQuiet,
     Quiet,
     Subscription,
     SubscriptionKind,
-    channel_place,
+    destination_place,
 )
+from mainspring.domain.run import Outcome, Request
+from mainspring.domain.schedule.cron import check_timezone
 from mainspring.domain.target import check_url
 from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.operations.jobs import find_job
@@ -42,14 +42,14 @@ from mainspring.operations.subscriptions import (
     switched,
     told,
 )
-from mainspring.ports.mail import Messenger
-from mainspring.ports.outside import Caller
+from mainspring.ports.notifications import Messenger
+from mainspring.ports.outbound import Caller
 
 FAILURES_MAX = 1_000
 COOLDOWN_MS_MAX = 7 * 86_400_000
 KINDS_DEFAULT = (AlertKind.FAILING, AlertKind.RECOVERED, AlertKind.PARKED)
 
-Messengers = Mapping[ChannelKind, Messenger]
+Messengers = Mapping[DestinationKind, Messenger]
 
 
 class AlertDraft(Struct, frozen=True):
@@ -102,7 +102,7 @@ async def edit_alert(
 
 async def test_alert(
     desk: Desk, caller: Caller, messengers: Messengers, name_or_id: str
-) -> list[tuple[Channel, Outcome]]:
+) -> list[tuple[Destination, Outcome]]:
     """Send a test message every way the alert goes, now and whatever the hour; how each of them went."""
     found = await find_alert(desk, name_or_id)
     now = await desk.stores.schedule.now()
@@ -110,9 +110,9 @@ async def test_alert(
     payload = message_payload(Message("alert.test", now, "a test", text, {"alert": found.name, "alert_id": found.id}))
     outcomes = []
     for channel in _config(found).channels:
-        target = desk.vault.open(channel.target, channel_place(desk.tenant_id, found.id, channel.id))
+        target = desk.vault.open(channel.target, destination_place(desk.tenant_id, found.id, channel.id))
         message_id = desk.ids.new("msg", now)
-        if channel.kind is ChannelKind.WEBHOOK:
+        if channel.kind is DestinationKind.WEBHOOK:
             tenant = await desk.stores.endpoints.tenant(desk.tenant_id)
             keys = tenant.signing_keys if tenant else ()
             action = message_action(target, payload)
@@ -162,7 +162,7 @@ def alert_config(
     messengers: Messengers,
     alert_id: str,
     draft: AlertDraft,
-    there: tuple[Channel, ...],
+    there: tuple[Destination, ...],
     subject: tuple[str, str],
 ) -> Alert:
     """What a draft becomes, checked and sealed; `subject` has the ids of its endpoint and its job."""
@@ -208,8 +208,8 @@ def _quiet(draft: AlertDraft) -> Quiet | None:
 
 
 def _channels(
-    desk: Desk, messengers: Messengers, alert_id: str, wanted: tuple[str, ...], there: tuple[Channel, ...]
-) -> tuple[Channel, ...]:
+    desk: Desk, messengers: Messengers, alert_id: str, wanted: tuple[str, ...], there: tuple[Destination, ...]
+) -> tuple[Destination, ...]:
     if not 1 <= len(wanted) <= CHANNELS_MAX:
         raise InvalidInput(
             f"{len(wanted)} ways to go were given; an alert goes 1 to {CHANNELS_MAX} ways: give mail addresses or URLs "
@@ -227,12 +227,12 @@ def _channels(
         channel_id = next(name for name in (f"c{count}" for count in range(1, 1_000)) if name not in used)
         used.add(channel_id)
         kind, target, shown_as = read_way(desk, messengers, text.strip())
-        sealed = desk.vault.seal(target, channel_place(desk.tenant_id, alert_id, channel_id))
-        channels.append(Channel(channel_id, kind, sealed, shown_as))
+        sealed = desk.vault.seal(target, destination_place(desk.tenant_id, alert_id, channel_id))
+        channels.append(Destination(channel_id, kind, sealed, shown_as))
     return tuple(channels)
 
 
-def read_way(desk: Desk, messengers: Messengers, text: str) -> tuple[ChannelKind, str, str]:
+def read_way(desk: Desk, messengers: Messengers, text: str) -> tuple[DestinationKind, str, str]:
     """What kind of way it is, where it leads, and what is shown of it."""
     if MASK in text:
         raise InvalidInput(
@@ -245,13 +245,13 @@ def read_way(desk: Desk, messengers: Messengers, text: str) -> tuple[ChannelKind
         if why := desk.never_called(host):
             raise InvalidInput(f"to {target.origin!r} is never called: {why}; choose another", field="to")
         path = target.url.removeprefix(scheme.lower() + "://").partition("/")[2]
-        return ChannelKind.WEBHOOK, target.url, target.origin + (f"/{MASK}" if path else "/")
+        return DestinationKind.WEBHOOK, target.url, target.origin + (f"/{MASK}" if path else "/")
     if separator:
-        messengers[ChannelKind.APPRISE].check(text)
-        return ChannelKind.APPRISE, text, f"{scheme}://{MASK}"
+        messengers[DestinationKind.APPRISE].check(text)
+        return DestinationKind.APPRISE, text, f"{scheme}://{MASK}"
     address = text.removeprefix("mailto:")
-    messengers[ChannelKind.MAIL].check(address)
-    return ChannelKind.MAIL, address, address
+    messengers[DestinationKind.MAIL].check(address)
+    return DestinationKind.MAIL, address, address
 
 
 def _config(alert: Subscription) -> Alert:

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from mainspring.domain.clock import ClockReport
+from mainspring.domain.schedule.clock_steps import ClockReport
 from mainspring.ports.clock import PartitionClock, RepairedPartition
-from mainspring.ports.outside import Ids
+from mainspring.ports.outbound import Ids
 from mainspring.ports.stores import Stores
 
 REPORTED_SINCE = timedelta(days=7)

@@ -10,8 +10,7 @@ from typing import ParamSpec, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain import changes
-from mainspring.domain.changes import Change
+from mainspring.domain.access.sealing import header_place, query_place
 from mainspring.domain.definition import (
     Definition,
     action_of,
@@ -22,25 +21,26 @@ from mainspring.domain.definition import (
     definition_of,
 )
 from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy, Tenant
-from mainspring.domain.errors import Conflict, InvalidInput, NotFound, Outdated, QuotaExceeded
+from mainspring.domain.errors import Conflict, InvalidInput, Misconfigured, NotFound, Outdated, QuotaExceeded
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.governor import CronReader
-from mainspring.domain.hint import (
+from mainspring.domain.instant import rfc3339
+from mainspring.domain.name import as_stored
+from mainspring.domain.run import Header, RunTrigger
+from mainspring.domain.schedule import changes
+from mainspring.domain.schedule.anchor import plan_first
+from mainspring.domain.schedule.changes import Change
+from mainspring.domain.schedule.governor import CronReader
+from mainspring.domain.schedule.hint import (
     INTERVAL_TTL_DEFAULT,
     ONE_SHOT_TTL_DEFAULT,
     make_interval_hint,
     make_one_shot_hint,
 )
-from mainspring.domain.instant import rfc3339
-from mainspring.domain.name import as_stored
-from mainspring.domain.planning import plan_first
-from mainspring.domain.run import Header, Trigger
-from mainspring.domain.sealing import header_place
-from mainspring.domain.target import origin_of
+from mainspring.domain.target import HIDDEN_QUERY, origin_of, shown_url
 from mainspring.ports.endpoints import EndpointFilter
-from mainspring.ports.flows import Signer
-from mainspring.ports.outside import Ids, Sandbox, Vault
+from mainspring.ports.outbound import Ids, Sandbox, Vault
 from mainspring.ports.stores import Stores
+from mainspring.ports.workflows import Signer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -141,7 +141,7 @@ async def describe_endpoint(desk: Desk, endpoint: Endpoint) -> Definition:
 async def edit_endpoint(
     desk: Desk, name_or_id: str, edit: Callable[[Definition], Definition], version: int | None = None
 ) -> Change:
-    """Change the definition by a function of the present one; secret headers that it leaves alone stay sealed.
+    """Change the definition by a function of the present one; secrets that it leaves alone stay sealed.
 
     Two who edit different fields at once both get theirs: who comes second edits again what the first has written.
     Who names a `version` edits that one or gets Outdated.
@@ -169,6 +169,7 @@ async def _edit_once(desk: Desk, found: Endpoint, edit: Callable[[Definition], D
     plain = replace(wanted, headers=tuple(header for header in wanted.headers if header not in before.headers))
     checked, host = checked_definition(desk, plain, tenant, found.id)
     _refuse_kept_secrets(found, checked.url, [header for header in wanted.headers if header in before.headers])
+    query = sealed_query(desk, found.id, checked.url, found)
     now = await desk.stores.schedule.now()
     job = await _job(desk, checked.job, now)
     new = iter(sealed(desk, found.id, checked.headers))
@@ -177,7 +178,7 @@ async def _edit_once(desk: Desk, found: Endpoint, edit: Callable[[Definition], D
     def act(old: Endpoint, at: datetime) -> Change:
         if old.version != found.version:
             raise _EditedMeanwhile
-        return changes.edit(old, configured(old, checked, headers, host, job), at, desk.actor, desk.cron)
+        return changes.edit(old, configured(old, checked, headers, host, job, query), at, desk.actor, desk.cron)
 
     return await _change(desk, found, act)
 
@@ -282,7 +283,9 @@ def checked_definition(desk: Desk, definition: Definition, tenant: Tenant, endpo
     checked, host = check_definition(definition, tenant, endpoint_id, desk.allow_ports)
     if why := desk.never_called(host.rpartition(":")[0]):
         raise InvalidInput(
-            f"url {checked.url[:100]!r} is never called: {why}; choose another target", field="url", value=checked.url
+            f"url {shown_url(checked.url)[:100]!r} is never called: {why}; choose another target",
+            field="url",
+            value=shown_url(checked.url),
         )
     return checked, host
 
@@ -359,23 +362,57 @@ def sealed(desk: Desk, endpoint_id: str, headers: tuple[Header, ...]) -> tuple[H
     )
 
 
+def sealed_query(desk: Desk, endpoint_id: str, url: str, there: Endpoint | None) -> str:
+    """The sealed query string of a checked URL, or "" if it has none. `there` is the endpoint as it is stored.
+
+    The hidden form keeps what is stored, for the same origin alone; the same text again keeps its seal.
+    """
+    path, mark, query = url.partition("?")
+    if not mark:
+        return ""
+    place = query_place(desk.tenant_id, endpoint_id)
+    stored = "" if there is None else there.action.query
+    if mark + query != HIDDEN_QUERY:
+        return stored if stored and _opens_to(desk, stored, place, query) else desk.vault.seal(query, place)
+    if there is None or "?" not in there.action.url:
+        raise InvalidInput(
+            f"url {url[:100]!r} has a hidden query string, and none is stored; give the URL in full", field="url"
+        )
+    if is_moved(there, path):
+        raise InvalidInput(
+            "the url is at another origin than before, and its hidden query string was given for "
+            f"{origin_of(there.action.url)}; give the query string again, or remove it",
+            field="url",
+        )
+    return stored or desk.vault.seal(there.action.url.partition("?")[2], place)
+
+
+def _opens_to(desk: Desk, stored: str, place: str, query: str) -> bool:
+    """False also where no key opens it: then the same text is sealed again."""
+    try:
+        return desk.vault.open(stored, place) == query
+    except Misconfigured:
+        return False
+
+
 def new_endpoint(desk: Desk, endpoint_id: str, definition: Definition, host: str, job: Job, now: datetime) -> Endpoint:
     blank = Endpoint(
         id=endpoint_id, tenant_id=desk.tenant_id, job_id=job.id, name="", description="",
-        action=action_of(definition, ()), host=host, cron=None, interval_ms=None, timezone="UTC",
+        action=action_of(definition, (), ""), host=host, cron=None, interval_ms=None, timezone="UTC",
         min_interval_ms=None, max_interval_ms=None, backoff=BackoffPolicy.DEFAULT, jitter_ms=0, spread=True,
         misfire=MisfirePolicy.RUN_ONCE, catch_up_max=1, max_lateness_ms=None, on_lost_worker=LostWorkerPolicy.RETRY,
         created_at=now, updated_at=now, version=1, job_active=job.status is JobStatus.ACTIVE, archived_at=None,
         parked_at=None, parked_reason="", paused_until=None, pause_reason="", deferred_until=None, failure_count=0,
         not_before=None, interval_hint=None, one_shot_hint=None, anchor_at=now, next_run_at=None, source="",
-        trail="[]", manual_at=None, slot_at=None, trigger=Trigger.SCHEDULE, attempt=0, claim_epoch=0,
+        trail="[]", manual_at=None, slot_at=None, trigger=RunTrigger.SCHEDULE, attempt=0, claim_epoch=0,
         lease_until=None, claimed_by="", run_id="", lost_count=0, last_run_at=None, last_status="",
     )  # fmt: skip
-    return configured(blank, definition, sealed(desk, endpoint_id, definition.headers), host, job)
+    query = sealed_query(desk, endpoint_id, definition.url, None)
+    return configured(blank, definition, sealed(desk, endpoint_id, definition.headers), host, job, query)
 
 
 def configured(
-    endpoint: Endpoint, definition: Definition, headers: tuple[Header, ...], host: str, job: Job
+    endpoint: Endpoint, definition: Definition, headers: tuple[Header, ...], host: str, job: Job, query: str
 ) -> Endpoint:
     """The endpoint with everything its definition says; its state stays."""
     return replace(
@@ -384,7 +421,7 @@ def configured(
         job_active=job.status is JobStatus.ACTIVE,
         name=definition.name,
         description=definition.description,
-        action=action_of(definition, headers),
+        action=action_of(definition, headers, query),
         host=host,
         cron=definition.cron,
         interval_ms=definition.interval_ms,

@@ -15,12 +15,12 @@ from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import shown
 from mainspring.operations.endpoints import REASON_MAX, Desk
 from mainspring.operations.workflows import KEY_LENGTH_MAX, check_data, find_workflow
-from mainspring.ports.flows import Execution, ExecutionFilter, Published, Sending
+from mainspring.ports.workflows import Execution, ExecutionFilter, Published, Sending
 from mainspring.workflow.engine import ALLOWED
-from mainspring.workflow.model import RESOLUTION_MS, Arrival, Entry, Kind, LogicalClock
-from mainspring.workflow.proof import Claims, check_origin
+from mainspring.workflow.model import RESOLUTION_MS, Arrival, ArrivalKind, LogEntry, LogicalClock
+from mainspring.workflow.proof import OriginClaims, check_origin
 from mainspring.workflow.reader import is_event_type
-from mainspring.workflow.replay import Difference, Frame, Replay, frames, replay
+from mainspring.workflow.replay import Difference, ExecutionReplay, ReplayFrame, frames, replay
 
 PAGE = 1_000
 NEED_REASON = ("skip", "cancel")
@@ -75,7 +75,9 @@ async def give_orders(desk: Desk, executions: Sequence[Execution], verb: str, re
     now = await desk.stores.flows.workflows.now()
     sendings, events = [], []
     for each in executions:
-        arrival = Arrival(Kind.COMMAND, desk.ids.new("ord", now), verb, {"reason": reason}, desk.actor, rfc3339(now))
+        arrival = Arrival(
+            ArrivalKind.COMMAND, desk.ids.new("ord", now), verb, {"reason": reason}, desk.actor, rfc3339(now)
+        )
         sendings.append(Sending(each.id, each.partition, arrival))
         data: dict[str, object] = {"execution": each.id, "verb": verb, "reason": reason}
         events.append(Event(EventType.EXECUTION_ORDERED, now, desk.tenant_id, actor=desk.actor, data=data))
@@ -117,26 +119,29 @@ async def send_event(
         return [each.id for each in receivers], 0
     now = await store.now()
     arrival = Arrival(
-        Kind.EVENT, event_id or desk.ids.new("evt", now), type_, kept, desk.actor, rfc3339(occurred_at or now)
+        ArrivalKind.EVENT, event_id or desk.ids.new("evt", now), type_, kept, desk.actor, rfc3339(occurred_at or now)
     )
     new = await store.send([Sending(each.id, each.partition, arrival) for each in receivers], [])
     return [each.id for each in receivers], new
 
 
-async def read_log(desk: Desk, execution: Execution) -> list[Entry]:
-    entries: list[Entry] = []
+async def read_log(desk: Desk, execution: Execution) -> list[LogEntry]:
+    entries: list[LogEntry] = []
     while page := await desk.stores.flows.logs.entries(desk.tenant_id, execution.id, len(entries), PAGE):
         entries.extend(page)
     return entries
 
 
-async def replay_execution(desk: Desk, execution_id: str, version: int | None = None) -> Replay:
+async def replay_execution(desk: Desk, execution_id: str, version: int | None = None) -> ExecutionReplay:
     """Run it again from its log: with its own version, or with another one, to see what that would change."""
     execution = await find_execution(desk, execution_id)
     published = await find_workflow(desk, execution.state.workflow, version or execution.state.version)
     clock = await clock_of(desk, execution)
     log = await read_log(desk, execution)
-    found = replay(published.workflow, log, execution.state.salt, clock.epoch, clock.resolution_ms, clock.zeros)
+    found = await desk.sandbox.call(
+        desk.tenant_id, replay, published.workflow, log, execution.state.salt, clock.epoch, clock.resolution_ms,
+        clock.zeros,
+    )  # fmt: skip
     if version not in (None, execution.state.version) or not log:
         return found
     breach = check_origin(log[0], claims_of(execution, published, clock, log[0].tick))
@@ -146,16 +151,16 @@ async def replay_execution(desk: Desk, execution_id: str, version: int | None = 
     return replace(found, identical=False, differences=(changed, *found.differences))
 
 
-def claims_of(execution: Execution, published: Published, clock: LogicalClock, tick: int) -> Claims:
+def claims_of(execution: Execution, published: Published, clock: LogicalClock, tick: int) -> OriginClaims:
     """What the rows say of where an execution comes from, whose first turn was in this tick."""
     state = execution.state
-    return Claims(
+    return OriginClaims(
         state.workflow, state.version, published.document_hash, published.model_hash, execution.actor,
         execution.correlation, execution.partition, clock.zeros_at(tick), clock.resolution_ms,
     )  # fmt: skip
 
 
-async def step_through(desk: Desk, execution_id: str) -> list[Frame]:
+async def step_through(desk: Desk, execution_id: str) -> list[ReplayFrame]:
     """The debugger: every turn of an execution with the states around it; nothing is sent."""
     execution = await find_execution(desk, execution_id)
     workflow = (await find_workflow(desk, execution.state.workflow, execution.state.version)).workflow

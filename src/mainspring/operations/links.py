@@ -10,13 +10,14 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain.access import Role
-from mainspring.domain.account import Link, Proof, User, check_email, check_password, digest, guess_bucket
-from mainspring.domain.audit import INSTALLATION
+from mainspring.domain.access.account import Link, Proof, User, check_email, check_password, digest, guess_bucket
+from mainspring.domain.access.audit import INSTALLATION
+from mainspring.domain.access.scope import Role
 from mainspring.domain.errors import Conflict, InvalidInput
 from mainspring.domain.event import EventType
 from mainspring.operations.accounts import account_event, arrival, find_user, new_user
 from mainspring.operations.endpoints import Desk
+from mainspring.operations.login_limit import refuse_guesses
 from mainspring.operations.members import (
     INVITATION_PREFIX,
     accept_logged_in,
@@ -25,9 +26,8 @@ from mainspring.operations.members import (
     needs_login,
     wrong_link,
 )
-from mainspring.operations.throttle import refuse_guesses
-from mainspring.ports.accounts import ORIGIN, Visit
-from mainspring.ports.outside import Locksmith
+from mainspring.ports.accounts import ORIGIN, LiveSession
+from mainspring.ports.outbound import PasswordHasher
 
 
 class LinkUse(StrEnum):
@@ -36,7 +36,7 @@ class LinkUse(StrEnum):
     INVITATION = "invitation"
 
 
-class LinkSight(Struct, frozen=True):
+class LinkInfo(Struct, frozen=True):
     """What a link is for, to be shown before it is used."""
 
     use: LinkUse
@@ -48,7 +48,7 @@ class LinkSight(Struct, frozen=True):
     needs_login: bool = False  # the address has an account: log in to it, then accept
 
 
-async def read_link(desk: Desk, token: str) -> LinkSight:
+async def read_link(desk: Desk, token: str) -> LinkInfo:
     """What the link is for; it stays unused."""
     if token.startswith(INVITATION_PREFIX):
         async with _Counted(desk):
@@ -56,18 +56,18 @@ async def read_link(desk: Desk, token: str) -> LinkSight:
         tenant = await desk.stores.endpoints.tenant(offer.tenant_id)
         name = tenant.name if tenant else offer.tenant_id
         login = await needs_login(desk, offer)
-        return LinkSight(
+        return LinkInfo(
             LinkUse.INVITATION, offer.expires_at, offer.email, offer.tenant_id, name, offer.role, needs_login=login
         )
     link = await _find(desk, token)
     if not link.user_id:
-        return LinkSight(LinkUse.FIRST_OWNER, link.expires_at)
+        return LinkInfo(LinkUse.FIRST_OWNER, link.expires_at)
     user = await find_user(replace(desk, tenant_id=INSTALLATION), link.user_id)
-    return LinkSight(LinkUse.PASSWORD, link.expires_at, user.email)
+    return LinkInfo(LinkUse.PASSWORD, link.expires_at, user.email)
 
 
 async def use_link(
-    desk: Desk, locksmith: Locksmith, token: str, password: str, email: str | None = None, name: str = ""
+    desk: Desk, hasher: PasswordHasher, token: str, password: str, email: str | None = None, name: str = ""
 ) -> User:
     """Set the password of the link's user; accept an invitation with a password; or make the first owner.
 
@@ -76,12 +76,12 @@ async def use_link(
     if token.startswith(INVITATION_PREFIX):
         async with _Counted(desk):
             await find_invitation(desk, token)
-        return await accept_with_password(desk, locksmith, token, password, name)
+        return await accept_with_password(desk, hasher, token, password, name)
     link = await _find(desk, token)
     if not link.user_id:
-        return await _add_owner(desk, locksmith, token, password, email or "", name)
+        return await _add_owner(desk, hasher, token, password, email or "", name)
     user = await find_user(replace(desk, tenant_id=INSTALLATION), link.user_id)
-    password_hash = await locksmith.hash_password(check_password(password, user.email))
+    password_hash = await hasher.hash_password(check_password(password, user.email))
     if await desk.stores.accounts.take_link(digest(token)) is None:
         raise wrong_link()
     now = await desk.stores.schedule.now()
@@ -91,7 +91,7 @@ async def use_link(
     return user
 
 
-async def accept(desk: Desk, visit: Visit, token: str) -> str:
+async def accept(desk: Desk, visit: LiveSession, token: str) -> str:
     """Accept an invitation as the user who is logged in; returns the tenant."""
     async with _Counted(desk):
         await find_invitation(desk, token)
@@ -121,11 +121,11 @@ async def _find(desk: Desk, token: str) -> Link:
     return link
 
 
-async def _add_owner(desk: Desk, locksmith: Locksmith, token: str, password: str, email: str, name: str) -> User:
+async def _add_owner(desk: Desk, hasher: PasswordHasher, token: str, password: str, email: str, name: str) -> User:
     if not email:
         raise InvalidInput("the first owner needs an e-mail address; send email too", field="email")
     email = check_email(email)
-    password_hash = await locksmith.hash_password(check_password(password, email))
+    password_hash = await hasher.hash_password(check_password(password, email))
     if await desk.stores.accounts.take_link(digest(token)) is None:
         raise wrong_link()
     now = await desk.stores.schedule.now()

@@ -9,10 +9,9 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain.access import SCOPES_OF, Principal
-from mainspring.domain.account import (
+from mainspring.domain.access.account import (
     SESSION_LIFE,
-    Session,
+    LoginSession,
     User,
     check_email,
     check_password,
@@ -21,73 +20,108 @@ from mainspring.domain.account import (
     login_buckets,
     read_api_key,
 )
-from mainspring.domain.audit import INSTALLATION
+from mainspring.domain.access.audit import INSTALLATION
+from mainspring.domain.access.passkey import Assertion, RelyingParty
+from mainspring.domain.access.scope import SCOPES_OF, Principal
 from mainspring.domain.errors import CodeRequired, InvalidInput, Misconfigured, NotAuthenticated, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.text import clean_text
-from mainspring.operations import second_factor
+from mainspring.operations import passkeys, second_factor
 from mainspring.operations.accounts import new_token
 from mainspring.operations.endpoints import Desk
-from mainspring.operations.throttle import refuse_guesses
-from mainspring.ports.accounts import ORIGIN, Visit
-from mainspring.ports.outside import Locksmith
+from mainspring.operations.login_limit import refuse_guesses
+from mainspring.ports.accounts import ORIGIN, LiveSession
+from mainspring.ports.outbound import PasswordHasher
 from mainspring.ports.stores import Stores
 
 AGENT_MAX = 200
 PASSWORD_SENT_MAX = 1_000  # what is longer is no password of ours, and is not even hashed
 
 
-class Entry(Struct, frozen=True):
+class LoginResult(Struct, frozen=True):
     """A new session. `token` and `device` go to the browser and are kept nowhere here."""
 
     user: User
-    session: Session
+    session: LoginSession
     token: str
     device: str
 
 
 async def log_in(
-    desk: Desk, locksmith: Locksmith, email: str, password: str, *, code: str = "", device: str = "", agent: str = ""
-) -> Entry:
-    """`code` is of a second factor, where the user has one. `device` is what an earlier login on the same browser gave
-    out: who brings it does not wait for strangers.
+    desk: Desk,
+    hasher: PasswordHasher,
+    email: str,
+    password: str,
+    *,
+    code: str = "",
+    device: str = "",
+    agent: str = "",
+    party: RelyingParty | None = None,
+    assertion: Assertion | None = None,
+) -> LoginResult:
+    """`code` or `assertion` is of a second factor, where the user has one. `device` is what an earlier login on the
+    same browser gave out: who brings it does not wait for strangers.
     """
     email = check_email(email)
     buckets = login_buckets(email, ORIGIN.get(), _known_device(desk, email, device))
     await refuse_guesses(desk.stores, *buckets)
     user, stored = await desk.stores.accounts.user(email) or (None, "")
-    fits = len(password) <= PASSWORD_SENT_MAX and await locksmith.fits(password, stored)
+    fits = len(password) <= PASSWORD_SENT_MAX and await hasher.fits(password, stored)
     if user is None or not fits or user.disabled_at is not None:
         await _note_failure(desk, user)
         raise NotAuthenticated(
             "the e-mail address or the password is wrong; try again, or ask for a link to set a new one"
         )
     try:
-        is_right = await second_factor.check(desk, locksmith, user, code)
+        is_right = await second_factor.check(desk, hasher, user, code, party, assertion)
     except CodeRequired:
         await desk.stores.credentials.give_turn_back(buckets)
         raise
     if not is_right:
         await _note_failure(desk, user)
-        raise NotAuthenticated("the code is wrong or was used before; wait for the next one, then try again")
+        raise NotAuthenticated(
+            "the passkey was not accepted; begin the login again"
+            if assertion is not None
+            else "the code is wrong or was used before; wait for the next one, then try again"
+        )
     await desk.stores.credentials.give_turn_back(buckets)
-    return await start_session(desk, locksmith, user, agent, "password")
+    return await start_session(desk, hasher, user, agent, "password")
 
 
-async def start_session(desk: Desk, locksmith: Locksmith, user: User, agent: str, by: str) -> Entry:
+async def begin_passkey_login(desk: Desk, hasher: PasswordHasher, party: RelyingParty) -> dict[str, object]:
+    """What a passkey has to sign. Counted: each stores a challenge."""
+    await refuse_guesses(desk.stores, guess_bucket(ORIGIN.get()))
+    return await passkeys.begin_login(desk, hasher, party)
+
+
+async def log_in_with_passkey(
+    desk: Desk, hasher: PasswordHasher, party: RelyingParty, assertion: Assertion, *, agent: str = ""
+) -> LoginResult:
+    """Without a password: the device is one factor, and its PIN, finger or face is the other."""
+    bucket = guess_bucket(ORIGIN.get())
+    await refuse_guesses(desk.stores, bucket)
+    user = await passkeys.identify(desk, hasher, party, assertion)
+    if user is None:
+        await _note_failure(desk, None)
+        raise NotAuthenticated("the passkey was not accepted; try again, or log in with your password")
+    await desk.stores.credentials.give_turn_back((bucket,))
+    return await start_session(desk, hasher, user, agent, "passkey")
+
+
+async def start_session(desk: Desk, hasher: PasswordHasher, user: User, agent: str, by: str) -> LoginResult:
     """A session with a token of its own, for a user who has proved who that is."""
     now = await desk.stores.schedule.now()
-    token = new_token(locksmith)
-    session = Session(
+    token = new_token(hasher)
+    session = LoginSession(
         desk.ids.new("ses", now), user.id, now, now, now + SESSION_LIFE, ORIGIN.get(), clean_text(agent, AGENT_MAX)
     )
     event = _event(EventType.LOGIN_SUCCEEDED, now, user, {"by": by})
     await desk.stores.credentials.add_session(session, digest(token), event)
     device = desk.vault.seal(session.id, _device_context(user.email))
-    return Entry(user, session, token, device)
+    return LoginResult(user, session, token, device)
 
 
-async def choose_tenant(desk: Desk, visit: Visit, tenant_id: str) -> Visit:
+async def choose_tenant(desk: Desk, visit: LiveSession, tenant_id: str) -> LiveSession:
     """The tenant that the user's requests act in from now on where they name none."""
     principal_of_visit(visit, tenant_id)
     if visit.user.home == tenant_id:
@@ -99,12 +133,12 @@ async def choose_tenant(desk: Desk, visit: Visit, tenant_id: str) -> Visit:
     return replace(visit, user=chosen)
 
 
-async def log_out(desk: Desk, visit: Visit) -> None:
+async def log_out(desk: Desk, visit: LiveSession) -> None:
     now = await desk.stores.schedule.now()
     await desk.stores.credentials.end_session(visit.session.id, _event(EventType.LOGOUT, now, visit.user, {}))
 
 
-async def end_sessions(desk: Desk, visit: Visit, session_id: str | None = None) -> int:
+async def end_sessions(desk: Desk, visit: LiveSession, session_id: str | None = None) -> int:
     """End one session of the user who is logged in; without an id all but the one that asks. How many ended."""
     found = await desk.stores.credentials.sessions_of(visit.user.id)
     ending = [each for each in found if (each.id == session_id if session_id else each.id != visit.session.id)]
@@ -118,21 +152,21 @@ async def end_sessions(desk: Desk, visit: Visit, session_id: str | None = None) 
 
 
 async def change_password(
-    desk: Desk, locksmith: Locksmith, visit: Visit, current: str, new: str, agent: str = ""
-) -> Entry:
+    desk: Desk, hasher: PasswordHasher, visit: LiveSession, current: str, new: str, agent: str = ""
+) -> LoginResult:
     """By somebody who is logged in and knows the present one. Every session ends; a new one begins."""
     user = visit.user
     checked = check_password(new, user.email)
     await refuse_guesses(desk.stores, *login_buckets(user.email, ORIGIN.get(), visit.session.id))
     _, stored = await desk.stores.accounts.user(user.id) or (None, "")
-    if stored and not await locksmith.fits(current[:PASSWORD_SENT_MAX], stored):
+    if stored and not await hasher.fits(current[:PASSWORD_SENT_MAX], stored):
         raise InvalidInput("the present password is wrong; nothing was changed", field="current")
     now = await desk.stores.schedule.now()
-    password_hash = await locksmith.hash_password(checked)
+    password_hash = await hasher.hash_password(checked)
     await desk.stores.accounts.put_password(
         user.id, password_hash, user.proof, _event(EventType.PASSWORD_SET, now, user, {})
     )
-    return await start_session(desk, locksmith, user, agent, "password")
+    return await start_session(desk, hasher, user, agent, "password")
 
 
 async def principal_of_key(stores: Stores, text: str) -> Principal:
@@ -147,14 +181,14 @@ async def principal_of_key(stores: Stores, text: str) -> Principal:
     return Principal(key.tenant_id, f"key:{key.id}", key.scopes, is_operator=key.is_operator)
 
 
-async def visit_of(stores: Stores, token: str) -> Visit:
+async def visit_of(stores: Stores, token: str) -> LiveSession:
     visit = await stores.credentials.visit(digest(token))
     if visit is None:
         raise NotAuthenticated("the session is over; log in again")
     return visit
 
 
-def principal_of_visit(visit: Visit, wanted_tenant: str = "") -> Principal:
+def principal_of_visit(visit: LiveSession, wanted_tenant: str = "") -> Principal:
     """The user in one of its tenants. A user of no tenant has no scope at all.
 
     1. The tenant that the request names.  2. The one that the user chose.  3. The one that the user joined first: no

@@ -10,8 +10,7 @@ the next invitation from elsewhere voids it.
 
 from msgspec.structs import replace
 
-from mainspring.domain.access import Role
-from mainspring.domain.account import (
+from mainspring.domain.access.account import (
     LINK_LIFE,
     Member,
     MemberInvitation,
@@ -23,13 +22,14 @@ from mainspring.domain.account import (
     digest,
     proof_by_tenant,
 )
-from mainspring.domain.audit import INSTALLATION
+from mainspring.domain.access.audit import INSTALLATION
+from mainspring.domain.access.scope import Role
 from mainspring.domain.errors import Conflict, Forbidden, NotAuthenticated, NotFound
 from mainspring.domain.event import Event, EventType
 from mainspring.operations.accounts import account_event, check_user_name, find_user, membership, new_token, new_user
 from mainspring.operations.endpoints import Desk
-from mainspring.ports.accounts import Visit
-from mainspring.ports.outside import Locksmith
+from mainspring.ports.accounts import LiveSession
+from mainspring.ports.outbound import PasswordHasher
 
 INVITATION_PREFIX = "inv_"  # a link's token says which table it is looked up in: a wrong one costs one lookup
 
@@ -52,7 +52,7 @@ async def find_member(desk: Desk, email_or_id: str) -> Member:
 
 
 async def add_member(
-    desk: Desk, locksmith: Locksmith, email: str, role: str, name: str = "", *, proof: str = ""
+    desk: Desk, hasher: PasswordHasher, email: str, role: str, name: str = "", *, proof: str = ""
 ) -> tuple[Member, str]:
     """Invite an address, and return the token of the link that accepts it; "" where none is needed.
 
@@ -68,7 +68,7 @@ async def add_member(
         member = replace(member, role=wanted)
         if user.is_proved or (user.has_password and member.status is not MemberStatus.UNPROVED):
             return member, ""
-    token = await _offer(desk, locksmith, email, wanted, name, proof or proof_by_tenant(desk.tenant_id))
+    token = await _offer(desk, hasher, email, wanted, name, proof or proof_by_tenant(desk.tenant_id))
     return member or await find_member(desk, email), token
 
 
@@ -104,7 +104,7 @@ async def needs_login(desk: Desk, offer: MemberInvitation) -> bool:
     return found is not None and (found[0].is_proved or found[0].is_operator)
 
 
-async def accept_with_password(desk: Desk, locksmith: Locksmith, token: str, password: str, name: str) -> User:
+async def accept_with_password(desk: Desk, hasher: PasswordHasher, token: str, password: str, name: str) -> User:
     """Accept by a new account, or by one whose address was never proved: that one starts over with a new password."""
     offer = await find_invitation(desk, token)
     if await needs_login(desk, offer):
@@ -126,13 +126,13 @@ async def accept_with_password(desk: Desk, locksmith: Locksmith, token: str, pas
         made = replace(user, proof=offer.proof)
         what = account_event(theirs, EventType.PASSWORD_SET, now, {"subject": made.email})
     events = [membership(theirs, made, offer.tenant_id, None, offer.role, now), what]
-    password_hash = await locksmith.hash_password(checked)
+    password_hash = await hasher.hash_password(checked)
     if not await desk.stores.accounts.accept(digest(token), made, password_hash, user is None, events):
         raise wrong_link()
     return replace(made, has_password=True)
 
 
-async def accept_logged_in(desk: Desk, visit: Visit, token: str) -> MemberInvitation:
+async def accept_logged_in(desk: Desk, visit: LiveSession, token: str) -> MemberInvitation:
     """Accept by the account that is logged in, if the invitation is for its address and that was proved."""
     offer = await find_invitation(desk, token)
     user = visit.user
@@ -162,9 +162,9 @@ def wrong_link() -> NotAuthenticated:
     )
 
 
-async def _offer(desk: Desk, locksmith: Locksmith, email: str, role: Role, name: str, proof: str) -> str:
+async def _offer(desk: Desk, hasher: PasswordHasher, email: str, role: Role, name: str, proof: str) -> str:
     now = await desk.stores.schedule.now()
-    token = INVITATION_PREFIX + new_token(locksmith)
+    token = INVITATION_PREFIX + new_token(hasher)
     offer = MemberInvitation(desk.tenant_id, email, name, role, proof, now, now + LINK_LIFE)
     event = _offered(desk, email, None, role, offer)
     await desk.stores.accounts.put_invitation(offer, digest(token), event)

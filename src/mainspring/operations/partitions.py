@@ -4,9 +4,11 @@
     2 compare  every execution that is there with what the ticks say of it: its log, its row, its state
     3 miss     executions that the ticks name and that are gone although no tick says that they were removed
 
-Tickers write meanwhile: where something seems amiss, the ticks that came since are walked first.
+Tickers write meanwhile: where something seems amiss, the ticks that came since are walked first. Hashes and signatures
+are checked in a thread, page by page.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
@@ -16,10 +18,10 @@ from msgspec import Struct
 from mainspring.domain.errors import InvalidInput, NotFound
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import PAGE
-from mainspring.operations.rekeying import remember_retired
+from mainspring.operations.secret_rotation import remember_retired
 from mainspring.operations.verification import unlike_its_log
-from mainspring.ports.flows import Checkpoint, Execution
-from mainspring.workflow.audit import BEGINNING, Anchor, Breach, LogWalk, TickWalk, note_ends
+from mainspring.ports.workflows import Checkpoint, Execution
+from mainspring.workflow.audit import BEGINNING, Anchor, Breach, LogWalk, TickHead, TickWalk, note_ends
 
 FORMAT: Final = "mainspring.checkpoints.v1"
 KEPT_MAX: Final = 100_000
@@ -115,9 +117,8 @@ class _PartitionWalk:
 
     async def _start(self) -> Breach | None:
         start = await self._logs.chain_start(self._partition)
-        for each in self._kept.values():
-            if not self._is_genuine(each):
-                return Breach(self._name, each.sequence, "signature of the kept checkpoint", "genuine", each.signature)
+        if (false := await asyncio.to_thread(self._false_kept)) is not None:
+            return Breach(self._name, false.sequence, "signature of the kept checkpoint", "genuine", false.signature)
         if start is None:
             return None
         if not self._is_genuine(start):
@@ -141,16 +142,24 @@ class _PartitionWalk:
             page = await self._logs.ticks(self._partition, after, min(PAGE, end.number - after))
             if not page:
                 break
-            for head in page:
-                if breach := self._ticks.take(head):
-                    return breach
-                note_ends(self._ends, head)
+            if breach := await asyncio.to_thread(self._take, page):
+                return breach
             if breach := await self._compare_checkpoints({head.sequence: head.hash for head in page}, after):
                 return breach
         return self._ticks.close(end)
 
+    def _take(self, page: Sequence[TickHead]) -> Breach | None:
+        for head in page:
+            if breach := self._ticks.take(head):
+                return breach
+            note_ends(self._ends, head)
+        return None
+
     async def _compare_checkpoints(self, hashes: dict[int, str], after: int) -> Breach | None:
         stored = {each.sequence: each for each in await self._logs.checkpoints(self._partition, after, len(hashes))}
+        return await asyncio.to_thread(self._compare_with, stored, hashes)
+
+    def _compare_with(self, stored: dict[int, Checkpoint], hashes: dict[int, str]) -> Breach | None:
         for sequence, each in stored.items():
             if sequence not in hashes:
                 continue
@@ -226,9 +235,12 @@ class _PartitionWalk:
             page = await self._logs.entries(execution.tenant_id, execution.id, walk.number, limit)
             if not page:
                 break
-            if breach := walk.take(page):
+            if breach := await asyncio.to_thread(walk.take, page):
                 return breach
         return walk.close(end) or await unlike_its_log(desk, execution)
+
+    def _false_kept(self) -> Checkpoint | None:
+        return next((each for each in self._kept.values() if not self._is_genuine(each)), None)
 
     def _is_genuine(self, checkpoint: Checkpoint) -> bool:
         return self._desk.signer is None or self._desk.signer.is_genuine(checkpoint)

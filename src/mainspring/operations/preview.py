@@ -5,9 +5,9 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.governor import CronReader, Decision, decode_trail
 from mainspring.domain.instant import FOREVER
-from mainspring.domain.planning import expire_hints, plan_after_run, replan, without_expired_hints
+from mainspring.domain.schedule.anchor import expire_hints, plan_after_run, replan, without_expired_hints
+from mainspring.domain.schedule.governor import CronReader, Decision, decode_trail
 
 
 def preview(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from itertools import islice, takewhile
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,31 +12,45 @@ from mainspring.domain.definition import check_minimum
 from mainspring.domain.endpoint import Endpoint, Job
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.firing import MODES
 from mainspring.domain.name import shown
-from mainspring.domain.rulebook import (
+from mainspring.domain.rules.apply import MODES, MODES_IN_WORDS
+from mainspring.domain.rules.health_sums import HealthSums
+from mainspring.domain.rules.judge import (
     Decisions,
-    Facts,
+    FactsWanted,
     FinishedRun,
-    Page,
-    Result,
+    Health,
+    JudgedPage,
+    RuleFacts,
+    RuleResult,
     StoredRule,
     Tested,
-    Want,
     decide,
     member_of,
 )
-from mainspring.domain.rules import HISTORY_MAX, RULES_MAX, Rule, check_rule, mentions, read_rule, rule_document
+from mainspring.domain.rules.rule import HISTORY_MAX, RULES_MAX, Rule, check_rule, mentions, read_rule, rule_document
+from mainspring.domain.rules.run_window import HEALTH_SPANS, RunWindow, fitting, spans_of
+from mainspring.domain.rules.run_window import RUNS_MAX as RUNS_IN_WINDOW_MAX
 from mainspring.operations.endpoints import Desk, find_endpoint, tenant_of
 from mainspring.ports.endpoints import EndpointFilter
-from mainspring.ports.planner import KnownRule, PlannerStore
+from mainspring.ports.planner import PlannerStore, RuleRevision
 
 MEMBERS_MAX = 10_000
 TEST_RUNS_MAX = 1_000
+RESULTS_MAX = 50_000  # of all endpoints together
+REPLAYED_MAX = 10_000  # of them, the newest
+REHEARSAL_S = 30.0
+BODIES_BYTES_MAX = 200_000_000  # of all endpoints together, estimated from the newest: they are in memory meanwhile
+SAMPLE = 50
+HEALTH_RUNS_MAX = 200_000  # of all endpoints together: a day and more of one that runs every second
 _NAMED = re.compile(r"^rule '[^']*': ")
 
 
-class Owner(Struct, frozen=True):
+RunEndings = dict[str, tuple[tuple[datetime, bool, int], ...]]
+"""Of each endpoint, the runs that its health counts: when each finished, whether it succeeded, how long it took."""
+
+
+class RuleOwner(Struct, frozen=True):
     """To whom rules belong: an endpoint, or a whole job; and who is in that job."""
 
     job: Job
@@ -67,7 +82,7 @@ class InvalidRules(InvalidInput):
         self.faults = tuple(faults)
 
 
-async def find_owner(desk: Desk, endpoint: str | None, job: str | None) -> Owner:
+async def find_owner(desk: Desk, endpoint: str | None, job: str | None) -> RuleOwner:
     jobs = await desk.stores.endpoints.jobs(desk.tenant_id)
     if endpoint is not None:
         found = await find_endpoint(desk, endpoint)
@@ -79,10 +94,10 @@ async def find_owner(desk: Desk, endpoint: str | None, job: str | None) -> Owner
             raise NotFound("job", job or "", tuple(each.name for each in jobs))
         group = match
     wanted = EndpointFilter(job_id=group.id, limit=MEMBERS_MAX)
-    return Owner(group, found, tuple(await desk.stores.endpoints.endpoints(desk.tenant_id, wanted)))
+    return RuleOwner(group, found, tuple(await desk.stores.endpoints.endpoints(desk.tenant_id, wanted)))
 
 
-def check_rules(documents: Sequence[object], owner: Owner, taken: Sequence[str] = ()) -> list[Rule]:
+def check_rules(documents: Sequence[object], owner: RuleOwner, taken: Sequence[str] = ()) -> list[Rule]:
     """Read and check rules as they would be added; InvalidRules has a fault of each that is refused."""
     names = tuple(member.name for member in owner.members)
     used = set(taken)
@@ -138,7 +153,7 @@ def _each(documents: Sequence[object], check: Callable[[object, int], Rule]) -> 
     return rules
 
 
-async def find_rule(desk: Desk, rule_id: str) -> tuple[KnownRule, Owner]:
+async def find_rule(desk: Desk, rule_id: str) -> tuple[RuleRevision, RuleOwner]:
     """A rule by its id, and whose it is."""
     for known in await desk.stores.planner.rules(desk.tenant_id):
         if known.stored.id == rule_id:
@@ -147,7 +162,7 @@ async def find_rule(desk: Desk, rule_id: str) -> tuple[KnownRule, Owner]:
     raise NotFound("rule", rule_id)
 
 
-async def edit_rule(desk: Desk, rule_id: str, wanted: Mapping[str, object]) -> KnownRule:
+async def edit_rule(desk: Desk, rule_id: str, wanted: Mapping[str, object]) -> RuleRevision:
     """Change what is named; None takes it away. It counts runs afresh, and its cooldown goes on."""
     known, owner = await find_rule(desk, rule_id)
     named = rule_document(known.stored.rule) | dict(wanted)
@@ -161,10 +176,12 @@ async def edit_rule(desk: Desk, rule_id: str, wanted: Mapping[str, object]) -> K
     event = Event(EventType.RULES_CHANGED, now, desk.tenant_id, edited.endpoint_id or "", "", desk.actor, data)
     if not await desk.stores.planner.put_rule(edited, event):
         raise NotFound("rule", rule_id)
-    return KnownRule(edited, known.owner, {at: replace(each, streak=0, fault="") for at, each in known.states.items()})
+    return RuleRevision(
+        edited, known.owner, {at: replace(each, streak=0, fault="") for at, each in known.states.items()}
+    )
 
 
-async def add_rules(desk: Desk, owner: Owner, documents: Sequence[object]) -> list[StoredRule]:
+async def add_rules(desk: Desk, owner: RuleOwner, documents: Sequence[object]) -> list[StoredRule]:
     """Checked all, then stored all; they judge runs that finish from now on."""
     rules = check_rules(documents, owner, [known.stored.rule.name for known in await rules_of(desk, owner)])
     tenant = await tenant_of(desk)
@@ -181,7 +198,7 @@ async def add_rules(desk: Desk, owner: Owner, documents: Sequence[object]) -> li
     return stored
 
 
-async def remove_rules(desk: Desk, owner: Owner, names: Sequence[str]) -> list[str]:
+async def remove_rules(desk: Desk, owner: RuleOwner, names: Sequence[str]) -> list[str]:
     """Remove rules by name or id; without names, all of the owner's. What they have written stays until it expires."""
     known = await rules_of(desk, owner)
     chosen = [each.stored for each in known if not names or {each.stored.rule.name, each.stored.id} & set(names)]
@@ -198,79 +215,141 @@ async def remove_rules(desk: Desk, owner: Owner, names: Sequence[str]) -> list[s
     return removed
 
 
-async def rules_of(desk: Desk, owner: Owner) -> list[KnownRule]:
+async def rules_of(desk: Desk, owner: RuleOwner) -> list[RuleRevision]:
     endpoint_id = None if owner.endpoint is None else owner.endpoint.id
     known = await desk.stores.planner.rules(desk.tenant_id, owner.job.id)
     return [each for each in known if each.stored.endpoint_id == endpoint_id]
 
 
-async def rehearse_rules(desk: Desk, owner: Owner, rules: Sequence[Rule], count: int) -> list[Tested]:
+async def try_rules(desk: Desk, owner: RuleOwner, rules: Sequence[Rule], count: int) -> list[Tested]:
     """What rules would have done at the recorded runs they read, oldest first; nothing is written.
 
     Runs of all the job's endpoints are replayed in the order in which they ended, each with what was known by then.
     """
-    most = min(max(count, 1), TEST_RUNS_MAX) + HISTORY_MAX
-    facts = await desk.stores.planner.facts([Want(member.id, most, headers=True) for member in owner.members])
+    past = RUNS_IN_WINDOW_MAX if any(spans_of(rule.when) for rule in rules) else HISTORY_MAX
+    most = await share_of(desk, owner, min(max(count, 1), TEST_RUNS_MAX) + past)
+    facts = await desk.stores.planner.facts([FactsWanted(member.id, most, headers=True) for member in owner.members])
+    endings = await _endings(desk, owner, rules, facts)
     now = await desk.stores.schedule.now()
+    return await desk.sandbox.call_within(
+        REHEARSAL_S, desk.tenant_id, replay_rules, desk.tenant_id, owner, tuple(rules), facts, endings, now, count
+    )
+
+
+async def _endings(desk: Desk, owner: RuleOwner, rules: Sequence[Rule], facts: RuleFacts) -> RunEndings:
+    """How the runs ended that health counts at the replayed runs: also those of the day before them, without bodies."""
+    if not any("health" in mentions(rule.when).names for rule in rules):
+        return {}
+    judged = [owner.endpoint] if owner.endpoint is not None else owner.members
+    most = max(1, HEALTH_RUNS_MAX // max(1, len(judged)))
+    replayed = [result.finished_at for results in facts.results.values() for result in results]
+    if not replayed:
+        return {}
+    since, until = min(replayed) - HEALTH_SPANS[-1], max(replayed)
+    endings: RunEndings = {}
+    for member in judged:
+        found = await desk.stores.planner.window(RunWindow(member.id, since, until, bodies=False, runs_max=most))
+        endings[member.id] = tuple((each.finished_at, each.ok, each.duration_ms) for each in found)
+    return endings
+
+
+async def share_of(desk: Desk, owner: RuleOwner, wanted: int) -> int:
+    """How many runs of each endpoint are read: as many as are wanted, unless they would not fit into memory."""
+    most = min(wanted, max(1, RESULTS_MAX // max(1, len(owner.members))))
+    if most <= SAMPLE:
+        return most
+    facts = await desk.stores.planner.facts([FactsWanted(member.id, SAMPLE) for member in owner.members])
+    size = sum(max((len(each.body) for each in results), default=0) for results in facts.results.values())
+    return max(SAMPLE, min(most, BODIES_BYTES_MAX // max(1, size)))
+
+
+def replay_rules(
+    tenant_id: str,
+    owner: RuleOwner,
+    rules: tuple[Rule, ...],
+    facts: RuleFacts,
+    endings: RunEndings,
+    now: datetime,
+    count: int,
+) -> list[Tested]:
+    """The replay itself, in a process of its own: it takes as long as there are runs and rules."""
     endpoint_id = None if owner.endpoint is None else owner.endpoint.id
     stored = tuple(
-        StoredRule(f"rule_{place}", desk.tenant_id, owner.job.id, endpoint_id, rule, owner.job.created_at)
+        StoredRule(f"rule_{place}", tenant_id, owner.job.id, endpoint_id, rule, owner.job.created_at)
         for place, rule in enumerate(rules)
     )
     everything = sorted(
         (result for results in facts.results.values() for result in results),
         key=lambda each: (each.finished_at, each.run_id),
-    )
+    )[-REPLAYED_MAX:]
     states: dict[tuple[str, str], object] = {}
     tested: list[Tested] = []
     names = {member.id: member.name for member in owner.members}
     failures: dict[str, int] = {}
+    members = {each.id: member_of(each, 0) for each in owner.members}
+    endpoints = {each.id: each for each in owner.members}
+    history = _History(facts, endings)
     for result in everything:
         failures[result.endpoint_id] = 0 if result.ok else failures.get(result.endpoint_id, 0) + 1
-        page = _page_of(desk, owner, stored, result, failures, states, now)
-        decisions = decide(page, _known_by(facts, result))
+        members[result.endpoint_id] = member_of(endpoints[result.endpoint_id], failures[result.endpoint_id])
+        run = FinishedRun(
+            tenant_id, result.endpoint_id, result.run_id, result.finished_at, failures[result.endpoint_id]
+        )
+        page = JudgedPage(
+            "", "", min(result.finished_at, now), (run,), stored, tuple(members.values()),
+            states, {},  # type: ignore[arg-type]  # states that `decide` gave
+        )  # fmt: skip
+        decisions = decide(page, history.known_at(result.finished_at), history.window)
         states.update(decisions.states)
         tested.append(_tested(result, names[result.endpoint_id], decisions))
     return tested[-count:]
 
 
-def _page_of(
-    desk: Desk,
-    owner: Owner,
-    stored: tuple[StoredRule, ...],
-    result: Result,
-    failures: dict[str, int],
-    states: dict[tuple[str, str], object],
-    now: datetime,
-) -> Page:
-    members = tuple(member_of(each, failures.get(each.id, 0)) for each in owner.members)
-    run = FinishedRun(
-        desk.tenant_id, result.endpoint_id, result.run_id, result.finished_at, failures[result.endpoint_id]
-    )
-    return Page("", "", min(result.finished_at, now), (run,), stored, members, states, {})  # type: ignore[arg-type]  # states that `decide` gave
+class _History:
+    """What had ended by an instant, which only moves on: newest first for each endpoint, as rules read it."""
+
+    def __init__(self, facts: RuleFacts, endings: RunEndings) -> None:
+        self._health = {endpoint_id: HealthSums() for endpoint_id in endings}
+        self._endings = {endpoint_id: sorted(found, reverse=True) for endpoint_id, found in endings.items()}
+        self._known: dict[str, tuple[RuleResult, ...]] = dict.fromkeys(facts.results, ())
+        self._coming = sorted(
+            (result for results in facts.results.values() for result in results),
+            key=lambda each: each.finished_at,
+            reverse=True,
+        )
+
+    def known_at(self, at: datetime) -> RuleFacts:
+        while self._coming and self._coming[-1].finished_at <= at:
+            result = self._coming.pop()
+            self._known[result.endpoint_id] = (result, *self._known[result.endpoint_id])
+        return RuleFacts(self._known, {endpoint_id: self._health_of(endpoint_id, at) for endpoint_id in self._health})
+
+    def _health_of(self, endpoint_id: str, at: datetime) -> Health:
+        coming, sums = self._endings[endpoint_id], self._health[endpoint_id]
+        while coming and coming[-1][0] <= at:
+            sums.add(*coming.pop())
+        return sums.at(at)
+
+    def window(self, wanted: RunWindow) -> tuple[RuleResult, ...]:
+        """As a store reads it, from the runs that are known so far."""
+        within = takewhile(lambda each: each.finished_at > wanted.since, self._known[wanted.endpoint_id])
+        newest = tuple(islice(within, RUNS_IN_WINDOW_MAX))
+        return newest[: fitting(len(each.body) if wanted.bodies else 0 for each in newest)]
 
 
-def _known_by(facts: Facts, result: Result) -> Facts:
-    """Only what had ended when this run did."""
-    return Facts(
-        {
-            endpoint_id: tuple(each for each in results if each.finished_at <= result.finished_at)
-            for endpoint_id, results in facts.results.items()
-        },
-        {},
-    )
-
-
-def _tested(result: Result, endpoint: str, decisions: Decisions) -> Tested:
+def _tested(result: RuleResult, endpoint: str, decisions: Decisions) -> Tested:
     fired = tuple(firing.rule.name for firing in decisions.firings)
     faults = tuple(f"{event.data['rule']}: {event.data['fault']}" for event in decisions.events)
     return Tested(result.run_id, endpoint, result.finished_at, fired, faults)
 
 
 async def set_mode(desk: Desk, scope: str, mode: str) -> None:
-    """Live, shadow or off for `all`, `tenant` or an endpoint by name; the strictest of the three holds."""
+    """Live, ask, shadow or off for `all`, `tenant` or an endpoint by name; the strictest of the three holds.
+
+    In shadow mode and off, what was proposed in mode `ask` is withdrawn.
+    """
     if mode not in MODES:
-        raise InvalidInput(f"mode '{mode}' is not known; give live, shadow or off", field="mode", value=mode)
+        raise InvalidInput(f"mode '{mode}' is not known; give {MODES_IN_WORDS}", field="mode", value=mode)
     now = await desk.stores.schedule.now()
     if scope == "all":
         key, endpoint_id = "all", ""
@@ -284,16 +363,17 @@ async def set_mode(desk: Desk, scope: str, mode: str) -> None:
     await desk.stores.planner.set_mode(key, mode, event)
 
 
-def rehearsed(desk: Desk) -> Desk:
+def dry_run_of(desk: Desk) -> Desk:
     """A desk at which rules and modes are checked as usual, and nothing is written."""
-    return replace(desk, stores=replace(desk.stores, planner=_Rehearsed(desk.stores.planner)))
+    return replace(desk, stores=replace(desk.stores, planner=_DryRunRules(desk.stores.planner)))
 
 
-class _Rehearsed:
+class _DryRunRules:
     """A PlannerStore that reads from a real one and writes nothing."""
 
     def __init__(self, real: PlannerStore) -> None:
         self.next_page, self.facts, self.rules = real.next_page, real.facts, real.rules
+        self.window, self.health = real.window, real.health
         self.commit_page, self.wait_for_runs = real.commit_page, real.wait_for_runs
         self._modes = real.modes
         self._wanted: dict[str, str] = {}

@@ -14,25 +14,26 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain.access import Role
-from mainspring.domain.account import Bucket, Claims, Proof, User, check_email, digest
-from mainspring.domain.audit import INSTALLATION
+from mainspring.domain.access.account import Bucket, IdentityClaims, Proof, User, check_email, digest
+from mainspring.domain.access.audit import INSTALLATION
+from mainspring.domain.access.scope import Role
 from mainspring.domain.errors import Misconfigured, NotAuthenticated
 from mainspring.domain.event import Event, EventType
 from mainspring.operations.accounts import add_user, new_token
 from mainspring.operations.endpoints import Desk
-from mainspring.operations.login import Entry, start_session
-from mainspring.ports.outside import Locksmith
+from mainspring.operations.login import LoginResult, start_session
+from mainspring.ports.outbound import PasswordHasher
 
 _CONTEXT = "oidc"
 ATTEMPT_LIFE = timedelta(minutes=10)
+BACK_MAX = 1_000  # a cookie holds 4 kB; longer addresses lead to the front page
 
 
 class Issuer(Protocol):
     async def authorization_url(self, state: str, nonce: str, challenge: str, redirect_uri: str) -> str:
         """Where the browser is sent to log in. Raises NotAuthenticated where the issuer does not answer."""
 
-    async def redeem(self, code: str, verifier: str, nonce: str, redirect_uri: str) -> Claims:
+    async def redeem(self, code: str, verifier: str, nonce: str, redirect_uri: str) -> IdentityClaims:
         """What the verified ID token says. Raises NotAuthenticated for anything that does not fit."""
 
 
@@ -41,12 +42,15 @@ class Attempt(Struct, frozen=True):
     nonce: str
     verifier: str
     begun_at: datetime
+    back: str = ""  # the address of this site that the person asked for
 
 
-async def begin_login(desk: Desk, locksmith: Locksmith, issuer: Issuer, redirect_uri: str) -> tuple[str, str]:
-    """The issuer's address, and what the browser keeps until it comes back."""
+async def begin_login(
+    desk: Desk, hasher: PasswordHasher, issuer: Issuer, redirect_uri: str, back: str = ""
+) -> tuple[str, str]:
+    """The issuer's address, and what the browser keeps until it comes back. `back` is where the login then leads to."""
     now = await desk.stores.schedule.now()
-    attempt = Attempt(new_token(locksmith), new_token(locksmith), new_token(locksmith), now)
+    attempt = Attempt(new_token(hasher), new_token(hasher), new_token(hasher), now, own_address(back))
     challenge = urlsafe_b64encode(sha256(attempt.verifier.encode()).digest()).decode().rstrip("=")
     url = await issuer.authorization_url(attempt.state, attempt.nonce, challenge, redirect_uri)
     return url, desk.vault.seal(msgspec.json.encode(attempt).decode(), _CONTEXT)
@@ -54,7 +58,7 @@ async def begin_login(desk: Desk, locksmith: Locksmith, issuer: Issuer, redirect
 
 async def finish_login(
     desk: Desk,
-    locksmith: Locksmith,
+    hasher: PasswordHasher,
     issuer: Issuer,
     *,
     kept: str,
@@ -63,7 +67,7 @@ async def finish_login(
     redirect_uri: str,
     role: Role | None,
     agent: str,
-) -> Entry:
+) -> LoginResult:
     """`role` is what somebody who is no user yet gets in the desk's tenant; None: nobody becomes one."""
     attempt = _attempt(desk, kept)
     if attempt is None or not compare_digest(attempt.state.encode(), state.encode()):
@@ -71,13 +75,25 @@ async def finish_login(
     if not await _is_first_use(desk, attempt):
         raise NotAuthenticated("this login was finished before, or begun too long ago; begin again")
     claims = await issuer.redeem(code, attempt.verifier, attempt.nonce, redirect_uri)
-    user = await _user_of(desk, locksmith, claims, role)
+    user = await _user_of(desk, hasher, claims, role)
     if user.disabled_at is not None:
         raise NotAuthenticated("this account is disabled; ask an operator of the installation")
-    return await start_session(desk, locksmith, user, agent, "oidc")
+    return await start_session(desk, hasher, user, agent, "oidc")
 
 
-async def _user_of(desk: Desk, locksmith: Locksmith, claims: Claims, role: Role | None) -> User:
+def address_after(desk: Desk, kept: str) -> str:
+    """Where a finished login leads to: the address that was asked for when it began, else the front page."""
+    attempt = _attempt(desk, kept)
+    return (attempt.back if attempt else "") or "/"
+
+
+def own_address(path: str) -> str:
+    """A path of this site, or nothing: a browser reads `//host` and `/\\host` as another site."""
+    is_ours = path.startswith("/") and path[1:2] not in ("/", "\\") and path.isprintable() and path.isascii()
+    return path if is_ours and len(path) <= BACK_MAX else ""
+
+
+async def _user_of(desk: Desk, hasher: PasswordHasher, claims: IdentityClaims, role: Role | None) -> User:
     """By the issuer's subject; else by an address that the issuer has verified, which is then tied to the subject."""
     subject = f"{claims.issuer}|{claims.subject}"
     if known := await desk.stores.accounts.user(subject):
@@ -90,7 +106,7 @@ async def _user_of(desk: Desk, locksmith: Locksmith, claims: Claims, role: Role 
         place = None if role is None else (desk.tenant_id, role)
         if place is None and not await desk.stores.accounts.is_invited(email):
             raise NotAuthenticated(f"nobody here has the e-mail address {email}; ask an owner to add it as a member")
-        made = await add_user(desk, locksmith, email, claims.name[:100], place=place, proof=Proof.SSO)
+        made = await add_user(desk, hasher, email, claims.name[:100], place=place, proof=Proof.SSO)
         found = (made.user, "")
     elif found[0].subject:
         raise NotAuthenticated(f"{email} is tied to another account of the issuer; ask an operator of the installation")

@@ -5,13 +5,13 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from mainspring.domain.delivery import Delivery, DeliveryStatus
 from mainspring.domain.errors import Conflict, NotFound, QuotaExceeded
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.name import as_stored
-from mainspring.domain.subscription import Subscription, SubscriptionKind, named_twice
+from mainspring.domain.notify.delivery import Delivery, DeliveryStatus
+from mainspring.domain.notify.subscription import Subscription, SubscriptionKind, named_twice
 from mainspring.operations.endpoints import Desk
-from mainspring.ports.mail import DeliveryFilter, SubscriptionStore
+from mainspring.ports.notifications import DeliveryFilter, SubscriptionStore
 
 SUBSCRIPTIONS_MAX = 100  # of one tenant and kind: every event is looked at for each of them
 DESCRIPTION_MAX = 1_000
@@ -109,12 +109,12 @@ def told(desk: Desk, kind: EventType, now: datetime, subscription: Subscription)
     return Event(kind, now, desk.tenant_id, actor=desk.actor, data=data)
 
 
-def rehearsed(desk: Desk) -> Desk:
+def dry_run_of(desk: Desk) -> Desk:
     """A desk at which webhooks and alerts are checked as usual, and nothing is written."""
-    return replace(desk, stores=replace(desk.stores, subscriptions=_Rehearsed(desk.stores.subscriptions)))
+    return replace(desk, stores=replace(desk.stores, subscriptions=_DryRunSubscriptions(desk.stores.subscriptions)))
 
 
-class _Rehearsed:
+class _DryRunSubscriptions:
     """A SubscriptionStore that reads from a real one and writes nothing."""
 
     def __init__(self, real: SubscriptionStore) -> None:

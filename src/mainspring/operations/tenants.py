@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from mainspring.domain.access import Role
+from mainspring.domain.access.scope import Role
 from mainspring.domain.endpoint import INTERVAL_MS_MAX, Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound
 from mainspring.domain.event import Event, EventType

@@ -1,18 +1,21 @@
 """Prove that an execution's log is what was written: its own chain, the ticks that hold it, the signed checkpoints.
 
 Ticks and log are walked together, page by page, so that neither needs to fit into memory. Others write meanwhile: what
-was read is judged only by what was there before it, and where something lies beyond, the walk goes on.
+was read is judged only by what was there before it, and where something lies beyond, the walk goes on. A page is hashed
+in a thread: the event loop of a process that serves has other things to do meanwhile.
 """
+
+import asyncio
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import PAGE, claims_of, clock_of, find_execution
-from mainspring.operations.rekeying import remember_retired
-from mainspring.ports.flows import Checkpoint, Execution, Published
-from mainspring.workflow.audit import BEGINNING, GENESIS, Anchor, Breach, LogWalk, TickHead, TickWalk, Verdict
-from mainspring.workflow.model import OLDEST_FORMAT, Entry
+from mainspring.operations.secret_rotation import remember_retired
+from mainspring.ports.workflows import Checkpoint, Execution, Published
+from mainspring.workflow.audit import BEGINNING, GENESIS, Anchor, Breach, LogVerdict, LogWalk, TickHead, TickWalk
+from mainspring.workflow.model import OLDEST_FORMAT, LogEntry
 from mainspring.workflow.proof import check_origin, check_state, format_of
 from mainspring.workflow.replay import Difference, Rerun
 
@@ -20,7 +23,7 @@ from mainspring.workflow.replay import Difference, Rerun
 class Verified(Struct, frozen=True):
     """What verification found: the log's verdict, the chain of its partition, and how many checkpoints held."""
 
-    verdict: Verdict
+    verdict: LogVerdict
     chain: Breach | None
     ticks: int
     checkpoints: int
@@ -86,7 +89,7 @@ async def _unlike_replay(desk: Desk, execution: Execution, published: Published)
         if read == 0 and (breach := check_origin(page[0], claims_of(execution, published, clock, page[0].tick))):
             return breach
         read += len(page)
-        difference = rerun.take(page)
+        difference = await asyncio.to_thread(rerun.take, page)
     if difference := difference or rerun.close():
         return Breach(execution.id, difference.number, difference.field, difference.actual, difference.expected)
     return check_state(rerun.state, state)
@@ -142,7 +145,7 @@ class _Walk:
             page = await self._logs.ticks(self._partition, after, min(PAGE, end.number - after))
             if not page:
                 break
-            anchors = self._take(page)
+            anchors = await asyncio.to_thread(self._take, page)
             if self._chain is None:
                 self._chain = await self._unfit({tick.sequence: tick.hash for tick in page}, after)
             if anchors and self._breach is None:
@@ -167,11 +170,11 @@ class _Walk:
             page = await self._entries(limit)
             if not page:
                 break
-            if breach := self._log.take(page, expected):
+            if breach := await asyncio.to_thread(self._log.take, page, expected):
                 return breach
         return self._log.close(last)
 
-    async def _entries(self, limit: int) -> list[Entry]:
+    async def _entries(self, limit: int) -> list[LogEntry]:
         """The next page of the log."""
         return await self._logs.entries(self._desk.tenant_id, self._id, self._log.number, limit)
 
@@ -199,7 +202,7 @@ class _Walk:
     async def _rest(self) -> Breach | None:
         """What the execution's own row says of its log, all the way where the chain of ticks is broken."""
         while self._chain is not None and (page := await self._entries(PAGE)):
-            if breach := self._log.take(page, [self._own]):
+            if breach := await asyncio.to_thread(self._log.take, page, [self._own]):
                 return breach
         return self._log.close(self._own) if self._log.number < self._own.number else None
 

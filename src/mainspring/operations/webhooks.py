@@ -11,16 +11,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mainspring.domain.access.signing import key_bytes
 from mainspring.domain.definition import check_text
-from mainspring.domain.delivery import webhook_request
 from mainspring.domain.errors import Forbidden, InvalidInput
 from mainspring.domain.event import EventType
 from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import NAME_LENGTH_MAX, check_name, shown
-from mainspring.domain.run import Outcome
-from mainspring.domain.selection import check_types, names_confidential
-from mainspring.domain.signing import key_bytes
-from mainspring.domain.subscription import (
+from mainspring.domain.notify.delivery import webhook_request
+from mainspring.domain.notify.event_filter import check_types, names_confidential
+from mainspring.domain.notify.subscription import (
     MASK,
     SECRETS_MAX,
     Subscription,
@@ -29,6 +28,7 @@ from mainspring.domain.subscription import (
     secret_place,
     target_place,
 )
+from mainspring.domain.run import Outcome
 from mainspring.domain.target import Target, check_url
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.subscriptions import (
@@ -40,7 +40,7 @@ from mainspring.operations.subscriptions import (
     switched,
     told,
 )
-from mainspring.ports.outside import Caller
+from mainspring.ports.outbound import Caller
 
 
 class WebhookDraft(Struct, frozen=True):

@@ -12,13 +12,13 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import shown
 from mainspring.operations.endpoints import Desk
-from mainspring.ports.flows import Execution, ExecutionFilter, Published, Start
+from mainspring.ports.workflows import Execution, ExecutionFilter, Published, Start
 from mainspring.workflow.audit import canonical
 from mainspring.workflow.difference import differences
 from mainspring.workflow.document import check_input, parse_text
 from mainspring.workflow.engine import VALUE_BYTES_MAX
-from mainspring.workflow.model import NEWEST_FORMAT, RESOLUTION_MS, LogicalClock, Origin, State, Workflow
-from mainspring.workflow.ticking import partition_of
+from mainspring.workflow.model import NEWEST_FORMAT, RESOLUTION_MS, ExecutionState, LogicalClock, Origin, Workflow
+from mainspring.workflow.tick import partition_of
 
 KEY_LENGTH_MAX = 200
 STARTS_MAX = 1_000
@@ -29,7 +29,7 @@ async def check_workflow(desk: Desk, text: str) -> Workflow:
     return await desk.sandbox.call(desk.tenant_id, parse_text, text, desk.allow_ports)
 
 
-class Publication(Struct, frozen=True):
+class PlannedPublication(Struct, frozen=True):
     """What publishing a document would do."""
 
     workflow: Workflow
@@ -41,16 +41,16 @@ class Publication(Struct, frozen=True):
         return self.newest is None or replace(self.newest.workflow, version=0) != self.workflow
 
 
-async def plan_publication(desk: Desk, text: str) -> Publication:
+async def plan_publication(desk: Desk, text: str) -> PlannedPublication:
     workflow = await check_workflow(desk, text)
     newest = await desk.stores.flows.workflows.version(desk.tenant_id, workflow.name, None)
     if newest is None:
-        return Publication(workflow, None, [])
+        return PlannedPublication(workflow, None, [])
     said = await desk.sandbox.call(desk.tenant_id, differences, newest.workflow, workflow)
-    return Publication(workflow, newest, said)
+    return PlannedPublication(workflow, newest, said)
 
 
-async def publish_workflow(desk: Desk, text: str, plan: Publication | None = None) -> tuple[Published, bool]:
+async def publish_workflow(desk: Desk, text: str, plan: PlannedPublication | None = None) -> tuple[Published, bool]:
     """A new version, and True; the newest version, and False, where it does the same already.
 
     `plan` is what `plan_publication` made of the same text.
@@ -97,7 +97,7 @@ async def compare_versions(desk: Desk, name: str, old: int | None, new: int | No
     return before.version, after.version, said
 
 
-class Wish(Struct, frozen=True):
+class StartRequest(Struct, frozen=True):
     """One execution that somebody wants: its input, and when, under which keys."""
 
     input: Mapping[str, object] = {}
@@ -128,13 +128,13 @@ async def start_execution(
     at: datetime | None = None,
 ) -> Execution:
     """Start an execution now or at an instant. A second start under the same key answers with the first one."""
-    (started,) = await start_executions(desk, name, [Wish(given, correlation, key, at)], version=version)
+    (started,) = await start_executions(desk, name, [StartRequest(given, correlation, key, at)], version=version)
     refuse_reentry(started)
     return started.execution
 
 
 async def start_executions(
-    desk: Desk, name: str, wishes: Sequence[Wish], *, version: int | None = None
+    desk: Desk, name: str, wishes: Sequence[StartRequest], *, version: int | None = None
 ) -> list[Started]:
     """Start many in one transaction. All wishes are checked before anything is written; none is half done."""
     published = await find_startable(desk, name, version)
@@ -143,14 +143,14 @@ async def start_executions(
     return [_started(start.execution, there) for start, there in zip(starts, found, strict=True)]
 
 
-async def check_wishes(desk: Desk, name: str, wishes: Sequence[Wish], *, version: int | None = None) -> int:
+async def check_wishes(desk: Desk, name: str, wishes: Sequence[StartRequest], *, version: int | None = None) -> int:
     """Check wishes as a start would, and start nothing; the version that would run."""
     published = await find_startable(desk, name, version)
     await _starts(desk, published, wishes)
     return published.workflow.version
 
 
-async def rehearse_start(desk: Desk, name: str, wish: Wish, *, version: int | None = None) -> Started:
+async def dry_run_start(desk: Desk, name: str, wish: StartRequest, *, version: int | None = None) -> Started:
     """What a start would answer; nothing is written."""
     (start,) = await _starts(desk, await find_startable(desk, name, version), [wish])
     store, new = desk.stores.flows.workflows, start.execution
@@ -183,7 +183,7 @@ def _started(wanted: Execution, there: Execution) -> Started:
     return Started(there, there.id == wanted.id, there.id != wanted.id and not is_ours)
 
 
-async def _starts(desk: Desk, published: Published, wishes: Sequence[Wish]) -> list[Start]:
+async def _starts(desk: Desk, published: Published, wishes: Sequence[StartRequest]) -> list[Start]:
     workflow = published.workflow
     if not 1 <= len(wishes) <= STARTS_MAX:
         raise InvalidInput(
@@ -204,7 +204,7 @@ async def _starts(desk: Desk, published: Published, wishes: Sequence[Wish]) -> l
             published.document_hash, published.model_hash, desk.actor, wish.correlation, partition,
             rfc3339(clock.epoch), clock.resolution_ms,
         )  # fmt: skip
-        state = State(
+        state = ExecutionState(
             execution_id, token_hex(16), workflow.name, workflow.version, values, format=NEWEST_FORMAT, origin=origin,
             wake_tick=clock.at(max(wish.at or now, now)),
         )  # fmt: skip
@@ -217,7 +217,7 @@ async def _starts(desk: Desk, published: Published, wishes: Sequence[Wish]) -> l
     return starts
 
 
-def _checked_wish(workflow: Workflow, wish: Wish, place: str) -> dict[str, object]:
+def _checked_wish(workflow: Workflow, wish: StartRequest, place: str) -> dict[str, object]:
     """The input with its defaults; a refusal names its place among many."""
     try:
         for field, text in (("correlation", wish.correlation), ("idempotency_key", wish.key or "")):

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from mainspring.domain.instant import rfc3339
 from mainspring.outbound.vault import KeyRing
-from mainspring.ports.flows import Checkpoint
+from mainspring.ports.workflows import Checkpoint
 from mainspring.workflow.audit import Anchor, canonical
 from mainspring.workflow.bundle import Signed
 

@@ -26,27 +26,37 @@ import pycurl
 from msgspec.structs import replace
 
 from mainspring import __version__
-from mainspring.domain import condition
+from mainspring.domain.access.sealing import header_place, query_place, query_secrets, signing_place
 from mainspring.domain.errors import InvalidInput, MainspringError
+from mainspring.domain.expressions import condition
 from mainspring.domain.run import Body, HttpAction, Outcome, Phases, Request, RunStatus
-from mainspring.domain.sealing import header_place, signing_place
-from mainspring.domain.target import Target, check_header
+from mainspring.domain.target import Target, check_header, check_url, shown_url
 from mainspring.domain.text import clean_text
+from mainspring.outbound.curl import CurlMulti, Transfer
 from mainspring.outbound.guard import AddressGuard
-from mainspring.outbound.letter import REDIRECTS, Letter, Line, Plan, header_line, plan_for, redirected, write_letter
-from mainspring.outbound.reply import HEAD_BYTES_MAX, Headers, fault_of, read_headers, retry_after_s, value_of
-from mainspring.outbound.resolver import Answer, Lookup, Resolver, Route, system_lookup
-from mainspring.outbound.wire import Transfer, Wire
-from mainspring.ports.outside import Vault
+from mainspring.outbound.request import (
+    REDIRECTS,
+    Line,
+    PreparedRequest,
+    RequestTemplate,
+    header_line,
+    prepare_request,
+    redirected,
+    template_for,
+)
+from mainspring.outbound.resolver import Lookup, Resolution, Resolver, Route, system_lookup
+from mainspring.outbound.response import HEAD_BYTES_MAX, Headers, fault_of, read_headers, retry_after_s, value_of
+from mainspring.ports.outbound import Vault
 
 REDIRECTS_MAX = 5
 CONNECTIONS_MAX = 512  # sockets, in use and kept; below the usual limit of 1,024 files
 PLANS_MAX = 4_096
 ERROR_CHARS_MAX = 500
+LOCATIONS = frozenset({"location", "content-location"})  # response headers that hold a URL
 REDACTED = b"[redacted]"
 REDACTED_CHARS_MIN = 6  # shorter than this, a secret is found in every text
 
-LATE = Route(Answer(()))  # no answer within the deadline
+LATE = Route(Resolution(()))  # no answer within the deadline
 PHRASES = {status.value: status.phrase for status in HTTPStatus}
 CURL_TOO_LARGE = 100
 # libcurl's codes by what a person can do about them; all others mean the peer broke the protocol.
@@ -97,13 +107,14 @@ class HttpCaller:
         self._connections_max = connections_max
         self._ca_file = ca_file
         self._lookup = lookup
-        self._lines: tuple[Wire, Resolver] | None = None  # made on the loop of the first call
-        self._plans: dict[HttpAction, Plan] = {}
+        self._lines: tuple[CurlMulti, Resolver] | None = None  # made on the loop of the first call
+        self._plans: dict[HttpAction, RequestTemplate] = {}
+        self._queries: dict[tuple[str, str, str], tuple[Target, tuple[str, ...]]] = {}
 
     async def call(self, request: Request) -> Outcome:
         """Make one attempt.
 
-        1. Check and prepare the action; open its secret headers and signing keys; if any of it fails, send nothing.
+        1. Check and prepare the action; open its secrets and signing keys; if any of it fails, send nothing.
         2. Exchange, following redirects while the action allows and the deadline lasts.
         3. Judge the response and take every secret that was sent out of what is kept.
         """
@@ -114,37 +125,38 @@ class HttpCaller:
             return _unsent("invalid_request", str(refusal))
         try:
             secrets = self._open_secrets(plan, request) if plan.secrets else ()
+            target, hidden = self._open_query(plan, request) if action.query else (plan.target, ())
         except MainspringError as fault:
             return _unsent("secret", str(fault))
         try:
-            letter = self._letter(plan, request, secrets)
+            letter = self._letter(plan, target, request, secrets)
         except MainspringError as fault:
             return _unsent("signing", str(fault))
-        outcome = await self._deliver(letter, request)
-        if not secrets and not request.hidden:
+        outcome = _without_queries(await self._deliver(letter, request))
+        if not secrets and not request.hidden and not hidden:
             return outcome
-        return _redacted(outcome, [*(value for _, value in secrets), *request.hidden])
+        return _redacted(outcome, [*(value for _, value in secrets), *request.hidden, *hidden])
 
     async def aclose(self) -> None:
         """Cancel every call in flight and close every connection."""
         if self._lines is not None:
             self._lines[0].close()
 
-    def _open_lines(self) -> tuple[Wire, Resolver]:
-        wire = Wire(
+    def _open_lines(self) -> tuple[CurlMulti, Resolver]:
+        wire = CurlMulti(
             self._guard, user_agent=self._user_agent, connections_max=self._connections_max, ca_file=self._ca_file
         )
         self._lines = wire, Resolver(self._guard, self._lookup)
         return self._lines
 
-    def _plan(self, action: HttpAction) -> Plan:
-        plan = plan_for(action, self._allow_ports)
+    def _plan(self, action: HttpAction) -> RequestTemplate:
+        plan = template_for(action, self._allow_ports)
         if len(self._plans) >= PLANS_MAX:
             del self._plans[next(iter(self._plans))]
         self._plans[action] = plan
         return plan
 
-    def _open_secrets(self, plan: Plan, request: Request) -> tuple[tuple[str, str], ...]:
+    def _open_secrets(self, plan: RequestTemplate, request: Request) -> tuple[tuple[str, str], ...]:
         opened = []
         for name, sealed in plan.secrets:
             value = self._vault.open(sealed, header_place(request.tenant_id, request.endpoint_id, name))
@@ -152,15 +164,30 @@ class HttpCaller:
             opened.append((name, value))
         return tuple(opened)
 
-    def _letter(self, plan: Plan, request: Request, secrets: tuple[tuple[str, str], ...]) -> Letter:
+    def _open_query(self, plan: RequestTemplate, request: Request) -> tuple[Target, tuple[str, ...]]:
+        """The target with its query string, and what of it must not come back; made once for each endpoint."""
+        place = query_place(request.tenant_id, request.endpoint_id)
+        key = (plan.target.url, request.action.query, place)
+        found = self._queries.get(key)
+        if found is None:
+            query = self._vault.open(request.action.query, place)
+            found = check_url(f"{plan.target.url}?{query}", self._allow_ports), tuple(query_secrets(query))
+            if len(self._queries) >= PLANS_MAX:
+                del self._queries[next(iter(self._queries))]
+            self._queries[key] = found
+        return found
+
+    def _letter(
+        self, plan: RequestTemplate, target: Target, request: Request, secrets: tuple[tuple[str, str], ...]
+    ) -> PreparedRequest:
         keys: tuple[str, ...] = ()
         if request.signing_keys:
             place = request.signing_place or signing_place(request.tenant_id)
             keys = tuple([self._vault.open(sealed, place) for sealed in request.signing_keys])
         lines: list[Line] = [header_line(name, value) for name, value in secrets]
-        return write_letter(plan, request, int(self._clock().timestamp()), lines, keys)
+        return prepare_request(plan, target, request, int(self._clock().timestamp()), lines, keys)
 
-    async def _deliver(self, letter: Letter, request: Request) -> Outcome:
+    async def _deliver(self, letter: PreparedRequest, request: Request) -> Outcome:
         """Exchange until an answer is final. `spent_us` is how much of the deadline earlier steps have used."""
         wire, resolver = self._lines or self._open_lines()
         action = request.action
@@ -324,6 +351,14 @@ def _amended(outcome: Outcome, error_code: str, error: str) -> Outcome:
     return replace(outcome, status=status, error_code=error_code, error=clean_text(error, ERROR_CHARS_MAX))
 
 
+def _without_queries(outcome: Outcome) -> Outcome:
+    """The outcome without the query string of a redirect's target: it may hold a token, as the endpoint's own does."""
+    if not any("?" in value and name.lower() in LOCATIONS for name, value in outcome.headers):
+        return outcome
+    headers = [(name, shown_url(value) if name.lower() in LOCATIONS else value) for name, value in outcome.headers]
+    return replace(outcome, headers=tuple(headers))
+
+
 def _redacted(outcome: Outcome, secrets: list[str]) -> Outcome:
     """The outcome without the values that were sent as secrets, whole or as their last word (`Bearer <token>`).
 
@@ -337,7 +372,7 @@ def _redacted(outcome: Outcome, secrets: list[str]) -> Outcome:
     if body is not None:
         data = body.data
         for text in texts:
-            raw = text.encode("latin-1")
+            raw = _raw(text)
             data = data.replace(raw, REDACTED)
             if body.truncated:
                 data = _without_cut_secret(data, raw)
@@ -345,6 +380,14 @@ def _redacted(outcome: Outcome, secrets: list[str]) -> Outcome:
     headers = tuple([(name, _hide(value, texts)) for name, value in outcome.headers])
     error = None if outcome.error is None else _hide(outcome.error, texts)
     return replace(outcome, body=body, headers=headers, error=error)
+
+
+def _raw(text: str) -> bytes:
+    """As it was sent; what was decoded from a query string may hold any character."""
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        return text.encode()
 
 
 def _hide(text: str, secrets: list[str]) -> str:

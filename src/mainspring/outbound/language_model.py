@@ -2,18 +2,20 @@
 
 Whatever a model or its server does wrong (errors, garbage, silence, endless talk) becomes a value. The libraries below
 cost half a second, forty megabytes, and tens of milliseconds at every request: they are imported in the process behind
-the parlour alone.
+the model_process alone.
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from datetime import datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from mainspring.domain.errors import Misconfigured
+from mainspring.domain.model.tools import ToolSpec, misfits
 from mainspring.domain.text import clean_text
-from mainspring.domain.toolbox import ToolSpec, misfits
+from mainspring.outbound.response import http_date
 from mainspring.ports.planner import Budget, Conversation
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from pydantic_ai.tools import ToolDefinition
     from pydantic_ai.usage import RunUsage
 
+    from mainspring.outbound.model_client import ModelClient
     from mainspring.outbound.watched_model import WatchedModel
 
 FAULT_CHARS_MAX = 500
@@ -33,11 +36,21 @@ ToolCaller = Callable[[str, dict[str, object]], Coroutine[Any, Any, str]]
 
 
 class PydanticAiModel:
-    def __init__(self, name: str, model: "Model[Any]", url: str = "", key: str = "") -> None:
+    """`make` gives the model of a session; `now` is for servers that say when to come back, and not what time it is."""
+
+    def __init__(
+        self,
+        name: str,
+        make: "Callable[[ModelClient], Model[Any]]",
+        url: str = "",
+        key: str = "",
+        now: Callable[[], datetime] | None = None,
+    ) -> None:
         self.name = name
-        self._model = model
+        self._make = make
         self._url = url
         self._key = key
+        self._now = now
 
     async def converse(
         self,
@@ -57,14 +70,16 @@ class PydanticAiModel:
         )
         from pydantic_ai.usage import RunUsage
 
+        from mainspring.outbound.model_client import ModelClient
         from mainspring.outbound.watched_model import WatchedModel
 
-        watched = WatchedModel(self._model, frozenset({final.name, *(spec.name for spec in tools)}))
+        client = ModelClient(budget.seconds)
+        watched = WatchedModel(self._make(client), frozenset({final.name, *(spec.name for spec in tools)}))
         talk = _Talk(watched, tools, final, call, budget)
         usage = RunUsage()
         fault, spent, unfinished, refusal = "", False, False, None
         try:
-            async with self._model, asyncio.timeout(budget.seconds):  # its connections end with the session
+            async with client, asyncio.timeout(budget.seconds):  # its connections end with the session
                 await talk.hold(instructions, prompt, usage)
         except UsageLimitExceeded as limit:
             fault, spent = self._words(limit), True
@@ -81,6 +96,7 @@ class PydanticAiModel:
             unfinished = watched.is_heard
         except Exception as wrong:  # whatever a strange reply makes the library below raise is that reply's fault
             fault = self._words(wrong)
+        fault = client.fault or fault
         return Conversation(
             usage.input_tokens,
             usage.output_tokens,
@@ -92,7 +108,7 @@ class PydanticAiModel:
             is_unfinished=unfinished,
             others=tuple(watched.others),
             status_code=None if refusal is None else refusal.status_code,
-            retry_after_s=None if refusal is None else _retry_after_s(refusal.headers),
+            retry_after_s=None if refusal is None else _retry_after_s(refusal.headers or {}, self._now),
         )
 
     @property
@@ -179,19 +195,24 @@ class _Talk:
         raise ModelRetry(f"{words}; call {self._final.name} again")
 
 
-def _retry_after_s(headers: Mapping[str, str] | None) -> float | None:
-    """Seconds, where the server says seconds; a date is rare, and then the usual pause serves."""
+def _retry_after_s(headers: Mapping[str, str], now: Callable[[], datetime] | None) -> float | None:
+    """In seconds, or until a date: by the server's own clock where it says the time, else by ours."""
+    asked = headers.get("retry-after", "")
     try:
-        return max(0.0, float((headers or {})["retry-after"]))
-    except (KeyError, ValueError):
-        return None
+        return max(0.0, float(asked))
+    except ValueError:
+        at = http_date(asked)
+    since = http_date(headers.get("date", "")) or (now() if now is not None else None)
+    return None if at is None or since is None else max(0.0, (at - since).total_seconds())
 
 
-def open_model(name: str, url: str, key: str) -> PydanticAiModel:
+def open_model(name: str, url: str, key: str, now: Callable[[], datetime] | None = None) -> PydanticAiModel:
     """`openai:NAME`, `anthropic:NAME` or `google:NAME`; with a URL, any server that speaks like that provider."""
     check_model(name, url, key)
     provider, _, model_name = name.partition(":")
-    return PydanticAiModel(name, _model(provider, model_name, url or None, key or "none"), url, key)
+    return PydanticAiModel(
+        name, lambda client: _model(provider, model_name, url or None, key or "none", client), url, key, now
+    )
 
 
 def check_model(name: str, url: str, key: str) -> None:
@@ -240,18 +261,18 @@ def _is_http(url: str) -> bool:
         return False
 
 
-def _model(provider: str, name: str, url: str | None, key: str) -> "Model[Any]":
+def _model(provider: str, name: str, url: str | None, key: str, client: "ModelClient") -> "Model[Any]":
     if provider == "anthropic":
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        return AnthropicModel(name, provider=AnthropicProvider(api_key=key, base_url=url))
+        return AnthropicModel(name, provider=AnthropicProvider(api_key=key, base_url=url, http_client=client))
     if provider == "google":
         from pydantic_ai.models.google import GoogleModel
         from pydantic_ai.providers.google import GoogleProvider
 
-        return GoogleModel(name, provider=GoogleProvider(api_key=key, base_url=url))
+        return GoogleModel(name, provider=GoogleProvider(api_key=key, base_url=url, http_client=client))
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    return OpenAIChatModel(name, provider=OpenAIProvider(base_url=url, api_key=key))
+    return OpenAIChatModel(name, provider=OpenAIProvider(base_url=url, api_key=key, http_client=client))

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import jwt
 
-from mainspring.domain.account import EMAIL_LENGTH_MAX, Claims
+from mainspring.domain.access.account import EMAIL_LENGTH_MAX, IdentityClaims
 from mainspring.domain.errors import Misconfigured, NotAuthenticated
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA")
@@ -55,7 +55,7 @@ class OidcIssuer:
         }
         return str(httpx2.URL(where).copy_merge_params(query))
 
-    async def redeem(self, code: str, verifier: str, nonce: str, redirect_uri: str) -> Claims:
+    async def redeem(self, code: str, verifier: str, nonce: str, redirect_uri: str) -> IdentityClaims:
         known = await self._discovery()
         form = {
             "grant_type": "authorization_code",
@@ -70,7 +70,7 @@ class OidcIssuer:
         claims = self._verified(str(answer.get("id_token", "")), keys)
         if claims.get("nonce") != nonce:
             raise _refused("its token belongs to another login")
-        return Claims(
+        return IdentityClaims(
             self._issuer,
             _text(claims, "sub", SUBJECT_MAX, required=True),
             _text(claims, "email", EMAIL_LENGTH_MAX),

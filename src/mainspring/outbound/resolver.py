@@ -34,7 +34,7 @@ ADDRESSES_MAX = 8  # tried in order; a name with hundreds of addresses must not 
 Lookup = Callable[[str], tuple[str, ...]]
 
 
-class Answer(Struct, frozen=True):
+class Resolution(Struct, frozen=True):
     """What a name resolved to, in the order to try, or nothing and the reason."""
 
     addresses: tuple[str, ...]
@@ -44,7 +44,7 @@ class Answer(Struct, frozen=True):
 class Route(Struct, frozen=True):
     """Where a target may be reached: an entry for libcurl, or why there is none."""
 
-    answer: Answer
+    answer: Resolution
     entry: str = ""  # `host:port:address,address`, of addresses the guard passed
     blocked: str | None = None
     fault: str | None = None
@@ -68,9 +68,9 @@ class Resolver:
         self._loop = asyncio.get_running_loop()
         self._guard = guard
         self._lookup = lookup
-        self._known: dict[str, tuple[Answer, float]] = {}
+        self._known: dict[str, tuple[Resolution, float]] = {}
         self._routes: dict[str, Route] = {}
-        self._running: dict[str, asyncio.Future[Answer]] = {}
+        self._running: dict[str, asyncio.Future[Resolution]] = {}
         self._by_tenant: Counter[str] = Counter()
         self._ended = asyncio.Event()  # set, and replaced, whenever a lookup ends
 
@@ -101,9 +101,9 @@ class Resolver:
                 raise
             return self._judged(f"{name}:{port}", port, last)
 
-    def _last_answer(self, name: str) -> Answer | None:
+    def _last_answer(self, name: str) -> Resolution | None:
         """The addresses that a name had lately, where a lookup brought any."""
-        answer, until = self._known.get(name, (Answer(()), 0.0))
+        answer, until = self._known.get(name, (Resolution(()), 0.0))
         return answer if answer.addresses and self._loop.time() < until + LAST_ANSWER_S else None
 
     async def _look_up_route(self, name: str, port: int, tenant_id: str) -> Route:
@@ -116,7 +116,7 @@ class Resolver:
                 await self._ended.wait()
         return route
 
-    def _judged(self, key: str, port: int, answer: Answer) -> Route:
+    def _judged(self, key: str, port: int, answer: Resolution) -> Route:
         verdicts = [(address, self._guard.verdict(address, port)) for address in answer.addresses]
         passed = [address for address, reason in verdicts if reason is None]
         if passed:
@@ -125,7 +125,7 @@ class Resolver:
             return Route(answer, blocked=self._guard.refusal(verdicts[0][0], port))
         return Route(answer, fault=answer.fault or "the name has no address")
 
-    def _start(self, name: str, tenant_id: str) -> asyncio.Future[Answer]:
+    def _start(self, name: str, tenant_id: str) -> asyncio.Future[Resolution]:
         future = self._running[name] = self._loop.create_future()
         self._by_tenant[tenant_id] += 1
         thread = threading.Thread(target=self._ask, args=(name, tenant_id), name=f"resolve {name}", daemon=True)
@@ -135,13 +135,13 @@ class Resolver:
     def _ask(self, name: str, tenant_id: str) -> None:
         """In the lookup's thread."""
         try:
-            answer = Answer(self._lookup(name)[:ADDRESSES_MAX])
+            answer = Resolution(self._lookup(name)[:ADDRESSES_MAX])
         except (OSError, UnicodeError) as fault:
-            answer = Answer((), getattr(fault, "strerror", None) or str(fault))
+            answer = Resolution((), getattr(fault, "strerror", None) or str(fault))
         with suppress(RuntimeError):  # the loop was closed meanwhile; nobody waits any more
             self._loop.call_soon_threadsafe(self._finish, name, tenant_id, answer)
 
-    def _finish(self, name: str, tenant_id: str, answer: Answer) -> None:
+    def _finish(self, name: str, tenant_id: str, answer: Resolution) -> None:
         if len(self._known) >= NAMES_MAX:
             del self._known[next(iter(self._known))]
         self._known.pop(name, None)

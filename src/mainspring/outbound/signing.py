@@ -8,7 +8,7 @@ import hmac
 import secrets
 from base64 import b64encode
 
-from mainspring.domain.signing import PREFIX, key_bytes
+from mainspring.domain.access.signing import PREFIX, key_bytes
 
 SECRET_BYTES = 32
 

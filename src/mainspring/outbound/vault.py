@@ -19,7 +19,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from mainspring.domain.audit import AuditKeys
+from mainspring.domain.access.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured
 from mainspring.outbound.key_file import KEY_BYTES, SETTING
 
@@ -84,7 +84,7 @@ class KeyRing:
         self.primary_id = self.audit_keys.primary = key_id(keys[0])
 
 
-class Vault:
+class AesVault:
     """Seals and opens. Safe to share inside one event loop; holds opened values in memory only."""
 
     def __init__(self, keys: KeyRing) -> None:

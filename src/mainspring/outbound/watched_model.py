@@ -14,7 +14,7 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
-from mainspring.domain.session import ToolCall, estimated_tokens, fair_tokens
+from mainspring.domain.model.session import ToolCall, estimated_tokens, fair_tokens
 from mainspring.domain.text import clean_text
 
 REPLY_CHARS_MAX = 200_000  # OUTPUT_TOKENS_MAX is far below

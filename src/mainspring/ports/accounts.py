@@ -6,19 +6,20 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from mainspring.domain.access import Role
-from mainspring.domain.account import (
+from mainspring.domain.access.account import (
     ApiKey,
     Bucket,
     Link,
+    LoginSession,
     Member,
     MemberInvitation,
     Membership,
     SecondFactor,
-    Session,
     User,
 )
-from mainspring.domain.audit import AuditEntry, AuditFault, AuditHead
+from mainspring.domain.access.audit import AuditEntry, AuditFault, AuditHead
+from mainspring.domain.access.passkey import Challenge, Passkey
+from mainspring.domain.access.scope import Role
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.event import Event
 
@@ -58,6 +59,9 @@ class AccountStore(Protocol):
     async def tenants(self) -> list[Tenant]:
         """Every tenant, ordered by id."""
 
+    async def has_several_tenants(self) -> bool:
+        """Whether the installation has more than one tenant."""
+
     async def add_link(self, token_hash: str, link: Link) -> None: ...
 
     async def link(self, token_hash: str) -> Link | None:
@@ -91,10 +95,10 @@ class AccountStore(Protocol):
         """
 
 
-class Visit(Struct, frozen=True):
+class LiveSession(Struct, frozen=True):
     """A live session, whose it is, and where that user belongs, by the tenants' names."""
 
-    session: Session
+    session: LoginSession
     user: User
     memberships: tuple[Membership, ...]
 
@@ -113,9 +117,9 @@ class CredentialStore(Protocol):
     async def use_api_key(self, key_id: str, secret: str) -> ApiKey | None:
         """The key of that id and secret, if it is neither revoked nor expired; notes, coarsely, that it was used."""
 
-    async def add_session(self, session: Session, token_hash: str, event: Event) -> None: ...
+    async def add_session(self, session: LoginSession, token_hash: str, event: Event) -> None: ...
 
-    async def visit(self, token_hash: str) -> Visit | None:
+    async def visit(self, token_hash: str) -> LiveSession | None:
         """The session, if it is neither over nor idle for too long and its user is not disabled; notes its use."""
 
     async def second_factor(self, user_id: str) -> SecondFactor | None: ...
@@ -123,7 +127,7 @@ class CredentialStore(Protocol):
     async def put_second_factor(self, factor: SecondFactor, event: Event | None) -> None: ...
 
     async def remove_second_factor(self, user_id: str, event: Event) -> bool:
-        """False where there was none."""
+        """Remove the app, the recovery codes and all passkeys. False where there were none."""
 
     async def use_step(self, user_id: str, step: int) -> bool:
         """Note that the code of a step was used; False where it, or a later one, was used before."""
@@ -131,7 +135,31 @@ class CredentialStore(Protocol):
     async def use_recovery(self, user_id: str, present: Sequence[str], spent: str) -> bool:
         """Take one recovery code from those that are there; False where they are others by now."""
 
-    async def sessions_of(self, user_id: str) -> list[Session]:
+    async def passkeys(self, user_id: str) -> list[Passkey]:
+        """Oldest first."""
+
+    async def passkey(self, credential_id: str) -> Passkey | None: ...
+
+    async def add_passkey(self, passkey: Passkey, factor: SecondFactor | None, event: Event) -> bool:
+        """Add it, with recovery codes where `factor` brings some, in one transaction. False where the credential is
+        registered already.
+        """
+
+    async def rename_passkey(self, user_id: str, passkey_id: str, name: str) -> bool:
+        """False where the user has none of that id."""
+
+    async def remove_passkey(self, user_id: str, passkey_id: str, event: Event) -> bool:
+        """Remove it, and the recovery codes with the last factor. False where the user has none of that id."""
+
+    async def use_passkey(self, passkey_id: str, sign_count: int) -> bool:
+        """Note a signature; False where its counter is not above the stored one, unless both are 0."""
+
+    async def add_challenge(self, challenge: Challenge) -> None: ...
+
+    async def take_challenge(self, challenge_id: str) -> Challenge | None:
+        """Use it up; None where it was used before, or its time ran out. One of any number of callers gets it."""
+
+    async def sessions_of(self, user_id: str) -> list[LoginSession]:
         """Those that are neither over nor idle for too long, newest first."""
 
     async def end_session(self, session_id: str, event: Event) -> None: ...

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from mainspring.domain.clock import ClockReport
+from mainspring.domain.schedule.clock_steps import ClockReport
 
 
 class BroughtBack(Struct, frozen=True):

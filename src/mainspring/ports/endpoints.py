@@ -5,9 +5,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from mainspring.domain.changes import Act, Change
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus, Tenant
 from mainspring.domain.event import Event
+from mainspring.domain.schedule.changes import Act, Change
 
 
 class EndpointFilter(Struct, frozen=True):

@@ -1,19 +1,31 @@
 """The planner's seams: rules and the runs they judge, a model's sessions, and the model itself."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from datetime import datetime
 from typing import Any, Protocol
 
 from msgspec import Struct
 
+from mainspring.domain.advice.proposal import StoredProposal
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event
-from mainspring.domain.firing import RuleState
-from mainspring.domain.rulebook import Decisions, Facts, Page, StoredRule, Want
-from mainspring.domain.session import Session, TokenUsage, ToolCall
-from mainspring.domain.toolbox import ToolSpec
+from mainspring.domain.model.session import ModelSession, TokenUsage, ToolCall
+from mainspring.domain.model.tools import ToolSpec
+from mainspring.domain.rules.apply import RuleState
+from mainspring.domain.rules.judge import (
+    Decisions,
+    FactsWanted,
+    Health,
+    HealthWanted,
+    JudgedPage,
+    RuleFacts,
+    RuleResult,
+    StoredRule,
+)
+from mainspring.domain.rules.run_window import RunWindow
 
 
-class KnownRule(Struct, frozen=True):
+class RuleRevision(Struct, frozen=True):
     """A rule, the endpoint it belongs to ("" for the whole job), and what it remembers, by endpoint."""
 
     stored: StoredRule
@@ -24,7 +36,7 @@ class KnownRule(Struct, frozen=True):
 class PlannerStore(Protocol):
     """Rules, and the finished runs they have not judged yet. Each finished run is judged once, by whomever."""
 
-    async def next_page(self, limit: int) -> Page | None:
+    async def next_page(self, limit: int) -> JudgedPage | None:
         """Finished runs of up to `limit` transactions after the cursor, some hundreds of them at the most.
 
         None where there is no rule or no new run.
@@ -32,10 +44,22 @@ class PlannerStore(Protocol):
         A page without runs only moves the cursor on.
         """
 
-    async def facts(self, wants: Sequence[Want]) -> Facts:
-        """The newest results, newest first, and the health of endpoints; test runs do not count."""
+    async def facts(self, wants: Sequence[FactsWanted]) -> RuleFacts:
+        """The newest results, newest first, and the present health of endpoints; test runs do not count.
 
-    async def commit_page(self, page: Page, decisions: Decisions) -> bool:
+        Results are those up to the run or instant that each want names.
+        """
+
+    async def health(self, wanted: HealthWanted) -> Health:
+        """An endpoint's health at an instant, by the runs that finished until then; test runs do not count."""
+
+    async def window(self, wanted: RunWindow) -> tuple[RuleResult, ...]:
+        """The runs of a window, newest first, within its bounds (`run_window.fitting`); bodies only if they are wanted.
+
+        By an index of the endpoint's runs, whatever else is recorded; test runs do not count.
+        """
+
+    async def commit_page(self, page: JudgedPage, decisions: Decisions) -> bool:
         """Move the cursor past the page, apply the firings to locked rows, write what rules remember: all or nothing.
 
         False: another planner moved the cursor first, and nothing was written.
@@ -56,13 +80,37 @@ class PlannerStore(Protocol):
     async def remove_rules(self, tenant_id: str, ids: Sequence[str], event: Event) -> int:
         """How many were there."""
 
-    async def rules(self, tenant_id: str, job_id: str | None = None) -> list[KnownRule]:
+    async def rules(self, tenant_id: str, job_id: str | None = None) -> list[RuleRevision]:
         """In the order in which they were written."""
 
     async def modes(self) -> dict[str, str]:
-        """Where the planner is in shadow mode or off: `all`, `tenant:ID` or `endpoint:ID`."""
+        """Where the planner is not live: `all`, `tenant:ID` or `endpoint:ID`."""
 
-    async def set_mode(self, scope: str, mode: str, event: Event) -> None: ...
+    async def set_mode(self, scope: str, mode: str, event: Event) -> None:
+        """In shadow mode and off, pending proposals of the scope are withdrawn in the same transaction."""
+
+
+class ProposalFilter(Struct, frozen=True):
+    """A page of proposals, newest first; `before` is when the last one seen was created, and its id."""
+
+    endpoint_id: str | None = None
+    state: str | None = None
+    before: tuple[datetime, str] | None = None
+    limit: int = 50
+
+
+class ProposalStore(Protocol):
+    """What advice proposed in mode `ask`. Proposals are written with the change of their endpoint: `Change.proposals`.
+
+    Of two decisions about one proposal, the second raises Conflict and writes nothing.
+    """
+
+    async def proposals(self, tenant_id: str, wanted: ProposalFilter) -> list[StoredProposal]: ...
+
+    async def proposal(self, tenant_id: str, proposal_id: str) -> StoredProposal | None: ...
+
+    async def count_pending(self, tenant_id: str, endpoint_id: str | None = None) -> int:
+        """How many wait for a person: of the tenant, or of one endpoint."""
 
 
 class SessionStore(Protocol):
@@ -79,15 +127,15 @@ class SessionStore(Protocol):
         or not.
         """
 
-    async def record_session(self, session: Session, worker: str, event: Event) -> None:
+    async def record_session(self, session: ModelSession, worker: str, event: Event) -> None:
         """Keep a session, end the lease, say when the next one is due, and count its tokens for the month."""
 
     async def sessions(
         self, tenant_id: str, endpoint_id: str | None = None, before_id: str | None = None, limit: int = 50
-    ) -> list[Session]:
+    ) -> list[ModelSession]:
         """Newest first."""
 
-    async def session(self, tenant_id: str, session_id: str) -> Session | None: ...
+    async def session(self, tenant_id: str, session_id: str) -> ModelSession | None: ...
 
     async def token_usage(self, tenant_id: str) -> TokenUsage:
         """Of this month, by the store's clock."""
@@ -99,7 +147,7 @@ class SessionStore(Protocol):
         """An endpoint by its id alone: its tenant is not known yet."""
 
 
-Look = Callable[[Endpoint], Awaitable[Session | None]]
+Look = Callable[[Endpoint], Awaitable[ModelSession | None]]
 """One session about an endpoint now; None where another analyst is at it, or its job is not active."""
 
 

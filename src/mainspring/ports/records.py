@@ -8,9 +8,19 @@ from msgspec import Struct
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, StoredEvent
-from mainspring.domain.health import Result
-from mainspring.domain.looking import EndpointLook, RunLook, RunMark, RunPage, StateCount, StatusFilter
+from mainspring.domain.health import RunResult
 from mainspring.domain.run import Body, Outcome, Run
+from mainspring.ports.filters import (
+    EndpointListFilter,
+    RunListFilter,
+    RunMark,
+    RunPage,
+    StateCount,
+    StatusFilter,
+    Total,
+)
+from mainspring.ports.notifications import DeliveryFilter
+from mainspring.ports.workflows import ExecutionFilter
 
 
 class RunFilter(Struct, frozen=True):
@@ -56,19 +66,24 @@ class RunStore(Protocol):
         """Ids and ages of live keys, newest first; never the keys."""
 
 
-class LookStore(Protocol):
+class ListStore(Protocol):
     """Reads for lists and overviews, within one tenant. None of them reads what it does not show."""
 
-    async def endpoints(self, tenant_id: str, wanted: EndpointLook) -> list[Endpoint]:
-        """Ordered by name and id."""
+    async def endpoints(self, tenant_id: str, wanted: EndpointListFilter) -> list[Endpoint]:
+        """Ordered by name and id, or as `order` says."""
 
-    async def runs(self, tenant_id: str, wanted: RunLook) -> RunPage:
-        """Newest first; without bodies, trails and details."""
+    async def runs(self, tenant_id: str, wanted: RunListFilter) -> RunPage:
+        """Newest first, or `oldest_first`; without bodies, trails and details."""
+
+    async def total(
+        self, tenant_id: str, wanted: EndpointListFilter | RunListFilter | ExecutionFilter | DeliveryFilter
+    ) -> Total:
+        """How many a list has, wherever its page begins. Counting stops at 10,000, and after 20,000 looked at."""
 
     async def recent(self, tenant_id: str, endpoint_ids: Sequence[str], limit: int) -> dict[str, list[RunMark]]:
         """How the newest runs of each of these ended, newest first; who has none is left out."""
 
-    async def results(self, tenant_id: str, endpoint_id: str, since: datetime) -> list[Result]:
+    async def results(self, tenant_id: str, endpoint_id: str, since: datetime) -> list[RunResult]:
         """How the runs of an endpoint since then ended, test runs left out, newest first."""
 
     async def count_states(self, tenant_id: str, late_before: datetime) -> list[StateCount]: ...
@@ -83,7 +98,7 @@ class LookStore(Protocol):
         """By id, archived ones included; what was deleted is left out."""
 
 
-class AnswerStore(Protocol):
+class IdempotencyStore(Protocol):
     """Answers kept under the keys that requests bring with them, so that a request sent again is not done again."""
 
     async def claim(

@@ -6,9 +6,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from mainspring.domain.claiming import Claim
-from mainspring.domain.fairness import Caps, SlowRoom
-from mainspring.domain.settling import Finished
+from mainspring.domain.schedule.claim import Claim
+from mainspring.domain.schedule.fairness import Caps, SlowRoom
+from mainspring.domain.schedule.finish import Finished
 
 
 class ClaimBatch(Struct, frozen=True):

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class SealedKind(StrEnum):
-    ENDPOINT = "endpoint"  # its secret headers
+    ENDPOINT = "endpoint"  # its secret headers and its query string
     SIGNING_KEY = "signing key"
     SUBSCRIPTION = "subscription"  # the secrets and the address of a webhook, the targets of an alert's channels
     SECOND_FACTOR = "second factor"
@@ -20,16 +20,20 @@ class SealedRow(Struct, frozen=True):
 
     kind: SealedKind
     place: tuple[str, ...]  # its key, in the order in which rows are read
+    tenant_id: str  # "": of the installation
     text: str  # what holds them, as it was read
     values: Mapping[str, str]  # sealed text -> context
     is_busy: bool = False  # somebody will compare it with what it is now; it must stay for a moment
 
 
 class SealedStore(Protocol):
-    """Both go across all tenants."""
+    """All of it goes across all tenants."""
 
     async def sealed(self, kind: SealedKind, after: tuple[str, ...], limit: int) -> list[SealedRow]:
         """Rows of this kind in the order of their places, from just after one; () is the beginning."""
+
+    async def readable_queries(self, after: tuple[str, ...], limit: int) -> list[SealedRow]:
+        """Rows of endpoints whose URL may have a readable query string, in the order of their places."""
 
     async def reseal(self, rows: Sequence[tuple[SealedRow, Mapping[str, str]]]) -> int:
         """Put other sealed texts in the place of those that rows of one kind hold; how many texts were put.

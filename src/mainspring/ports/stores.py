@@ -4,16 +4,16 @@ from msgspec import Struct
 
 from mainspring.ports.accounts import AccountStore, AuditStore, CredentialStore
 from mainspring.ports.clock import ClockStore
-from mainspring.ports.configuration import ConfigurationStore
+from mainspring.ports.documents import DocumentStore
 from mainspring.ports.endpoints import EndpointStore
-from mainspring.ports.flows import FlowStores
-from mainspring.ports.mail import OutboxStore, SubscriptionStore
-from mainspring.ports.planner import PlannerStore, SessionStore
+from mainspring.ports.notifications import OutboxStore, SubscriptionStore
+from mainspring.ports.planner import PlannerStore, ProposalStore, SessionStore
 from mainspring.ports.presence import PresenceStore
-from mainspring.ports.records import AnswerStore, LookStore, RunStore
+from mainspring.ports.records import IdempotencyStore, ListStore, RunStore
 from mainspring.ports.schedule import ScheduleStore
 from mainspring.ports.sealing import SealedStore
 from mainspring.ports.upkeep import UpkeepStore
+from mainspring.ports.workflows import WorkflowStores
 
 
 class Stores(Struct, frozen=True):
@@ -23,17 +23,18 @@ class Stores(Struct, frozen=True):
     endpoints: EndpointStore
     runs: RunStore
     upkeep: UpkeepStore
-    configuration: ConfigurationStore
+    configuration: DocumentStore
     accounts: AccountStore
     credentials: CredentialStore
     audit: AuditStore
     planner: PlannerStore
-    look: LookStore
-    answers: AnswerStore
+    look: ListStore
+    answers: IdempotencyStore
     subscriptions: SubscriptionStore
     outbox: OutboxStore
-    flows: FlowStores
+    flows: WorkflowStores
     sessions: SessionStore
     sealed: SealedStore
     presence: PresenceStore
     clock: ClockStore
+    proposals: ProposalStore

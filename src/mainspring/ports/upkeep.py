@@ -5,7 +5,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from mainspring.domain.waiting import Queue
+from mainspring.domain.schedule.queue import Queue
 
 LIMITS = "limits"  # the installation's value that holds the caps in force, as JSON
 
@@ -84,6 +84,9 @@ class UpkeepStore(Protocol):
 
     async def close_zombies(self, lease_over_before_ms: int, limit: int) -> int:
         """Close `running` rows whose lease was over that long ago as `timeout`, and tell of each; never a live one."""
+
+    async def expire_proposals(self, limit: int) -> int:
+        """End pending proposals whose time is over, and tell of each once; how many."""
 
     async def sweep(self, keep: Retention, batch: int) -> Swept:
         """Remove at most `batch` rows of what is older or more than wanted; call again until it says done."""

@@ -18,7 +18,7 @@ from mainspring.simulation.world import play
 MEMORY_MAX = 1 << 30
 
 
-class Wanted(Struct, frozen=True):
+class PlayRequest(Struct, frozen=True):
     scenario: str | None = None
     document: str | None = None
     seed: int = 1
@@ -26,11 +26,11 @@ class Wanted(Struct, frozen=True):
 
 def main() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_MAX, MEMORY_MAX))
-    wanted = msgspec.json.decode(sys.stdin.buffer.read(), type=Wanted)
+    wanted = msgspec.json.decode(sys.stdin.buffer.read(), type=PlayRequest)
     sys.stdout.buffer.write(msgspec.json.encode(_answer(wanted)))
 
 
-def _answer(wanted: Wanted) -> dict[str, object]:
+def _answer(wanted: PlayRequest) -> dict[str, object]:
     try:
         if wanted.document is not None:
             scenario = read_scenario(wanted.document, "the document")

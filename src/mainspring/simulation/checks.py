@@ -20,13 +20,13 @@ TOLERANCE_MS = 1_000  # what passes between a decision and the start of the run 
 ENDED = ("success", "failure", "timeout", "blocked")
 
 
-class Verdict(Struct, frozen=True):
+class CheckResult(Struct, frozen=True):
     check: str
     ok: bool
     detail: str
 
 
-class Wish(Struct, frozen=True):
+class ScenarioCheck(Struct, frozen=True):
     """One check with its arguments, read as it is used."""
 
     scenario: Scenario
@@ -58,25 +58,25 @@ class Wish(Struct, frozen=True):
         return [name for entry in entries for name in self.scenario.names_of(entry)]
 
 
-def check_trace(trace: Trace) -> list[Verdict]:
+def check_trace(trace: Trace) -> list[CheckResult]:
     """Every check of the scenario, in its order."""
     return [_checked(trace, given) for given in trace.scenario.checks]
 
 
-def _checked(trace: Trace, given: Mapping[str, object]) -> Verdict:
+def _checked(trace: Trace, given: Mapping[str, object]) -> CheckResult:
     kind = str(given.get("check"))
     if kind not in CHECKS:
         raise _refused(given, f"there is no check {kind!r}{did_you_mean(kind, tuple(CHECKS))}")
-    faults = list(CHECKS[kind](trace, Wish(trace.scenario, given)))
+    faults = list(CHECKS[kind](trace, ScenarioCheck(trace.scenario, given)))
     words = " ".join(f"{key}={value}" for key, value in given.items() if key != "check")
-    return Verdict(f"{kind} {words}".strip(), not faults, "; ".join(faults[:5]))
+    return CheckResult(f"{kind} {words}".strip(), not faults, "; ".join(faults[:5]))
 
 
 def _runs(trace: Trace, name: str, begin: float = 0, end: float = 1e9) -> list[PlayedRun]:
     return [run for run in trace.runs if run.endpoint == name and begin <= trace.minute(run.started_at) < end]
 
 
-def _gaps(trace: Trace, wish: Wish) -> Iterator[str]:
+def _gaps(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
     """Runs that both start within the minutes are so far apart; `share` of them, else all."""
     least, most = wish.span_ms("at_least", 0), wish.span_ms("at_most", 1 << 50)
     begin, end = wish.number("from", 0), wish.number("to", trace.scenario.minutes)
@@ -92,7 +92,7 @@ def _gaps(trace: Trace, wish: Wish) -> Iterator[str]:
                 yield f"{name} at minute {trace.minute(run.started_at):.2f} came after {_span(gap)}"
 
 
-def _runs_within(trace: Trace, wish: Wish) -> Iterator[str]:
+def _runs_within(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
     minute, seconds = wish.number("minute", 0), wish.number("seconds", 60)
     for name in wish.names():
         if not _runs(trace, name, minute, minute + seconds / 60):
@@ -101,7 +101,7 @@ def _runs_within(trace: Trace, wish: Wish) -> Iterator[str]:
             yield f"{name} ran {when}"
 
 
-def _once_per(trace: Trace, wish: Wish) -> Iterator[str]:
+def _once_per(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
     cooldown = timedelta(milliseconds=wish.span_ms("cooldown") - TOLERANCE_MS)
     for name in wish.names():
         for first, second in pairwise(_runs(trace, name)):
@@ -109,7 +109,7 @@ def _once_per(trace: Trace, wish: Wish) -> Iterator[str]:
                 yield f"{name} ran again after {_span(second.started_at - first.started_at)}"
 
 
-def _run_count(trace: Trace, wish: Wish) -> Iterator[str]:
+def _run_count(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
     begin, end = wish.number("from", 0), wish.number("to", 1e9)
     for name in wish.names():
         count = len(_runs(trace, name, begin, end))
@@ -117,27 +117,27 @@ def _run_count(trace: Trace, wish: Wish) -> Iterator[str]:
             yield f"{name} ran {count} times"
 
 
-def _no_runs(trace: Trace, wish: Wish) -> Iterator[str]:
+def _no_runs(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
     for name in wish.names():
         for run in _runs(trace, name, wish.number("from", 0), wish.number("to", 1e9)):
             yield f"{name} ran at minute {trace.minute(run.started_at):.2f}"
 
 
-def _asleep(trace: Trace, wish: Wish) -> Iterator[str]:
+def _asleep(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
     at = trace.scenario.start + timedelta(minutes=wish.number("minute", 0))
     for name in wish.names():
         if not any(begin <= at < end for begin, end in pauses_of(trace, name)):
             yield f"{name} is awake at minute {wish.number('minute', 0):g}"
 
 
-def _source_count(trace: Trace, wish: Wish) -> Iterator[str]:
+def _source_count(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
     source = wish.given.get("source")
     count = sum(1 for run in trace.runs if run.source == source)
     if not wish.number("at_least", 0) <= count <= wish.number("at_most", 1e9):
         yield f"{count} runs came from {source}"
 
 
-def _limits_hold(trace: Trace, wish: Wish) -> Iterator[str]:
+def _limits_hold(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
     """By the schedule, slots are never closer than min_interval nor, unless it sleeps, further apart than max."""
     limits = {endpoint.name: (endpoint.min_interval_ms, endpoint.max_interval_ms) for endpoint in trace.endpoints}
     for name in wish.names():
@@ -154,7 +154,7 @@ def _limits_hold(trace: Trace, wish: Wish) -> Iterator[str]:
                 yield f"{name} at minute {trace.minute(second.started_at):.2f}: only {_span(gap)} after the run before"
 
 
-def _pauses_hold(trace: Trace, wish: Wish) -> Iterator[str]:
+def _pauses_hold(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
     for name in wish.names():
         pauses = pauses_of(trace, name)
         for run in _runs(trace, name):
@@ -162,7 +162,7 @@ def _pauses_hold(trace: Trace, wish: Wish) -> Iterator[str]:
                 yield f"{name} ran at minute {trace.minute(run.started_at):.2f} although it was paused"
 
 
-def _on_time(trace: Trace, wish: Wish) -> Iterator[str]:
+def _on_time(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
     """Never early; at most so late, from the slot to the start."""
     most = timedelta(milliseconds=wish.span_ms("at_most"))
     for name in wish.names():
@@ -171,7 +171,7 @@ def _on_time(trace: Trace, wish: Wish) -> Iterator[str]:
                 yield f"{name} started {_span(run.started_at - run.slot_at)} after its slot"
 
 
-def _slots_once(trace: Trace, wish: Wish) -> Iterator[str]:
+def _slots_once(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
     """Every slot that was begun ended, once, whoever died meanwhile; the last one may still be under way."""
     for name in wish.names():
         runs = [run for run in _runs(trace, name) if run.status != "missed"]
@@ -182,7 +182,7 @@ def _slots_once(trace: Trace, wish: Wish) -> Iterator[str]:
                 yield f"{name}'s slot at minute {trace.minute(slot):.2f} ended {len(ended)} times"
 
 
-def _statuses(trace: Trace, wish: Wish) -> Iterator[str]:
+def _statuses(trace: Trace, wish: ScenarioCheck) -> Iterator[str]:
     """In these minutes every run has one of these statuses."""
     allowed = wish.given.get("are")
     for name in wish.names():
@@ -191,7 +191,7 @@ def _statuses(trace: Trace, wish: Wish) -> Iterator[str]:
                 yield f"{name} at minute {trace.minute(run.started_at):.2f} was {run.status}"
 
 
-CHECKS: dict[str, Callable[[Trace, Wish], Iterator[str]]] = {
+CHECKS: dict[str, Callable[[Trace, ScenarioCheck], Iterator[str]]] = {
     "gaps": _gaps,
     "runs_within": _runs_within,
     "once_per": _once_per,

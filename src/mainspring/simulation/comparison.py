@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from html import escape
 
-from mainspring.domain.backtest import BackTest, Detection, Fired, ReplayedRun
 from mainspring.domain.duration import format_duration
 from mainspring.domain.instant import rfc3339
+from mainspring.domain.rules.backtest import BackTest, Detection, Fired, ReplayedRun
 from mainspring.simulation.report import LEFT, STYLE, WIDTH
 
 LANE, ENDPOINTS_MAX, RUNS_MAX, ROWS_MAX = 18, 40, 3_000, 1_000

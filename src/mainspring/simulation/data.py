@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from mainspring.domain.instant import rfc3339
-from mainspring.simulation.checks import Verdict, pauses_of
+from mainspring.simulation.checks import CheckResult, pauses_of
 from mainspring.simulation.report import DECISIONS_MAX, QUIET, ROWS_MAX
 from mainspring.simulation.scenario import Scenario
 from mainspring.simulation.trace import Trace
@@ -24,7 +24,7 @@ def scenario_data(name: str, scenario: Scenario) -> Json:
     }
 
 
-def played_data(trace: Trace, verdicts: list[Verdict]) -> Json:
+def played_data(trace: Trace, verdicts: list[CheckResult]) -> Json:
     """Minutes count from the start."""
     scenario = trace.scenario
     names = [name for entry in scenario.endpoints for name in scenario.names_of(entry)]

@@ -13,18 +13,18 @@ from msgspec.structs import replace
 from mainspring.domain.definition import Definition
 from mainspring.domain.duration import format_duration
 from mainspring.domain.endpoint import LIMIT_MS_MIN
-from mainspring.domain.hint import HINT_INTERVAL_MS_MIN
-from mainspring.domain.subscription import ChannelKind
+from mainspring.domain.notify.subscription import DestinationKind
+from mainspring.domain.schedule.hint import HINT_INTERVAL_MS_MIN
 from mainspring.operations import endpoints
 from mainspring.operations.alerts import AlertDraft, add_alert
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import send_event
 from mainspring.operations.rules import add_rules, find_owner
 from mainspring.operations.workflows import publish_workflow, start_execution
-from mainspring.ports.mail import Messenger
-from mainspring.shapes import Shape, instant
-from mainspring.simulation.scenario import Scenario, Span, Target, load_scenario, milliseconds
+from mainspring.ports.notifications import Messenger
+from mainspring.simulation.scenario import Scenario, ScenarioTarget, Span, load_scenario, milliseconds
 from mainspring.simulation.shop import Received, Shop
+from mainspring.views.shapes import Shape, instant
 
 SPEED = 15.0  # forty minutes in 2m40s, and every duration of the scenario still a whole number of seconds
 BEGINS_AT = 3.5  # the first day begins shortly before its surge: nobody waits long for something to happen
@@ -33,7 +33,7 @@ JOB, WORKFLOW = "flash-sale", "order-follow-up"
 ORDER_EVERY_MINUTES = 2.0
 REPLY_AFTER_MINUTES = 3.0
 LEAST_MS = {"interval": HINT_INTERVAL_MS_MIN, "ttl": 5_000, "cooldown": 1_000, "pause": 1_000}
-CHECKOUT = Target(every="1m", max="3m", group="health", takes="300ms", fails=(Span(13.0, RECOVERS_AT, 503),))
+CHECKOUT = ScenarioTarget(every="1m", max="3m", group="health", takes="300ms", fails=(Span(13.0, RECOVERS_AT, 503),))
 ABOUT = {
     "health": "Looks at the shop all day, more often while the sale is on.",
     "investigation": "Sleeps until a rule wakes it, looks closer while the shop is slow, and is put to sleep again.",
@@ -53,7 +53,7 @@ def demo_scenario() -> Scenario:
     return replace(sale, curve=curve, fault_rate=0.0, endpoints={**sale.endpoints, "checkout": CHECKOUT})
 
 
-async def furnish(desk: Desk, shop: Shop, messengers: Mapping[ChannelKind, Messenger]) -> None:
+async def furnish(desk: Desk, shop: Shop, messengers: Mapping[DestinationKind, Messenger]) -> None:
     for name, target in shop.scenario.endpoints.items():
         await endpoints.add_endpoint(desk, _definition(name, target, shop))
         if target.asleep:
@@ -146,7 +146,7 @@ def shop_shape(shop: Shop) -> Shape:
     }
 
 
-def _definition(name: str, target: Target, shop: Shop) -> Definition:
+def _definition(name: str, target: ScenarioTarget, shop: Shop) -> Definition:
     def ms(text: str | None, least_ms: int) -> int | None:
         return None if text is None else max(_scaled(text, shop.speed), least_ms)
 

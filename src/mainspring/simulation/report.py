@@ -10,8 +10,8 @@ from itertools import pairwise
 
 from mainspring.domain.duration import format_duration
 from mainspring.domain.instant import rfc3339
-from mainspring.simulation.checks import Verdict, pauses_of
-from mainspring.simulation.trace import Decision, PlayedRun, Trace
+from mainspring.simulation.checks import CheckResult, pauses_of
+from mainspring.simulation.trace import PlayedRun, Trace, TracedDecision
 
 WIDTH, LEFT, ROW = 1_000, 190, 26
 NAMES = 12  # above the first row, for the names of phases
@@ -63,7 +63,7 @@ details summary{cursor:pointer;color:var(--dim)}
 """
 
 
-def report(trace: Trace, verdicts: Sequence[Verdict]) -> str:
+def report(trace: Trace, verdicts: Sequence[CheckResult]) -> str:
     scenario = trace.scenario
     failed = [each for each in verdicts if not each.ok]
     names = [name for entry in scenario.endpoints for name in scenario.names_of(entry)]
@@ -175,7 +175,7 @@ def _chart(trace: Trace, name: str, points: list[tuple[float, float]], style: st
     return _svg(height, parts)
 
 
-def _checks(verdicts: Sequence[Verdict]) -> str:
+def _checks(verdicts: Sequence[CheckResult]) -> str:
     if not verdicts:
         return ""
     rows = "".join(
@@ -201,7 +201,7 @@ def _decisions(trace: Trace) -> str:
     )
 
 
-def _why(each: Decision) -> str:
+def _why(each: TracedDecision) -> str:
     said = [str(each.data[key]) for key in ("rule", "does", "reason", "fault", "until") if each.data.get(key)]
     return ": ".join(said) if said else ", ".join(f"{key} {value}" for key, value in each.data.items())
 

@@ -32,7 +32,7 @@ class Span(Struct, forbid_unknown_fields=True, frozen=True):
     status: int = 500
 
 
-class Target(Struct, forbid_unknown_fields=True, frozen=True):
+class ScenarioTarget(Struct, forbid_unknown_fields=True, frozen=True):
     """One endpoint and how its target behaves."""
 
     every: str | None = None
@@ -81,7 +81,7 @@ class Hostile(Struct, forbid_unknown_fields=True, frozen=True):
 class Scenario(Struct, forbid_unknown_fields=True, frozen=True):
     name: str
     minutes: float
-    endpoints: dict[str, Target]
+    endpoints: dict[str, ScenarioTarget]
     description: str = ""
     starts_at: datetime = STARTS_AT
     curve: tuple[dict[str, object], ...] = ()

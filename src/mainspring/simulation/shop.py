@@ -20,8 +20,8 @@ from random import Random
 
 from msgspec import Struct
 
-from mainspring.ports.outside import Clock
-from mainspring.simulation.scenario import Scenario, Target
+from mainspring.ports.outbound import Clock
+from mainspring.simulation.scenario import Scenario, ScenarioTarget
 from mainspring.simulation.targets import answer_at
 
 OWN_ADDRESS, ANY_ADDRESS = "127.83.72.79", "127.0.0.1"  # not every system has more than one address of loopback
@@ -126,7 +126,7 @@ class Shop:
             return 404, {"error": f"the shop has no {path}"}
         return await self._measure(target)
 
-    async def _measure(self, target: Target) -> tuple[int, Mapping[str, object]]:
+    async def _measure(self, target: ScenarioTarget) -> tuple[int, Mapping[str, object]]:
         answer = answer_at(self.scenario, target, self.minute, self._chance)
         await asyncio.sleep(answer.takes_ms / 1000 / self.speed)
         return answer.status, answer.said

@@ -4,25 +4,25 @@ from random import Random
 
 from msgspec import Struct
 
-from mainspring.simulation.scenario import Scenario, Target, milliseconds
+from mainspring.simulation.scenario import Scenario, ScenarioTarget, milliseconds
 
 
-class Answer(Struct, frozen=True):
+class TargetResponse(Struct, frozen=True):
     status: int  # 0: none ever comes
     takes_ms: float
     said: dict[str, object]
 
 
-def answer_at(scenario: Scenario, target: Target, minute: float, chance: Random) -> Answer:
+def answer_at(scenario: Scenario, target: ScenarioTarget, minute: float, chance: Random) -> TargetResponse:
     phase = scenario.phase_at(minute)
     takes_ms = _takes_ms(target, phase) * (1 + scenario.noise * chance.uniform(-1, 1))
     failing = next((span for span in target.fails if span.begin <= minute < span.to), None)
     status = failing.status if failing is not None else 500 if chance.random() < scenario.fault_rate else 200
     if status >= 300:
-        return Answer(status, takes_ms, {"error": status})
-    return Answer(status, takes_ms, {metric: phase.get(metric) for metric in target.says} | target.answer)
+        return TargetResponse(status, takes_ms, {"error": status})
+    return TargetResponse(status, takes_ms, {metric: phase.get(metric) for metric in target.says} | target.answer)
 
 
-def _takes_ms(target: Target, phase: dict[str, object]) -> float:
+def _takes_ms(target: ScenarioTarget, phase: dict[str, object]) -> float:
     value = phase.get(target.takes)
     return float(value) if isinstance(value, int | float) else milliseconds(target.takes, "takes")

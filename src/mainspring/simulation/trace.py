@@ -11,8 +11,8 @@ from msgspec import Struct
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType, StoredEvent
-from mainspring.domain.governor import decode_trail
 from mainspring.domain.instant import rfc3339
+from mainspring.domain.schedule.governor import decode_trail
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
 from mainspring.simulation.scenario import Scenario
@@ -35,7 +35,7 @@ class PlayedRun(Struct, frozen=True):
     why: str  # the deciding step of its plan
 
 
-class Decision(Struct, frozen=True):
+class TracedDecision(Struct, frozen=True):
     """Something that somebody did to an endpoint's schedule."""
 
     at: datetime
@@ -51,7 +51,7 @@ class Trace(Struct, frozen=True, dict=True):
     ended_at: datetime
     endpoints: tuple[Endpoint, ...]
     runs: tuple[PlayedRun, ...]
-    decisions: tuple[Decision, ...]
+    decisions: tuple[TracedDecision, ...]
 
     def minute(self, at: datetime) -> float:
         return (at - self.scenario.start).total_seconds() / 60
@@ -86,7 +86,7 @@ async def read_trace(
                 runs.append(PlayedRun(endpoint.name, *times, run.status.value, run.source, run.trigger.value, why))
     runs.sort(key=lambda run: (run.started_at, run.endpoint))
     decisions = [
-        Decision(event.at, endpoints[event.endpoint_id].name, event.type.value, event.actor, event.data)
+        TracedDecision(event.at, endpoints[event.endpoint_id].name, event.type.value, event.actor, event.data)
         for event in await _all_events(stores, now)
         if event.endpoint_id in endpoints and event.type not in NOT_TOLD
     ]

@@ -18,15 +18,15 @@ from typing import Any, TypeVar, cast
 import msgspec
 import structlog
 
-from mainspring.domain.advice import advise_pause
+from mainspring.domain.advice.authority import advise_pause
 from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Endpoint, Tenant
 from mainspring.domain.errors import MainspringError, StoreUnavailable
 from mainspring.domain.instant import to_us
-from mainspring.domain.rulebook import Decisions, Page
+from mainspring.domain.rules.judge import Decisions, JudgedPage
 from mainspring.domain.run import Body, Outcome, Request, RunStatus
-from mainspring.domain.schedule import CRON
-from mainspring.domain.settling import Finished
+from mainspring.domain.schedule.cron import CRON
+from mainspring.domain.schedule.finish import Finished
 from mainspring.observe import Metrics
 from mainspring.operations import endpoints as operations
 from mainspring.operations.endpoints import Desk
@@ -34,7 +34,7 @@ from mainspring.operations.rules import add_rules, find_owner
 from mainspring.ports.schedule import FinishReport
 from mainspring.ports.stores import Stores
 from mainspring.simulation.loop import SimulatedLoop
-from mainspring.simulation.scenario import Scenario, Target, milliseconds
+from mainspring.simulation.scenario import Scenario, ScenarioTarget, milliseconds
 from mainspring.simulation.targets import answer_at
 from mainspring.simulation.trace import Trace, read_trace, until_shown
 from mainspring.simulation.vault import NoVault
@@ -115,25 +115,25 @@ class World:
         if url.startswith("sqlite"):
             async with open_stores(url, clock=self.clock, ids=self.ids, inline=True) as stores:
                 self._stores = stores
-                yield self.lend(Life())
+                yield self.lend(ProcessLife())
         else:
             fixed = _HandedClock(self.clock)
-            async with Elsewhere() as elsewhere:
+            async with RealTimeThread() as elsewhere:
                 opened = open_stores(url, clock=fixed, ids=self.ids)
                 stores = elsewhere.run(opened.__aenter__())
                 try:
                     self._stores = _wrapped(stores, lambda port: _Remote(port, elsewhere.run, fixed, self))
-                    yield self.lend(Life())
+                    yield self.lend(ProcessLife())
                 finally:
                     elsewhere.run(opened.__aexit__(None, None, None))
 
-    def lend(self, life: "Life") -> Stores:
+    def lend(self, life: "ProcessLife") -> Stores:
         """The stores as one process has them: they fail once it is dead, and tell the others what changed."""
         assert self._stores is not None
         changed, finished = asyncio.Event(), asyncio.Event()
         self._changed.append(changed)
         self._finished.append(finished)
-        return _wrapped(self._stores, lambda port: _Lent(port, self, life, changed, finished))
+        return _wrapped(self._stores, lambda port: _ProcessPort(port, self, life, changed, finished))
 
     async def furnish(self, desk: Desk) -> None:
         """The job, its endpoints and rules, as a user would have added them."""
@@ -186,7 +186,7 @@ class World:
     def has_unjudged(self) -> bool:
         return self._unjudged > 0 and self.has_rules
 
-    def judged(self, page: Page) -> None:
+    def judged(self, page: JudgedPage) -> None:
         self._unjudged -= len(page.runs)
 
     @property
@@ -196,7 +196,7 @@ class World:
     async def _live(self, kind: str, dies: bool) -> None:
         """A worker's process, again and again where the scenario kills it."""
         for number in count(1):
-            life = Life()
+            life = ProcessLife()
             stores = self.lend(life)
             worker = self._worker(kind, stores, number)
             task = asyncio.create_task(worker.run(), name=f"{kind}-{number}")
@@ -252,7 +252,7 @@ class World:
                 await _random_act(desk, chance, chance.choice(names))
 
 
-class Life:
+class ProcessLife:
     """Whether a process is still there."""
 
     def __init__(self) -> None:
@@ -293,13 +293,13 @@ class ScriptedTargets:
         """Nothing is open."""
 
 
-class Elsewhere:
+class RealTimeThread:
     """Another thread with an event loop on real time, for a database that must be waited for.
 
     Whoever runs something there stands still meanwhile, so that a database takes no simulated time at all.
     """
 
-    async def __aenter__(self) -> "Elsewhere":
+    async def __aenter__(self) -> "RealTimeThread":
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="elsewhere", daemon=True)
         self._thread.start()
@@ -357,10 +357,12 @@ class _Remote:
         return call
 
 
-class _Lent:
+class _ProcessPort:
     """A port as one process has it."""
 
-    def __init__(self, port: object, world: World, life: Life, changed: asyncio.Event, finished: asyncio.Event) -> None:
+    def __init__(
+        self, port: object, world: World, life: ProcessLife, changed: asyncio.Event, finished: asyncio.Event
+    ) -> None:
         self._port = port
         self._world = world
         self._life = life
@@ -383,14 +385,14 @@ class _Lent:
         self._world.told("finish", report)
         return report
 
-    async def next_page(self, limit: int) -> Page | None:
+    async def next_page(self, limit: int) -> JudgedPage | None:
         self._check()
         if not self._world.has_unjudged():
             return None
-        page: Page | None = await self._port.next_page(limit)  # type: ignore[attr-defined]  # the planner's port
+        page: JudgedPage | None = await self._port.next_page(limit)  # type: ignore[attr-defined]  # the planner's port
         return page
 
-    async def commit_page(self, page: Page, decisions: Decisions) -> bool:
+    async def commit_page(self, page: JudgedPage, decisions: Decisions) -> bool:
         self._check()
         is_ours: bool = await self._port.commit_page(page, decisions)  # type: ignore[attr-defined]  # the same
         if is_ours:
@@ -428,7 +430,7 @@ def _wrapped(stores: Stores, wrap: Callable[[object], object]) -> Stores:
     return Stores(*(cast(Any, wrap(getattr(stores, name))) for name in Stores.__struct_fields__))
 
 
-def _definition(name: str, target: Target) -> Definition:
+def _definition(name: str, target: ScenarioTarget) -> Definition:
     def ms(text: str | None, field: str) -> int | None:
         return None if text is None else milliseconds(text, field)
 

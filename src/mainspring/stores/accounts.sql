@@ -53,6 +53,10 @@ DELETE FROM member WHERE tenant_id = :tenant_id AND account_id = :account_id;
 -- Every tenant by its id; what it used is asked for one by one.
 SELECT id FROM tenant ORDER BY id;
 
+-- name: two_tenants
+-- Whether the installation has more than one tenant; reads no more than two.
+SELECT id FROM tenant LIMIT 2;
+
 -- name: add_link
 -- A way in that opens once.
 INSERT INTO link (token_hash, account_id, expires_at) VALUES (:token_hash, :account_id, :expires_at);

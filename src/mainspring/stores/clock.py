@@ -7,22 +7,22 @@ from typing import cast
 import msgspec
 from msgspec.structs import replace
 
-from mainspring.domain.changes import Change
-from mainspring.domain.clock import bring_back
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import from_us, to_us
-from mainspring.domain.planning import push_ahead
+from mainspring.domain.schedule.anchor import push_ahead
+from mainspring.domain.schedule.changes import Change
+from mainspring.domain.schedule.clock_steps import bring_back
+from mainspring.domain.schedule.governor import CronReader
 from mainspring.ports.clock import PartitionClock
-from mainspring.workflow.model import LogicalClock, State
+from mainspring.workflow.model import ExecutionState, LogicalClock
 
 TENANTS_TOLD_MAX = 1_000
 REPORTS_KEPT = timedelta(days=30)
 SAME_STEP = timedelta(seconds=15)  # processes notice the same step within a round of each other
 PARTITION_LEASE_MAX = timedelta(minutes=5)  # longer than any lease of a partition
 WAITING_PAGE = 500
-_STATE = msgspec.json.Decoder(State)
+_STATE = msgspec.json.Decoder(ExecutionState)
 
 
 def brought_back(

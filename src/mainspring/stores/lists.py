@@ -1,93 +1,119 @@
-"""How lists are cut into pages, the same on both databases."""
+"""Reads for lists and overviews."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.instant import EPOCH
-from mainspring.domain.looking import EndpointLook, RunLook, RunMark, RunPage
-from mainspring.domain.run import Run
-from mainspring.ports.endpoints import EndpointFilter
-from mainspring.stores.rows import id_floor
+from mainspring.domain.health import RunResult
+from mainspring.domain.instant import FOREVER
+from mainspring.domain.run import RunStatus
+from mainspring.ports.filters import EndpointListFilter, RunListFilter, RunMark, RunPage, StateCount, Total
+from mainspring.stores.paging import (
+    LOOKED_AT_MAX,
+    RESULTS_MAX,
+    Counted,
+    bounds_forwards,
+    bounds_of,
+    by_hour,
+    end_of,
+    is_filtered,
+    marks_of,
+    page_of,
+    page_query,
+    total_of,
+    total_query,
+)
+from mainspring.stores.rows import ENDPOINT_INSTANTS, RUN_SUMMARY_COLUMNS, endpoint_from, id_floor, run_summary_from
+from mainspring.stores.session import Database, Row
 
-LOOKED_AT_MAX = 20_000  # runs that a filter goes through for one page: about 20 ms
-RESULTS_MAX = 20_000  # twice what is kept of one endpoint by default
-NEWEST = "run`"  # sorts after every id of a run: '`' follows '_'
-# What `shapes.state_of` says, for filters and counts; the tests hold the one against the other.
-STATE = """CASE WHEN archived_at IS NOT NULL THEN 'archived' WHEN parked_at IS NOT NULL THEN 'parked'
-    WHEN NOT job_active THEN 'job-paused' WHEN paused_until > :now THEN 'paused'
-    WHEN deferred_until > :now THEN 'deferred' ELSE 'active' END"""
-IN_STATE = f"""(CAST(:state AS text) IS NULL OR (:state = 'failing' AND failure_count > 0)
-    OR (:state = 'running' AND lease_until IS NOT NULL)
-    OR (:state = 'adapting' AND (hint_interval_expires_at > :now OR hint_one_shot_expires_at > :now))
-    OR {STATE} = :state)"""
-
-ENDED_SO = """(CAST(:status AS text) IS NULL OR status = :status
-    OR (:status = 'failed' AND status IN ('failure', 'timeout', 'blocked')))"""
-
-
-def look_fragments(position: str, action: str) -> dict[str, str]:
-    """What endpoints and runs are filtered by, in the words of a database."""
-    places = ("name", "description", f"{action} ->> 'url'")
-    found = " OR ".join(f"{position}(lower({place}), lower(:text)) > 0" for place in places)
-    has_text = f"(CAST(:text AS text) IS NULL OR {found})"
-    return {"state": STATE, "in_state": IN_STATE, "has_text": has_text, "ended_so": ENDED_SO}
+_INSTANTS = [index for index, column in enumerate(RUN_SUMMARY_COLUMNS) if column.endswith("_at")]
 
 
-def filtered_query(tenant_id: str, wanted: EndpointFilter) -> tuple[str, Sequence[object]]:
-    state = "archived" if wanted.archived else None
-    look = EndpointLook(job_id=wanted.job_id, state=state, after=wanted.after, limit=wanted.limit)
-    return page_query(tenant_id, look, EPOCH)  # no matter when: neither state depends on it
+class SqlListStore:
+    def __init__(self, database: Database, looked_at_max: int = LOOKED_AT_MAX) -> None:
+        self._db = database
+        self._looked_at_max = looked_at_max
+
+    async def endpoints(self, tenant_id: str, wanted: EndpointListFilter) -> list[Endpoint]:
+        async with self._db.reading(tenant_id) as session:
+            query, values = page_query(tenant_id, wanted, await session.now())
+            rows = await session.rows(query, *values)
+        return [endpoint_from(session.instants(row, ENDPOINT_INSTANTS)) for row in rows]
+
+    async def total(self, tenant_id: str, wanted: Counted) -> Total:
+        async with self._db.reading(tenant_id) as session:
+            now = await session.now()
+            query, most, values = total_query(tenant_id, wanted, now, self._looked_at_max)
+            rows = await session.rows(query, *values)
+        return total_of(rows[0], most)
+
+    async def runs(self, tenant_id: str, wanted: RunListFilter) -> RunPage:
+        if wanted.oldest_first:
+            return await self._runs_forwards(tenant_id, wanted)
+        before, first = bounds_of(wanted)
+        filters = (wanted.status, wanted.trigger, wanted.limit)
+        looked_to: object = None
+        async with self._db.reading(tenant_id) as session:
+            if wanted.endpoint_id is not None:
+                rows = await session.rows(
+                    "look_runs_of_endpoint", tenant_id, wanted.endpoint_id, before, first, *filters
+                )
+            else:
+                if is_filtered(wanted):
+                    looked_to = await session.value("run_so_far_back", tenant_id, before, self._looked_at_max)
+                rows = await session.rows("look_runs", tenant_id, before, max(first, str(looked_to or "")), *filters)
+        return page_of([run_summary_from(session.instants(row, _INSTANTS)) for row in rows], wanted, first, looked_to)
+
+    async def _runs_forwards(self, tenant_id: str, wanted: RunListFilter) -> RunPage:
+        after, before = bounds_forwards(wanted)
+        filters = (wanted.status, wanted.trigger, wanted.limit)
+        looked_to: object = None
+        async with self._db.reading(tenant_id) as session:
+            if wanted.endpoint_id is not None:
+                of = (tenant_id, wanted.endpoint_id, after, before)
+                rows = await session.rows("look_runs_of_endpoint_forwards", *of, *filters)
+            else:
+                if is_filtered(wanted):
+                    looked_to = await session.value("run_so_far_ahead", tenant_id, after, self._looked_at_max)
+                end = end_of(before, looked_to)
+                rows = await session.rows("look_runs_forwards", tenant_id, after, end, *filters)
+        return page_of([run_summary_from(session.instants(row, _INSTANTS)) for row in rows], wanted, before, looked_to)
+
+    async def recent(self, tenant_id: str, endpoint_ids: Sequence[str], limit: int) -> dict[str, list[RunMark]]:
+        async with self._db.reading(tenant_id) as session:
+            return marks_of(await session.rows("recent_runs", list(endpoint_ids), tenant_id, limit))
+
+    async def results(self, tenant_id: str, endpoint_id: str, since: datetime) -> list[RunResult]:
+        async with self._db.reading(tenant_id) as session:
+            rows = await session.rows("results", tenant_id, endpoint_id, id_floor("run", since), RESULTS_MAX)
+        found = [session.instants(row, (0,)) for row in rows]
+        return [RunResult(at, RunStatus(str(status)), took) for at, status, took in _typed(found)]
+
+    async def count_states(self, tenant_id: str, late_before: datetime) -> list[StateCount]:
+        async with self._db.reading(tenant_id) as session:
+            now = await session.now()
+            rows = await session.rows("count_states", now, late_before, tenant_id)
+        return [StateCount(*row) for row in _typed(rows)]
+
+    async def count_runs(self, tenant_id: str, since: datetime, hours: int) -> list[Mapping[str, int]]:
+        before = id_floor("run", since + timedelta(hours=hours))
+        async with self._db.reading(tenant_id) as session:
+            rows = await session.rows("count_runs", since, tenant_id, id_floor("run", since), before)
+        return by_hour(_typed(rows), hours)
+
+    async def upcoming(self, tenant_id: str, limit: int) -> list[Endpoint]:
+        async with self._db.reading(tenant_id) as session:
+            rows = await session.rows("upcoming_endpoints", tenant_id, FOREVER, limit)
+        return [endpoint_from(session.instants(row, ENDPOINT_INSTANTS)) for row in rows]
+
+    async def names(self, tenant_id: str, endpoint_ids: Sequence[str]) -> dict[str, str]:
+        async with self._db.reading(tenant_id) as session:
+            return {
+                row[0]: row[1] for row in _typed(await session.rows("endpoint_names", tenant_id, list(endpoint_ids)))
+            }
 
 
-def page_query(tenant_id: str, wanted: EndpointLook, now: datetime) -> tuple[str, Sequence[object]]:
-    """The query that begins a page where the last one ended, and its values."""
-    name, last_id = wanted.after or ("", "")
-    if wanted.state == "archived":
-        return "look_archived_endpoints", (tenant_id, wanted.job_id, wanted.text, name, last_id, wanted.limit)
-    filters = (wanted.state, now, wanted.text, name, wanted.limit)
-    if wanted.job_id is not None:
-        return "look_endpoints_of_job", (tenant_id, wanted.job_id, *filters)
-    return "look_endpoints", (tenant_id, *filters)
-
-
-def in_order(found: Iterable[Endpoint], tenant_id: str) -> list[Endpoint]:
-    """Those of the tenant, by name."""
-    return sorted((each for each in found if each.tenant_id == tenant_id), key=lambda each: (each.name, each.id))
-
-
-def bounds_of(wanted: RunLook) -> tuple[str, str]:
-    """The ids that a page lies between: below the first, from the second on. Ids begin with their millisecond."""
-    until = NEWEST if wanted.until is None else id_floor("run", wanted.until)
-    since = "" if wanted.since is None else id_floor("run", wanted.since)
-    return min(until, wanted.before_id or NEWEST), since
-
-
-def is_filtered(wanted: RunLook) -> bool:
-    return wanted.status is not None or wanted.trigger is not None
-
-
-def page_of(found: Sequence[tuple[Run, str]], wanted: RunLook, first: str, looked_to: object) -> RunPage:
-    """With where to read on: after the last one shown, or after the last one that a filter has looked at."""
-    if len(found) == wanted.limit:
-        return RunPage(tuple(found), found[-1][0].id)
-    goes_on = looked_to is not None and str(looked_to) > first
-    return RunPage(tuple(found), str(looked_to) if goes_on else None)
-
-
-def marks_of(rows: Iterable[Sequence[Any]]) -> dict[str, list[RunMark]]:
-    """By endpoint, in the order of the rows."""
-    marks: dict[str, list[RunMark]] = {}
-    for endpoint_id, run_id, status, duration_ms in rows:
-        marks.setdefault(endpoint_id, []).append(RunMark(run_id, status, duration_ms))
-    return marks
-
-
-def by_hour(rows: Iterable[Sequence[Any]], hours: int) -> list[Mapping[str, int]]:
-    """Counts by hour and status. A run that was claimed before an hour's end and began after it belongs to it."""
-    counts: list[dict[str, int]] = [{} for _ in range(hours)]
-    for hour, status, count in rows:
-        place = counts[min(max(int(hour), 0), hours - 1)]
-        place[status] = place.get(status, 0) + count
-    return list(counts)
+def _typed(rows: Sequence[Row]) -> Sequence[Sequence[Any]]:
+    """The schema types the columns; the driver does not."""
+    return rows

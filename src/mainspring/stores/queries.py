@@ -4,22 +4,28 @@
     -- What time it is by the database.
 
 `{{columns}}` stands for a list made from `rows`, so that a query and the value order it is given cannot part ways.
-Parameters are numbered by first appearance, which is the order in which values are passed.
+Values are passed in the order in which their parameters appear first, or as a line under the name says:
+
+    -- parameters: now, limit, worker
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 SHARED = "mainspring.stores"  # the folder of the queries that both databases speak
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _PARAMETER = re.compile(r'(?<![:"]):([a-z_]+)\b')
+_ORDER = re.compile(r"^-- parameters: (.+)$", re.MULTILINE)
 _COMMENT = re.compile(r"--[^\n]*\n")
 
 
-def load_queries(package: str, fragments: Mapping[str, str]) -> dict[str, str]:
-    """Every query of the database's own `*.sql` files, and of those that both databases speak."""
+def load_queries(package: str, fragments: Mapping[str, str], mark: str) -> dict[str, str]:
+    """Every query of the database's own `*.sql` files, and of those that both databases speak.
+
+    `mark` is what the database writes before the number of a parameter.
+    """
     text = "\n".join(file.read_text() for folder in (package, SHARED) for file in _sql_files(folder))
     parts = _NAME.split(text)[1:]
     queries: dict[str, str] = {}
@@ -29,7 +35,8 @@ def load_queries(package: str, fragments: Mapping[str, str]) -> dict[str, str]:
             sql = sql.replace("{{" + fragment + "}}", replacement)
         if name in queries:
             raise ValueError(f"two queries are called {name}; rename one")
-        queries[name] = sql
+        order = _ORDER.search(body)
+        queries[name] = numbered(sql, mark, re.split(r", *", order[1]) if order else ())
     return queries
 
 
@@ -37,12 +44,12 @@ def _sql_files(folder: str) -> list[Traversable]:
     return sorted((file for file in files(folder).iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
 
 
-def numbered(sql: str) -> str:
-    """`:name` as `$1`, `$2`, ... by first appearance; `::casts` and the `"name":value` of JSON are left alone."""
-    numbers: dict[str, int] = {}
+def numbered(sql: str, mark: str, order: Sequence[str] = ()) -> str:
+    """`:name` as `$1`, `$2`, ...; `::casts` and the `"name":value` of JSON are left alone."""
+    numbers = {name: number for number, name in enumerate(order, 1)}
 
     def number(match: re.Match[str]) -> str:
-        return f"${numbers.setdefault(match[1], len(numbers) + 1)}"
+        return f"{mark}{numbers.setdefault(match[1], len(numbers) + 1)}"
 
     return _PARAMETER.sub(number, sql)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import (
     BackoffPolicy,
     Endpoint,
@@ -22,10 +21,11 @@ from mainspring.domain.endpoint import (
     RefusedAdvice,
 )
 from mainspring.domain.event import Event, EventType, StoredEvent, bad_cursor, place_of
-from mainspring.domain.hint import IntervalHint, OneShotHint
 from mainspring.domain.instant import to_us
-from mainspring.domain.run import Body, HttpAction, Outcome, Run, RunStatus, Trigger
-from mainspring.domain.settling import Finished
+from mainspring.domain.run import Body, HttpAction, Outcome, Run, RunStatus, RunTrigger
+from mainspring.domain.schedule.claim import Claim
+from mainspring.domain.schedule.finish import Finished
+from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
 from mainspring.domain.text import clean_text
 
 CONFIG_COLUMNS = (
@@ -45,6 +45,11 @@ STATE_COLUMNS = (
     "pause_author", "advice_may_resume", "refused_advice",
 )  # fmt: skip
 ENDPOINT_COLUMNS = CONFIG_COLUMNS + STATE_COLUMNS
+ENDPOINT_INSTANTS = [
+    index
+    for index, column in enumerate(ENDPOINT_COLUMNS)
+    if column.endswith(("_at", "_until")) or column == "not_before"
+]
 # What an ordinary claim and an ordinary finish change: two short writes instead of two long ones for every run.
 LEASE_COLUMNS = ("slot_at", "trigger", "attempt", "lease_until", "run_id")
 OUTCOME_COLUMNS = (
@@ -65,7 +70,7 @@ DETAIL_MAX = 100_000
 _BACKOFF = {policy.value: policy for policy in BackoffPolicy}
 _MISFIRE = {policy.value: policy for policy in MisfirePolicy}
 _LOST = {policy.value: policy for policy in LostWorkerPolicy}
-_TRIGGER = {trigger.value: trigger for trigger in Trigger}
+_TRIGGER = {trigger.value: trigger for trigger in RunTrigger}
 _ACTION = msgspec.json.Decoder(HttpAction)
 _REFUSED = msgspec.json.Decoder(RefusedAdvice)
 _EVENTS = msgspec.json.Decoder(list[Event])

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from mainspring.domain.access.sealing import answer_place, header_place, query_place, second_factor_place, signing_place
+from mainspring.domain.notify.subscription import Alert, Webhook, destination_place, secret_place, target_place
 from mainspring.domain.run import HttpAction
-from mainspring.domain.sealing import answer_place, header_place, second_factor_place, signing_place
-from mainspring.domain.subscription import Alert, Webhook, channel_place, secret_place, target_place
 from mainspring.ports.sealing import SealedKind, SealedRow
 
 BETWEEN = "\n"  # the request and the answer that are read as one text; no sealed text holds it
@@ -31,7 +31,7 @@ def sealed_row(kind: SealedKind, row: Sequence[object]) -> SealedRow:
     *place, tenant_id, text, is_busy = row
     found = tuple(map(str, place))
     values = _VALUES[kind](str(tenant_id), found, str(text))
-    return SealedRow(kind, found, str(text), values, bool(is_busy))
+    return SealedRow(kind, found, str(tenant_id), str(text), values, bool(is_busy))
 
 
 def resealed(row: SealedRow, fresh: Mapping[str, str]) -> str:
@@ -42,9 +42,12 @@ def resealed(row: SealedRow, fresh: Mapping[str, str]) -> str:
     return text
 
 
-def _headers(tenant_id: str, place: tuple[str, ...], text: str) -> dict[str, str]:
-    headers = _ACTION.decode(text).headers
-    return {each.value: header_place(tenant_id, place[0], each.name) for each in headers if each.secret}
+def _action(tenant_id: str, place: tuple[str, ...], text: str) -> dict[str, str]:
+    action = _ACTION.decode(text)
+    queries = {action.query: query_place(tenant_id, place[0])} if action.query else {}
+    return queries | {
+        each.value: header_place(tenant_id, place[0], each.name) for each in action.headers if each.secret
+    }
 
 
 def _key(tenant_id: str, place: tuple[str, ...], text: str) -> dict[str, str]:
@@ -58,7 +61,7 @@ def _second_factor(tenant_id: str, place: tuple[str, ...], text: str) -> dict[st
 def _subscription(tenant_id: str, place: tuple[str, ...], text: str) -> dict[str, str]:
     config = _CONFIG.decode(text)
     if isinstance(config, Alert):
-        return {each.target: channel_place(tenant_id, place[0], each.id) for each in config.channels}
+        return {each.target: destination_place(tenant_id, place[0], each.id) for each in config.channels}
     targets = {config.target: target_place(tenant_id, place[0])} if config.target else {}
     return targets | {secret: secret_place(tenant_id, place[0]) for secret in config.secrets}
 
@@ -69,7 +72,7 @@ def _answer(tenant_id: str, place: tuple[str, ...], text: str) -> dict[str, str]
 
 
 _VALUES: dict[SealedKind, Callable[[str, tuple[str, ...], str], dict[str, str]]] = {
-    SealedKind.ENDPOINT: _headers,
+    SealedKind.ENDPOINT: _action,
     SealedKind.SIGNING_KEY: _key,
     SealedKind.SUBSCRIPTION: _subscription,
     SealedKind.SECOND_FACTOR: _second_factor,

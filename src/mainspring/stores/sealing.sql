@@ -1,7 +1,13 @@
 -- name: sealed_endpoint
--- Endpoints with a secret header.
-SELECT id, tenant_id, action, 0 FROM endpoint WHERE id > :after AND action LIKE '%"secret":true%'
-ORDER BY id LIMIT :limit;
+-- Endpoints with a secret header or a sealed query string.
+SELECT id, tenant_id, action, 0 FROM endpoint
+WHERE id > :after AND (action LIKE '%"secret":true%' OR action LIKE '%"query":"v%') ORDER BY id LIMIT :limit;
+
+-- name: readable_queries
+-- Endpoints whose query string may be readable; a `?` in the body counts here too. Read once, when a process starts: an
+-- index would have PostgreSQL look through the action with every claim.
+SELECT id, tenant_id, action, 0 FROM endpoint
+WHERE id > :after AND action LIKE '%?%' AND action NOT LIKE '%"query":"v%' ORDER BY id LIMIT :limit;
 
 -- name: sealed_signing_key
 -- Signing keys of all tenants.
@@ -13,7 +19,7 @@ SELECT id, tenant_id, config, 0 FROM subscription WHERE id > :after ORDER BY id 
 
 -- name: sealed_second_factor
 -- Second factors of all users.
-SELECT account_id, '', sealed, 0 FROM second_factor WHERE account_id > :after ORDER BY account_id LIMIT :limit;
+SELECT account_id, '', sealed, 0 FROM second_factor WHERE account_id > :after AND sealed <> '' ORDER BY account_id LIMIT :limit;
 
 -- name: sealed_answer
 -- Requests and the answers kept for them. Who is at work will look for the request as it wrote it.

@@ -75,6 +75,15 @@ FROM workflow_partition AS one ORDER BY partition;
 SELECT state, tenant_id, partition, correlation, idempotency_key, actor, created_us, moved_us FROM execution
 WHERE partition = :partition AND id > :after ORDER BY id LIMIT :limit;
 
+-- name: watch_report
+-- What a watch reported last.
+SELECT reported FROM watch_report WHERE name = :name;
+
+-- name: move_watch_report
+-- It reports something else, if no other process has done so since it was read.
+INSERT INTO watch_report (name, reported) VALUES (:name, :reported)
+ON CONFLICT (name) DO UPDATE SET reported = excluded.reported WHERE watch_report.reported = :before;
+
 -- name: overdue_by_tenant
 -- How many executions of each tenant should have moved before an instant.
 SELECT execution.tenant_id, COUNT(*) FROM workflow_partition AS one

@@ -8,15 +8,15 @@ from msgspec.structs import replace
 
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import InvalidInput, Misconfigured, did_you_mean
-from mainspring.domain.schedule import CRON
+from mainspring.domain.schedule.cron import CRON
 from mainspring.operations.endpoints import Desk
-from mainspring.operations.rekeying import SECRET_KEY_ID, remember_retired
+from mainspring.operations.secret_rotation import SECRET_KEY_ID, remember_retired
 from mainspring.operations.tenants import check_tenant_id
-from mainspring.ports.outside import Locksmith
+from mainspring.ports.outbound import PasswordHasher
 from mainspring.ports.stores import Stores
 from mainspring.settings import Settings
 from mainspring.wiring.clock import TimeOrderedIds, worker_name
-from mainspring.wiring.outside import never_called
+from mainspring.wiring.outbound import never_called
 from mainspring.wiring.stores import open_stores
 
 if TYPE_CHECKING:
@@ -42,10 +42,10 @@ def open_keys(settings: Settings) -> "KeyRing":
     return KeyRing(keys[0], keys[1:])
 
 
-def open_locksmith() -> Locksmith:
-    from mainspring.outbound.locksmith import Argon2Locksmith
+def open_password_hasher() -> PasswordHasher:
+    from mainspring.outbound.passwords import Argon2Hasher
 
-    return Argon2Locksmith()
+    return Argon2Hasher()
 
 
 def new_signing_secret() -> str:
@@ -64,7 +64,7 @@ async def open_desk(
     database that does not exist is not created, nor is its key: NoDatabase.
     """
     from mainspring.outbound.checkpoints import CheckpointSigner
-    from mainspring.outbound.vault import Vault as SealingVault
+    from mainspring.outbound.vault import AesVault as SealingVault
 
     if not create and not settings.secret_key and not settings.key_file.exists():
         async with open_stores(settings.url, pool_size=1, behind_bouncer=settings.pgbouncer, create=False):

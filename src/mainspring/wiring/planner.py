@@ -8,11 +8,11 @@ import structlog
 
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import Misconfigured
-from mainspring.domain.session import Session
-from mainspring.operations.advising import HOW_TO_ADD_A_MODEL
-from mainspring.operations.drafting import Draft, Drafter, Prices, draft_rules
+from mainspring.domain.model.session import ModelSession
 from mainspring.operations.endpoints import Desk
-from mainspring.operations.rules import Owner
+from mainspring.operations.planner import HOW_TO_ADD_A_MODEL
+from mainspring.operations.rule_draft import Drafter, Prices, RuleDraft, draft_rules
+from mainspring.operations.rules import RuleOwner
 from mainspring.ports.planner import LanguageModel, Look, Simulator
 from mainspring.settings import Settings
 from mainspring.wiring.desk import open_desk
@@ -20,7 +20,7 @@ from mainspring.workers.analyst import Analyst, AnalystOptions
 
 log = structlog.get_logger()
 
-PARLOUR = (sys.executable, "-m", "mainspring.wiring.guest")
+MODEL_CHILD = (sys.executable, "-m", "mainspring.wiring.model_child")
 
 
 async def run_planner(settings: Settings, on_ready: Callable[[], None]) -> None:
@@ -48,14 +48,14 @@ async def open_models(settings: Settings) -> AsyncIterator[list[LanguageModel]]:
     if fault or not settings.model:
         yield []
         return
-    from mainspring.outbound.parlour import Hello, Parlour
+    from mainspring.outbound.model_process import Handshake, ModelProcess
 
-    told = Hello(settings.model, settings.model_url, settings.model_key, settings.log_format, settings.log_level)
-    parlour = Parlour(settings.model, PARLOUR, told)
+    told = Handshake(settings.model, settings.model_url, settings.model_key, settings.log_format, settings.log_level)
+    model_process = ModelProcess(settings.model, MODEL_CHILD, told)
     try:
-        yield [parlour]
+        yield [model_process]
     finally:
-        await parlour.aclose()
+        await model_process.aclose()
 
 
 def model_fault(settings: Settings) -> str:
@@ -103,7 +103,7 @@ def open_analyst(settings: Settings, desk: Desk, model: LanguageModel) -> Analys
 def open_look(settings: Settings, desk: Desk, model: LanguageModel) -> Look:
     """How a door lets a model look at an endpoint."""
 
-    async def look(endpoint: Endpoint) -> Session | None:
+    async def look(endpoint: Endpoint) -> ModelSession | None:
         return await open_analyst(settings, desk, model).look(endpoint)
 
     return look
@@ -118,13 +118,13 @@ def open_drafter(settings: Settings, model: LanguageModel) -> Drafter:
         settings.model_price_out,
     )
 
-    async def draft(desk: Desk, owner: Owner) -> Draft:
+    async def draft(desk: Desk, owner: RuleOwner) -> RuleDraft:
         return await draft_rules(desk, model, owner, prices)
 
     return draft
 
 
 def open_simulator() -> Simulator:
-    from mainspring.simulation.booth import Booth
+    from mainspring.simulation.runner import SimulationRunner
 
-    return Booth()
+    return SimulationRunner()

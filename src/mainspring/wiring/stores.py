@@ -5,18 +5,27 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mainspring.domain.audit import AuditKeys
+from mainspring.domain.access.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, NoDatabase
 from mainspring.domain.name import shown
-from mainspring.domain.schedule import CRON
-from mainspring.ports.flows import FlowStores
-from mainspring.ports.outside import Clock, Ids
+from mainspring.domain.schedule.cron import CRON
+from mainspring.ports.outbound import Clock, Ids
 from mainspring.ports.stores import Stores
+from mainspring.ports.workflows import WorkflowStores
+from mainspring.stores.accounts import SqlAccountStore, SqlAuditStore, SqlCredentialStore
+from mainspring.stores.idempotency import SqlIdempotencyStore
+from mainspring.stores.lists import SqlListStore
+from mainspring.stores.model_sessions import SqlModelSessionStore
+from mainspring.stores.notifications import SqlOutboxStore, SqlSubscriptionStore
+from mainspring.stores.partitions import SqlPartitionStore
+from mainspring.stores.runs import SqlRunStore
+from mainspring.stores.triggers import SqlTriggerStore
+from mainspring.stores.workflows import SqlArchiveStore, SqlLogStore, SqlWorkflowStore
 from mainspring.wiring.clock import SystemClock, TimeOrderedIds
 
 if TYPE_CHECKING:
-    from mainspring.stores.postgres.database import Database as PostgresDatabase
-    from mainspring.stores.sqlite.database import Database as SqliteDatabase
+    from mainspring.stores.postgres.database import PostgresDatabase
+    from mainspring.stores.sqlite.database import SqliteDatabase
 
 DATABASE_URL = "MAINSPRING_DATABASE_URL"
 
@@ -47,7 +56,7 @@ async def open_stores(
             raise Misconfigured("the database URL names no file; write sqlite:///path/to/file.db", setting=DATABASE_URL)
         if not (create or _exists(path)):
             raise NoDatabase(f"there is no database {path}; `mainspring serve` creates it", setting=DATABASE_URL)
-        from mainspring.stores.sqlite.database import Database as SqliteDatabase
+        from mainspring.stores.sqlite.database import SqliteDatabase
 
         sqlite = SqliteDatabase(path, clock or SystemClock(), inline=inline, audit_keys=audit_keys)
         try:
@@ -55,7 +64,7 @@ async def open_stores(
         finally:
             await sqlite.aclose()
     elif scheme in ("postgresql", "postgres"):
-        from mainspring.stores.postgres.database import Database as PostgresDatabase
+        from mainspring.stores.postgres.database import PostgresDatabase
 
         postgres = await PostgresDatabase.open(
             url, clock, pool_size=pool_size, behind_bouncer=behind_bouncer, audit_keys=audit_keys, create=create
@@ -77,102 +86,92 @@ def _exists(path: str) -> bool:
 
 
 def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
-    from mainspring.stores.sqlite.accounts import SqliteAccounts, SqliteAudit, SqliteCredentials
-    from mainspring.stores.sqlite.answers import SqliteAnswers
     from mainspring.stores.sqlite.clock import SqliteClock
-    from mainspring.stores.sqlite.configuration import SqliteConfiguration
+    from mainspring.stores.sqlite.documents import SqliteDocuments
     from mainspring.stores.sqlite.endpoints import SqliteEndpoints
-    from mainspring.stores.sqlite.look import SqliteLook
-    from mainspring.stores.sqlite.notifications import SqliteOutbox, SqliteSubscriptions
-    from mainspring.stores.sqlite.partitions import SqlitePartitions
+    from mainspring.stores.sqlite.events import SqliteEventReader
     from mainspring.stores.sqlite.planner import SqlitePlanner
     from mainspring.stores.sqlite.presence import SqlitePresence
-    from mainspring.stores.sqlite.runs import SqliteRuns
+    from mainspring.stores.sqlite.proposals import SqliteProposals
     from mainspring.stores.sqlite.schedule import SqliteSchedule
     from mainspring.stores.sqlite.sealing import SqliteSealed
-    from mainspring.stores.sqlite.sessions import SqliteSessions
     from mainspring.stores.sqlite.ticks import SqliteEffects, SqliteTicks
-    from mainspring.stores.sqlite.triggers import SqliteTriggers
     from mainspring.stores.sqlite.upkeep import SqliteUpkeep
-    from mainspring.stores.sqlite.workflows import SqliteArchive, SqliteLogs, SqliteWorkflows
 
     schedule = SqliteSchedule(database, ids, CRON)
+    events = SqliteEventReader()
     return Stores(
         schedule,
         SqliteEndpoints(database, schedule.wake),
-        SqliteRuns(database),
+        SqlRunStore(database, events),
         SqliteUpkeep(database),
-        SqliteConfiguration(database, schedule.wake),
-        SqliteAccounts(database),
-        SqliteCredentials(database),
-        SqliteAudit(database),
+        SqliteDocuments(database, schedule.wake),
+        SqlAccountStore(database),
+        SqlCredentialStore(database),
+        SqlAuditStore(database),
         SqlitePlanner(database, schedule.wake, CRON),
-        SqliteLook(database),
-        SqliteAnswers(database),
-        SqliteSubscriptions(database),
-        SqliteOutbox(database),
-        FlowStores(
-            SqliteWorkflows(database),
+        SqlListStore(database),
+        SqlIdempotencyStore(database),
+        SqlSubscriptionStore(database, events),
+        SqlOutboxStore(database, events),
+        WorkflowStores(
+            SqlWorkflowStore(database),
             SqliteTicks(database),
-            SqliteLogs(database),
+            SqlLogStore(database),
             SqliteEffects(database),
-            SqliteTriggers(database),
-            SqliteArchive(database),
-            SqlitePartitions(database),
+            SqlTriggerStore(database),
+            SqlArchiveStore(database),
+            SqlPartitionStore(database),
         ),
-        SqliteSessions(database),
+        SqlModelSessionStore(database),
         SqliteSealed(database),
         SqlitePresence(database, schedule, CRON),
         SqliteClock(database, schedule.wake, CRON),
+        SqliteProposals(database),
     )
 
 
 def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
-    from mainspring.stores.postgres.accounts import PostgresAccounts, PostgresAudit, PostgresCredentials
-    from mainspring.stores.postgres.answers import PostgresAnswers
     from mainspring.stores.postgres.clock import PostgresClock
-    from mainspring.stores.postgres.configuration import PostgresConfiguration
+    from mainspring.stores.postgres.documents import PostgresDocuments
     from mainspring.stores.postgres.endpoints import PostgresEndpoints
-    from mainspring.stores.postgres.look import PostgresLook
-    from mainspring.stores.postgres.notifications import PostgresOutbox, PostgresSubscriptions
-    from mainspring.stores.postgres.partitions import PostgresPartitions
+    from mainspring.stores.postgres.events import PostgresEventReader
     from mainspring.stores.postgres.planner import PostgresPlanner
     from mainspring.stores.postgres.presence import PostgresPresence
-    from mainspring.stores.postgres.runs import PostgresRuns
+    from mainspring.stores.postgres.proposals import PostgresProposals
     from mainspring.stores.postgres.schedule import PostgresSchedule
     from mainspring.stores.postgres.sealing import PostgresSealed
-    from mainspring.stores.postgres.sessions import PostgresSessions
     from mainspring.stores.postgres.ticks import PostgresEffects, PostgresTicks
-    from mainspring.stores.postgres.triggers import PostgresTriggers
     from mainspring.stores.postgres.upkeep import PostgresUpkeep
-    from mainspring.stores.postgres.workflows import PostgresArchive, PostgresLogs, PostgresWorkflows
 
     schedule = PostgresSchedule(database, ids, CRON)
+    events = PostgresEventReader()
     return Stores(
         schedule,
         PostgresEndpoints(database, schedule.wake),
-        PostgresRuns(database),
+        SqlRunStore(database, events),
         PostgresUpkeep(database),
-        PostgresConfiguration(database, schedule.wake),
-        PostgresAccounts(database),
-        PostgresCredentials(database),
-        PostgresAudit(database),
+        PostgresDocuments(database, schedule.wake),
+        SqlAccountStore(database),
+        SqlCredentialStore(database),
+        SqlAuditStore(database),
         PostgresPlanner(database, schedule.wake, CRON),
-        PostgresLook(database),
-        PostgresAnswers(database),
-        PostgresSubscriptions(database),
-        PostgresOutbox(database),
-        FlowStores(
-            PostgresWorkflows(database),
+        SqlListStore(database),
+        SqlIdempotencyStore(database),
+        SqlSubscriptionStore(database, events),
+        SqlOutboxStore(database, events),
+        WorkflowStores(
+            SqlWorkflowStore(database),
             PostgresTicks(database),
-            PostgresLogs(database),
+            SqlLogStore(database),
             PostgresEffects(database),
-            PostgresTriggers(database),
-            PostgresArchive(database),
-            PostgresPartitions(database),
+            SqlTriggerStore(database),
+            SqlArchiveStore(database),
+            SqlPartitionStore(database),
         ),
-        PostgresSessions(database),
+        SqlModelSessionStore(database),
         PostgresSealed(database),
         PostgresPresence(database, schedule, CRON),
         PostgresClock(database, schedule.wake, CRON),
+        PostgresProposals(database),
     )

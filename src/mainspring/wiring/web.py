@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from mainspring.domain.access import Principal, Scope
+from mainspring.domain.access.scope import Principal, Scope
 from mainspring.operations.endpoints import Desk
 from mainspring.settings import Settings
-from mainspring.wiring.desk import open_desk, open_locksmith
-from mainspring.wiring.outside import open_caller, open_issuer
-from mainspring.wiring.workers import Notices, Running
+from mainspring.wiring.desk import open_desk, open_password_hasher
+from mainspring.wiring.outbound import open_caller, open_issuer
+from mainspring.wiring.workers import NotificationWorkers, Running
 
 if TYPE_CHECKING:
     from mainspring.workers.supervisor import Worker
@@ -28,7 +28,7 @@ def has_pages() -> bool:
 def open_web(
     settings: Settings,
     running: Running,
-    notices: Notices,
+    notices: NotificationWorkers,
     on_ready: Callable[[str], None],
     demo: Callable[[], dict[str, object]] | None = None,
 ) -> Iterator[list["Worker"]]:
@@ -39,10 +39,10 @@ def open_web(
     from starlette.routing import Route
 
     from mainspring.api.access import admit
-    from mainspring.api.app import make_app
+    from mainspring.api.app import make_app, prepare_routes
     from mainspring.api.context import Context
     from mainspring.api.server import WebServer
-    from mainspring.configuration.watcher import watch
+    from mainspring.documents.watcher import watch
     from mainspring.mcp.transports import WebDoor
     from mainspring.outbound.sandbox import ProcessSandbox
     from mainspring.wiring.planner import model_fault, open_drafter, open_look, open_simulator
@@ -67,7 +67,7 @@ def open_web(
         checks,
         notices.feed,
         notices.messengers,
-        open_locksmith(),
+        open_password_hasher(),
         {"schema": readiness.check_schema, **{"config_dir": each.check for each in watchers}},  # noqa: B035  # or none
         open_issuer(settings),
         demo,
@@ -79,6 +79,7 @@ def open_web(
     app = make_app(context)
     assistants = WebDoor(admit, desk, running.caller)
     app.router.routes.insert(0, Route("/mcp", assistants))
+    prepare_routes(app)
     web = WebServer(app, settings.host, settings.port, on_ready, notices.feed.stop, settings.trusted_proxies)
     try:
         yield [web, assistants, sandbox, *watchers]

@@ -15,14 +15,14 @@ from mainspring.settings import Settings
 from mainspring.wiring.clock import SystemClock
 from mainspring.wiring.desk import open_desk
 from mainspring.wiring.files import file_limit, places_within
-from mainspring.wiring.outside import open_caller, open_messengers
+from mainspring.wiring.outbound import open_caller, open_messengers
 
 if TYPE_CHECKING:
-    from mainspring.domain.subscription import ChannelKind
-    from mainspring.feed import Feed
+    from mainspring.domain.notify.subscription import DestinationKind
+    from mainspring.event_feed import Feed
     from mainspring.observe import Metrics
     from mainspring.outbound.http import HttpCaller
-    from mainspring.ports.mail import Messenger
+    from mainspring.ports.notifications import Messenger
     from mainspring.workers.notifier import Notifier
     from mainspring.workers.supervisor import Worker
 
@@ -42,7 +42,10 @@ class Running(Struct, frozen=True):
         return self.desk.stores
 
     async def supervise(
-        self, *others: "Worker", notices: "Notices | None" = None, last_act: Callable[[], None] = lambda: None
+        self,
+        *others: "Worker",
+        notices: "NotificationWorkers | None" = None,
+        last_act: Callable[[], None] = lambda: None,
     ) -> None:
         """Work, with a notifier if there is one, until a signal comes or a worker ends; drains before it returns.
 
@@ -63,14 +66,14 @@ class Running(Struct, frozen=True):
 async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
     """The scheduler, the planner and the janitor of one process, ready to be supervised."""
     from mainspring.observe import Metrics
-    from mainspring.wiring.flows import open_flows
     from mainspring.wiring.planner import open_analyst, open_models
+    from mainspring.wiring.workflows import open_workflow_workers
     from mainspring.workers.clock_watch import ClockWatch, ClockWatchOptions
     from mainspring.workers.file_watch import FileWatch
-    from mainspring.workers.flow_watch import FlowWatch
     from mainspring.workers.janitor import Janitor, JanitorOptions
     from mainspring.workers.planner import Planner
     from mainspring.workers.scheduler import Scheduler, SchedulerOptions
+    from mainspring.workers.workflow_watch import WorkflowWatch
 
     async with open_desk(settings, actor="system") as desk, open_models(settings) as models:
         stores, metrics = desk.stores, Metrics()
@@ -94,7 +97,7 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
         )
         await stores.upkeep.put_installation(LIMITS, msgspec.json.encode(options.caps).decode())
         scheduler = Scheduler(stores.schedule, caller, options, metrics)
-        flows = await open_flows(settings, desk, caller, metrics, desk.worker)
+        flows = await open_workflow_workers(settings, desk, caller, metrics, desk.worker)
         try:
             planner = Planner(stores.planner, metrics, options.worker)
             watch = ClockWatch(
@@ -104,7 +107,7 @@ async def open_scheduler(settings: Settings) -> AsyncIterator["Running"]:
                 ClockWatchOptions(options.worker, options.lease_margin_ms),
                 metrics,
             )
-            flow_watch = FlowWatch(stores.flows, stores.runs, metrics)
+            flow_watch = WorkflowWatch(stores.flows, metrics)
             janitor = Janitor(stores.upkeep, stores.runs, upkeep, metrics, lambda: watch.is_steady, flow_watch)
             analysts = [open_analyst(settings, desk, model) for model in models]
             files = FileWatch(stores.upkeep)
@@ -125,34 +128,38 @@ def _places(settings: Settings) -> int:
     return places
 
 
-class Notices(Struct, frozen=True):
+class NotificationWorkers(Struct, frozen=True):
     """What tells others: the feed and the notifier of one process, and how messages leave it."""
 
     feed: "Feed"
     notifier: "Notifier"
-    messengers: "dict[ChannelKind, Messenger]"
+    messengers: "dict[DestinationKind, Messenger]"
     places: int
 
 
 @asynccontextmanager
-async def open_notices(settings: Settings, desk: Desk, metrics: "Metrics") -> AsyncIterator[Notices]:
+async def open_notification_workers(
+    settings: Settings, desk: Desk, metrics: "Metrics"
+) -> AsyncIterator[NotificationWorkers]:
     """The notifier with a caller of its own: a receiver that hangs takes no place from an endpoint's run."""
-    from mainspring.feed import Feed
+    from mainspring.event_feed import Feed
+    from mainspring.operations.query_strings import seal_query_strings
     from mainspring.operations.webhooks import seal_addresses
-    from mainspring.workers.alerter import Alerter
-    from mainspring.workers.courier import Courier
+    from mainspring.workers.alerts import AlertWriter
+    from mainspring.workers.delivery import DeliverySender
     from mainspring.workers.notifier import Notifier, NotifierOptions
 
     await seal_addresses(desk)
+    await seal_query_strings(desk)
     caller, messengers, stores = open_caller(settings, desk.vault), open_messengers(settings), desk.stores
     feed = Feed(stores.runs)
     late_ms = int(settings.late_after.total_seconds() * 1000)
-    courier = Courier(stores.endpoints, caller, messengers, desk.vault, desk.ids)
-    alerter = Alerter(stores, desk.ids, late_ms, settings.public_url)
+    courier = DeliverySender(stores.endpoints, caller, messengers, desk.vault, desk.ids)
+    alerter = AlertWriter(stores, desk.ids, late_ms, settings.public_url)
     options = NotifierOptions(desk.worker, keep=settings.keep_events)
     try:
         notifier = Notifier(stores, feed, courier, alerter, options, metrics)
-        yield Notices(feed, notifier, messengers, options.places)
+        yield NotificationWorkers(feed, notifier, messengers, options.places)
     finally:
         await caller.aclose()
 
@@ -164,7 +171,10 @@ async def run_notifier(settings: Settings, on_ready: Callable[[], None]) -> None
     from mainspring.workers.presence import present
     from mainspring.workers.supervisor import supervise
 
-    async with open_desk(settings, actor="notifier") as desk, open_notices(settings, desk, Metrics()) as notices:
+    async with (
+        open_desk(settings, actor="notifier") as desk,
+        open_notification_workers(settings, desk, Metrics()) as notices,
+    ):
         on_ready()
         async with present(desk.stores.presence, desk.worker, {"notifier": notices.places}):
             await supervise([notices.feed, notices.notifier, FileWatch(desk.stores.upkeep)])

@@ -6,9 +6,10 @@
     4 converse  with eight tools, within a budget of calls, tokens and time
     5 record    one session, what it cost, and when the next one is due
 
-All a session can do is to write bounded hints and pauses for endpoints of one job of one tenant. In shadow mode it does
-not even that: the session shows what would have changed. However fast a model answers and however much it wants, an
-endpoint has so many sessions an hour, and all sessions together keep a pace that leaves the machine to the scheduler.
+All a session can do is to write bounded hints and pauses for endpoints of one job of one tenant. In mode `ask` it
+stores them as proposals for a person, and in shadow mode the session only shows what would have changed. However fast
+a model answers and however much it wants, an endpoint has so many sessions an hour, and all sessions together keep a
+pace that leaves the machine to the scheduler.
 """
 
 import asyncio
@@ -19,21 +20,19 @@ from datetime import timedelta
 import structlog
 from msgspec import Struct
 
+from mainspring.domain.access.sealing import endpoint_secrets
 from mainspring.domain.endpoint import Endpoint, Job, JobStatus, Tenant
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.firing import LIVE, OFF, SHADOW, action_in_words
-from mainspring.domain.governor import CronReader
-from mainspring.domain.prompt import (
+from mainspring.domain.model.prompt import (
     INSTRUCTIONS,
+    PROPOSALS_SHOWN,
     Briefing,
     Redactor,
     why_now,
     write_prompt,
 )
-from mainspring.domain.rulebook import Want, mode_of
-from mainspring.domain.sealing import header_secrets
-from mainspring.domain.session import (
+from mainspring.domain.model.session import (
     BUDGET_SPENT,
     MISSING_FINAL_TOOL,
     MISSING_REASONING,
@@ -42,21 +41,24 @@ from mainspring.domain.session import (
     SKIPPED_FOR,
     STOPPED,
     TOOL_CALLS_MAX,
-    Session,
+    ModelSession,
     SessionDetail,
     cost_micros,
     next_analysis_at,
 )
+from mainspring.domain.model.tools import FINAL, TOOLS
+from mainspring.domain.rules.apply import LIVE, OFF, action_in_words
+from mainspring.domain.rules.judge import FactsWanted, mode_of
+from mainspring.domain.schedule.governor import CronReader
 from mainspring.domain.text import clean_text
-from mainspring.domain.toolbox import FINAL, TOOLS
 from mainspring.ports.endpoints import EndpointFilter
-from mainspring.ports.outside import Ids, Vault
-from mainspring.ports.planner import Budget, Conversation, KnownRule, LanguageModel
+from mainspring.ports.outbound import Ids, Vault
+from mainspring.ports.planner import Budget, Conversation, LanguageModel, ProposalFilter, RuleRevision
 from mainspring.ports.stores import Stores
-from mainspring.workers.breaker import Breaker
-from mainspring.workers.ending import end_tasks
-from mainspring.workers.pace import Pace
-from mainspring.workers.session_tools import SIBLINGS_MAX, Scene, kept_call
+from mainspring.workers.circuit_breaker import CircuitBreaker
+from mainspring.workers.session_tools import SIBLINGS_MAX, SessionTools, kept_call
+from mainspring.workers.tasks import end_tasks
+from mainspring.workers.throttle import Throttle
 
 TICK_S = 5.0
 AT_ONCE = 4
@@ -91,7 +93,7 @@ class Analyst:
         cron: CronReader,
         options: AnalystOptions,
         monotonic_s: Callable[[], float] = time.monotonic,
-        pace: Pace | None = None,
+        pace: Throttle | None = None,
     ) -> None:
         self._stores = stores
         self._model = model
@@ -100,8 +102,8 @@ class Analyst:
         self._cron = cron
         self._options = options
         self._monotonic_s = monotonic_s
-        self._pace = pace or Pace(monotonic_s)
-        self._breaker = Breaker()
+        self._pace = pace or Throttle(monotonic_s)
+        self._breaker = CircuitBreaker()
         self._stop = asyncio.Event()
 
     async def run_once(self) -> int:
@@ -112,7 +114,7 @@ class Analyst:
         await asyncio.gather(*(self._analyse(endpoint_id) for endpoint_id in due))
         return len(due)
 
-    async def look(self, endpoint: Endpoint) -> Session | None:
+    async def look(self, endpoint: Endpoint) -> ModelSession | None:
         """One session about this endpoint now, due or not; None where another analyst is at it."""
         (claimed,) = await self._claim(1, endpoint.id) or (None,)
         return None if claimed is None else await self._analyse(claimed, asked=True)
@@ -149,21 +151,19 @@ class Analyst:
                 self._options.worker, lease_ms, LOOKBACK_MS, limit, per_hour, endpoint_id
             )
 
-    async def _analyse(self, endpoint_id: str, asked: bool = False) -> Session | None:
+    async def _analyse(self, endpoint_id: str, asked: bool = False) -> ModelSession | None:
         endpoint = await self._stores.sessions.owner_of(endpoint_id)
         if endpoint is None:
             return None
         mode = mode_of(await self._stores.planner.modes(), endpoint.tenant_id, endpoint.id)
         why_not = "the planner is off here" if mode == OFF else await self._over_quota(endpoint.tenant_id)
         if why_not:
-            return await self._skip(endpoint, why_not, SHADOW if mode == SHADOW else LIVE)
+            return await self._skip(endpoint, why_not, LIVE if mode == OFF else mode)
         try:
             async with self._pace:
                 scene = await self._scene(endpoint, mode, asked)
         except Misconfigured as fault:  # a secret does not open here: what a target says of it could not be kept back
-            return await self._skip(
-                endpoint, f"the model is shown nothing: {fault}", SHADOW if mode == SHADOW else LIVE
-            )
+            return await self._skip(endpoint, f"the model is shown nothing: {fault}", mode)
         began_s = self._monotonic_s()
         budget = Budget(TOOL_CALLS_MAX, self._options.tokens, self._options.seconds)
         spoken = await self._converse(scene, budget)
@@ -171,7 +171,7 @@ class Analyst:
         took_ms = max(0, round((self._monotonic_s() - began_s) * 1000))
         return await self._record(scene, spoken, took_ms)
 
-    async def _converse(self, scene: Scene, budget: Budget) -> Conversation:
+    async def _converse(self, scene: SessionTools, budget: Budget) -> Conversation:
         """The conversation to its end, or until the planner is switched off for the endpoint."""
         talk = asyncio.create_task(
             self._model.converse(INSTRUCTIONS, scene.prompt, OTHER_TOOLS, FINAL_TOOL, scene.call, budget)
@@ -209,29 +209,31 @@ class Analyst:
             return f"the tenant used {used.tokens:,} of its {most:,} tokens of {used.month}"
         return ""
 
-    async def _scene(self, endpoint: Endpoint, mode: str, asked: bool = False) -> Scene:
+    async def _scene(self, endpoint: Endpoint, mode: str, asked: bool = False) -> SessionTools:
         stores, tenant_id = self._stores, endpoint.tenant_id
         wanted = EndpointFilter(job_id=endpoint.job_id, limit=SIBLINGS_MAX)
         members = await stores.endpoints.endpoints(tenant_id, wanted)
         jobs = {job.id: job for job in await stores.endpoints.jobs(tenant_id)}
         tenant = await stores.endpoints.tenant(tenant_id)
         now = await stores.schedule.now()
-        facts = await stores.planner.facts([Want(endpoint.id, 1, health=True)])
+        facts = await stores.planner.facts([FactsWanted(endpoint.id, 1, health=True)])
         rules = await stores.planner.rules(tenant_id, endpoint.job_id)
         last = next(iter(await stores.sessions.sessions(tenant_id, endpoint.id, limit=1)), None)
-        redactor = Redactor(header_secrets(members, self._vault.open))
+        redactor = Redactor(endpoint_secrets(members, self._vault.open))
         job = jobs.get(endpoint.job_id) or Job(endpoint.job_id, tenant_id, "", "", JobStatus.ACTIVE, now, now)
         siblings = [member for member in members if member.id != endpoint.id]
         latest = next(iter(facts.results[endpoint.id]), None)
         briefing = Briefing(
             job, siblings, facts.health[endpoint.id], latest, rules_in_words(rules, endpoint), last,
             why_now(endpoint, last, asked=asked), await self._budget_in_words(tenant),
+            await stores.proposals.proposals(tenant_id, ProposalFilter(endpoint.id, "pending", limit=PROPOSALS_SHOWN)),
         )  # fmt: skip
         prompt = write_prompt(endpoint, briefing, now, redactor)
         floor_ms = (tenant.interval_ms_min or 0) if tenant is not None else 0
-        return Scene(
-            stores, endpoint, members, redactor, prompt, mode, floor_ms, self._author(), self._cron, self._pace
-        )
+        return SessionTools(
+            stores, endpoint, members, redactor, prompt, mode, floor_ms, self._author(), self._cron, self._pace,
+            self._ids.new("ses", now),
+        )  # fmt: skip
 
     async def _budget_in_words(self, tenant: Tenant | None) -> str:
         options = self._options
@@ -244,20 +246,20 @@ class Analyst:
     def _author(self) -> str:
         return f"model:{self._model.name}"[:100]
 
-    async def _skip(self, endpoint: Endpoint, why: str, mode: str) -> Session:
+    async def _skip(self, endpoint: Endpoint, why: str, mode: str) -> ModelSession:
         now = await self._stores.schedule.now()
-        session = Session(
+        session = ModelSession(
             self._ids.new("ses", now), endpoint.tenant_id, endpoint.id, now, "skipped", mode, self._model.name,
             0, 0, 0, 0, now + SKIPPED_FOR, endpoint.failure_count, SessionDetail(note=why),
         )  # fmt: skip
         return await self._keep(session)
 
-    async def _keep(self, session: Session) -> Session:
+    async def _keep(self, session: ModelSession) -> ModelSession:
         async with self._pace:
             await self._stores.sessions.record_session(session, self._options.worker, _told(session))
         return session
 
-    async def _record(self, scene: Scene, spoken: Conversation, took_ms: int) -> Session:
+    async def _record(self, scene: SessionTools, spoken: Conversation, took_ms: int) -> ModelSession:
         endpoint, options = scene.endpoint, self._options
         now = await self._stores.schedule.now()
         final = spoken.final or {}
@@ -284,8 +286,8 @@ class Analyst:
             tuple(warnings),
             clean_text(spoken.fault, REASONING_MAX),
         )
-        session = Session(
-            self._ids.new("ses", now), endpoint.tenant_id, endpoint.id, now - timedelta(milliseconds=took_ms),
+        session = ModelSession(
+            scene.session_id, endpoint.tenant_id, endpoint.id, now - timedelta(milliseconds=took_ms),
             _status(spoken), scene.mode, self._model.name, spoken.tokens_in, spoken.tokens_out,
             cost_micros(spoken.tokens_in, spoken.tokens_out, options.price_in, options.price_out), took_ms,
             next_analysis_at(endpoint, now, final.get("next_analysis_in_ms")), endpoint.failure_count, detail,
@@ -293,7 +295,7 @@ class Analyst:
         return await self._keep(session)
 
 
-def rules_in_words(rules: Sequence[KnownRule], endpoint: Endpoint) -> list[str]:
+def rules_in_words(rules: Sequence[RuleRevision], endpoint: Endpoint) -> list[str]:
     """The rules that read this endpoint or act on it: when, and what they do."""
     words = []
     for known in rules:
@@ -314,7 +316,7 @@ def _status(spoken: Conversation) -> str:
     return "failed" if spoken.fault and not spoken.is_spent and not spoken.is_unfinished else "incomplete"
 
 
-def _told(session: Session) -> Event:
+def _told(session: ModelSession) -> Event:
     data: dict[str, object] = {
         "session": session.id,
         "status": session.status,

@@ -18,12 +18,12 @@ from datetime import timedelta
 import structlog
 from msgspec import Struct
 
-from mainspring.domain.clock import AHEAD_MIN, SKEW_MAX, ClockReport, Reading, step_between
 from mainspring.domain.errors import StoreUnavailable
+from mainspring.domain.schedule.clock_steps import AHEAD_MIN, SKEW_MAX, ClockReport, Reading, step_between
 from mainspring.observe import Metrics
 from mainspring.ports.clock import ClockStore
-from mainspring.ports.outside import Clock, Ids
-from mainspring.workers.ending import end_tasks
+from mainspring.ports.outbound import Clock, Ids
+from mainspring.workers.tasks import end_tasks
 
 ROUND_S = 1.0
 PAGE = 500

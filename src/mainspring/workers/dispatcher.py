@@ -18,10 +18,10 @@ from msgspec import Struct
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
-from mainspring.ports.flows import EffectAnswer, EffectStore, Intent
-from mainspring.workers.ending import end_tasks
-from mainspring.workers.errand import Errand
-from mainspring.workflow.model import Arrival, Idempotency, Kind
+from mainspring.ports.workflows import EffectAnswer, EffectStore, Intent
+from mainspring.workers.effects.handlers import EffectHandler
+from mainspring.workers.tasks import end_tasks
+from mainspring.workflow.model import Arrival, ArrivalKind, Idempotency
 
 LOOK_S = 0.5  # how long an effect may wait for somebody to look
 RETRY_S_MIN, RETRY_S_MAX = 0.5, 5.0
@@ -39,7 +39,7 @@ class DispatcherOptions(Struct, frozen=True):
 
 class Dispatcher:
     def __init__(
-        self, store: EffectStore, errands: Mapping[str, Errand], options: DispatcherOptions, metrics: Metrics
+        self, store: EffectStore, errands: Mapping[str, EffectHandler], options: DispatcherOptions, metrics: Metrics
     ) -> None:
         self._store = store
         self._errands = errands
@@ -133,7 +133,7 @@ class Dispatcher:
 def answer(intent: Intent, outcome: str, data: Mapping[str, object]) -> Arrival:
     """How an effect ended, as it goes into the inbox of its execution. The claim keeps two senders' answers apart."""
     given = {"key": intent.key, "attempt": intent.attempt, **data}
-    return Arrival(Kind.RESULT, f"{intent.key}:{intent.claim}", outcome, given, "dispatcher")
+    return Arrival(ArrivalKind.RESULT, f"{intent.key}:{intent.claim}", outcome, given, "dispatcher")
 
 
 def _errand_of(intent: Intent) -> str:

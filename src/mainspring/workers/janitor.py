@@ -2,10 +2,11 @@
 
 Each round is small, so that a claim never waits long for it:
     1 zombies    `running` rows whose lease was over long ago become timeouts
-    2 watchdog   reports what is due and has not started within `late_after`, and what it waits for: log, metric, event;
+    2 proposals  pending ones whose time is over become expired
+    3 watchdog   reports what is due and has not started within `late_after`, and what it waits for: log, metric, event;
                  and events that readers cannot see for that long: log, metric (an event would be held back too);
                  and executions of workflows that are overdue (`flow_watch`)
-    3 history    runs, bodies and events beyond their retention go, a batch at a time
+    4 history    runs, bodies, events and decided proposals beyond their retention go, a batch at a time
 """
 
 import asyncio
@@ -20,18 +21,19 @@ from msgspec import Struct
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
-from mainspring.domain.waiting import Cause, Queue, Wait, waits
+from mainspring.domain.schedule.queue import Cause, Queue, QueueWait, waits
 from mainspring.observe import Metrics
 from mainspring.ports.records import RunStore
 from mainspring.ports.upkeep import Backlog, Retention, UpkeepStore
-from mainspring.workers.ending import end_tasks
-from mainspring.workers.flow_watch import FlowWatch
+from mainspring.workers.tasks import end_tasks
+from mainspring.workers.workflow_watch import WorkflowWatch
 
 ROUND_S = 10.0
 SWEEP_EVERY_ROUNDS = 30
 SWEEP_BATCH = 1_000
 SWEEP_PAUSE_S = 0.05  # between batches: the janitor is never the one in the way
 ZOMBIES_PER_ROUND = 1_000
+EXPIRED_PER_ROUND = 1_000
 
 log = structlog.get_logger()
 
@@ -53,7 +55,7 @@ class Janitor:
         options: JanitorOptions,
         metrics: Metrics,
         is_steady: Callable[[], bool] = lambda: True,
-        flow_watch: FlowWatch | None = None,
+        flow_watch: WorkflowWatch | None = None,
     ) -> None:
         """`is_steady` says whether the clock was not set lately: one far ahead would let all history look old."""
         self._is_steady = is_steady
@@ -92,6 +94,8 @@ class Janitor:
         if closed := await self._upkeep.close_zombies(zombie_ms, ZOMBIES_PER_ROUND):
             self._metrics.zombies += closed
             log.warning("zombies closed", count=closed)
+        if expired := await self._upkeep.expire_proposals(EXPIRED_PER_ROUND):
+            log.info("proposals expired", count=expired)
         await self._watch()
         await self._watch_events()
         self._metrics.dead_rows = (await self._upkeep.dead_rows()).dead
@@ -174,7 +178,7 @@ class Janitor:
             log.info("history swept", rows=removed)
 
 
-def _told(wait: Wait, of_tenant: int) -> dict[str, object]:
+def _told(wait: QueueWait, of_tenant: int) -> dict[str, object]:
     return {
         "cause": wait.cause,
         "name": wait.name,

@@ -20,21 +20,21 @@ import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain.delivery import Delivery, Settled, settle_attempt
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import EventType, StoredEvent
-from mainspring.domain.message import event_payload
+from mainspring.domain.notify.delivery import Delivery, Settled, settle_attempt
+from mainspring.domain.notify.event_filter import is_sent
+from mainspring.domain.notify.message import event_payload
+from mainspring.domain.notify.subscription import Subscription, Webhook
 from mainspring.domain.run import Outcome, RunStatus
-from mainspring.domain.selection import is_sent
-from mainspring.domain.subscription import Subscription, Webhook
+from mainspring.event_feed import CutOff, Feed, Listener
 from mainspring.failpoints import failpoint
-from mainspring.feed import CutOff, Feed, Listener
 from mainspring.observe import Metrics
-from mainspring.ports.mail import Intake
+from mainspring.ports.notifications import Intake
 from mainspring.ports.stores import Stores
-from mainspring.workers.alerter import Alerter, pending
-from mainspring.workers.courier import Courier
-from mainspring.workers.ending import end_tasks
+from mainspring.workers.alerts import AlertWriter, pending
+from mainspring.workers.delivery import DeliverySender
+from mainspring.workers.tasks import end_tasks
 
 BATCH = 500
 NAMES_MAX = 10_000
@@ -69,8 +69,8 @@ class Notifier:
         self,
         stores: Stores,
         feed: Feed,
-        courier: Courier,
-        alerter: Alerter,
+        courier: DeliverySender,
+        alerter: AlertWriter,
         options: NotifierOptions,
         metrics: Metrics,
     ) -> None:

@@ -9,20 +9,28 @@ the planner away, hanging or killed, endpoints run by their baseline, and what w
 """
 
 import asyncio
-from collections.abc import Generator
-from itertools import count
+import time
 
 import structlog
 
 from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
-from mainspring.domain.rulebook import Decisions, Page, deciding, want
+from mainspring.domain.rules.judge import (
+    Deciding,
+    Decisions,
+    HealthWanted,
+    JudgedPage,
+    PastRead,
+    deciding,
+    want,
+)
+from mainspring.domain.rules.run_window import RunWindow
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
 from mainspring.ports.planner import PlannerStore
-from mainspring.workers.ending import end_tasks
+from mainspring.workers.tasks import end_tasks
 
-JUDGED_AT_ONCE = 50  # about a millisecond; a scheduler in the same process waits no longer for its turn
+JUDGED_S = 0.005  # at once; a scheduler in the same process waits no longer for its turn, and one judgement more
 PAGE_MAX = 20  # transactions, of up to some hundred finished runs each
 TICK_S = 5.0
 RETRY_S = 1.0
@@ -77,10 +85,10 @@ class Planner:
                 log.exception("worker failed", worker=self._worker)
                 await asyncio.sleep(RETRY_S)
 
-    async def _judge(self, page: Page) -> Decisions:
+    async def _judge(self, page: JudgedPage) -> Decisions:
         facts = await self._store.facts(want(page))
         try:
-            return await _in_turns(deciding(page, facts))
+            return await self._in_turns(deciding(page, facts))
         except Exception as fault:  # our own mistake, about one page: the next ones must not wait behind it for ever
             log.exception("page skipped", worker=self._worker)
             tenants = sorted({run.tenant_id for run in page.runs})
@@ -88,14 +96,21 @@ class Planner:
             events = (Event(EventType.RULE_FAULTY, page.now, tenant, data=data) for tenant in tenants)
             return Decisions((), {}, tuple(events))
 
+    async def _in_turns(self, steps: Deciding) -> Decisions:
+        found: PastRead | None = None
+        until_s = time.monotonic() + JUDGED_S
+        while True:
+            try:
+                asked = steps.send(found)
+            except StopIteration as end:
+                decisions: Decisions = end.value
+                return decisions
+            found = None if asked is None else await self._read(asked)
+            if time.monotonic() > until_s or asked is not None:  # a window of runs is judged alone
+                await asyncio.sleep(0)
+                until_s = time.monotonic() + JUDGED_S
 
-async def _in_turns(steps: Generator[None, None, Decisions]) -> Decisions:
-    for number in count(1):
-        try:
-            next(steps)
-        except StopIteration as end:
-            decisions: Decisions = end.value
-            return decisions
-        if number % JUDGED_AT_ONCE == 0:
-            await asyncio.sleep(0)
-    raise AssertionError("a page ends")
+    async def _read(self, asked: RunWindow | HealthWanted) -> PastRead:
+        if isinstance(asked, RunWindow):
+            return PastRead(await self._store.window(asked))
+        return PastRead(health=await self._store.health(asked))

@@ -18,7 +18,7 @@ from mainspring.domain.errors import StoreUnavailable
 from mainspring.failpoints import is_on
 from mainspring.observe import Metrics
 from mainspring.ports.presence import BEAT_S, PresenceStore
-from mainspring.workers.ending import end_tasks
+from mainspring.workers.tasks import end_tasks
 
 LEAVE_S = 1.0  # a database that is away is not waited for: others find out that this process is gone
 

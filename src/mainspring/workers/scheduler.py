@@ -22,20 +22,20 @@ import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
-from mainspring.domain import fairness
-from mainspring.domain.claiming import Claim
 from mainspring.domain.errors import StoreUnavailable
-from mainspring.domain.fairness import Caps
-from mainspring.domain.host_limit import HostLimits
 from mainspring.domain.instant import to_us
-from mainspring.domain.run import Outcome, Request, RunStatus, Trigger
-from mainspring.domain.settling import Finished
+from mainspring.domain.run import Outcome, Request, RunStatus, RunTrigger
+from mainspring.domain.schedule import fairness
+from mainspring.domain.schedule.claim import Claim
+from mainspring.domain.schedule.fairness import Caps
+from mainspring.domain.schedule.finish import Finished
+from mainspring.domain.schedule.host_limit import HostLimits
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
-from mainspring.ports.outside import Caller
+from mainspring.ports.outbound import Caller
 from mainspring.ports.schedule import ClaimBatch, FinishReport, ScheduleStore
-from mainspring.workers.ending import end_tasks
 from mainspring.workers.slow_calls import SlowCalls
+from mainspring.workers.tasks import end_tasks
 
 EARLY_S = 0.0002  # timers may fire a little before their time; the claim would find nothing and sleep again
 # Small enough that some slots are claimed while others are called and others recorded; large enough that the cost of a
@@ -269,7 +269,7 @@ class Scheduler:
         failpoint("after_call")
         end_ns = self._monotonic_ns()
         started_at, finished_at = clock.at(start_ns), clock.at(end_ns)
-        if claim.trigger is Trigger.SCHEDULE:
+        if claim.trigger is RunTrigger.SCHEDULE:
             self._metrics.lateness.count((to_us(started_at) - to_us(claim.slot_at)) / 1_000_000)
         self._metrics.duration.count((end_ns - start_ns) / 1_000_000_000)
         self._calls.pop(claim.run_id, None)

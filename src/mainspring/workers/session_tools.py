@@ -10,27 +10,28 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
-from mainspring.domain.advice import check_reach, note_refusal
-from mainspring.domain.changes import Change
+from mainspring.domain.advice.approval import propose_for_model
+from mainspring.domain.advice.authority import check_reach, note_refusal
 from mainspring.domain.endpoint import Endpoint
 from mainspring.domain.errors import AdviceRefused, MainspringError, NotFound
-from mainspring.domain.firing import LIVE, OFF, SHADOW
-from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import rfc3339
-from mainspring.domain.prompt import (
+from mainspring.domain.model.prompt import (
     PREVIEW_CHARS_MAX,
     Redactor,
     hints_in_words,
     schedule_in_words,
     state_in_words,
 )
-from mainspring.domain.rulebook import Facts, Result, Want, mode_of
-from mainspring.domain.session import TOOL_CALLS_MAX, ToolCall
+from mainspring.domain.model.session import TOOL_CALLS_MAX, ToolCall
+from mainspring.domain.model.tools import READING, apply_proposal, proposal_in_words, read_proposal
+from mainspring.domain.rules.apply import ASK, OFF, SHADOW, strictest
+from mainspring.domain.rules.judge import FactsWanted, RuleFacts, RuleResult, mode_of
+from mainspring.domain.schedule.changes import Change
+from mainspring.domain.schedule.governor import CronReader
 from mainspring.domain.text import clean_text
-from mainspring.domain.toolbox import READING, apply_proposal, proposal_in_words, read_proposal
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.stores import Stores
-from mainspring.workers.pace import Pace
+from mainspring.workers.throttle import Throttle
 
 HISTORY_MAX = 1_000
 SIBLINGS_MAX = 200
@@ -40,7 +41,7 @@ KEPT_MAX = 20
 UNFINISHED = "the session ended before this call did; look at the endpoint for what came of it"
 
 
-class Scene:
+class SessionTools:
     """One session's view of one job, and its tools. Nothing outside the job can be named here."""
 
     def __init__(
@@ -54,9 +55,11 @@ class Scene:
         floor_ms: int,
         author: str,
         cron: CronReader,
-        pace: Pace,
+        pace: Throttle,
+        session_id: str,
     ) -> None:
         self.endpoint = endpoint
+        self.session_id = session_id
         self.prompt = prompt
         self.mode = mode
         self.calls: list[ToolCall] = []
@@ -105,35 +108,42 @@ class Scene:
             nonlocal refusal
             try:
                 check_reach(self.endpoint, each.id)
+                if mode == ASK:
+                    whose = (self._author, self.session_id, self._floor_ms)
+                    return propose_for_model(proposal, each, at, *whose, self._cron, self.endpoint.id)
                 change = apply_proposal(proposal, each, at, self._author, self._floor_ms, self._cron)
             except AdviceRefused as refused:
                 refusal = str(refused)
+                if mode == ASK:
+                    return Change(each)
                 return note_refusal(each, self._author, proposal_in_words(proposal), refusal, at)
             return change if each.can_run else Change(each)
 
         changed = await self._stores.endpoints.change_endpoints(self.endpoint.tenant_id, [target.id], act)
         if refusal:
             return f"refused: {refusal}"
+        if changed and mode == ASK:
+            told = f"proposed; a person decides, and nothing was applied; {_after(changed[0].endpoint)}"
+            return told if changed[0].proposals else f"already so; {_after(changed[0].endpoint)}"
         return f"done; {_after(changed[0].endpoint)}" if changed else "refused: the endpoint is not there any more"
 
     async def _mode_towards(self, target: Endpoint) -> str:
         """The strictest of the session's mode and both endpoints' modes now: a switch also holds in progress."""
         modes, tenant_id = await self._stores.planner.modes(), self.endpoint.tenant_id
-        said = {self.mode, *(mode_of(modes, tenant_id, each.id) for each in (self.endpoint, target))}
-        return OFF if OFF in said else SHADOW if SHADOW in said else LIVE
+        return strictest([self.mode, *(mode_of(modes, tenant_id, each.id) for each in (self.endpoint, target))])
 
     async def _read(self, tool: str, given: dict[str, object]) -> str:
         if tool == "get_sibling_latest_responses":
             return await self._siblings(given.get("include_responses") is True)
         if tool == "get_latest_response":
-            facts = await self._stores.planner.facts([Want(self.endpoint.id, 1)])
+            facts = await self._stores.planner.facts([FactsWanted(self.endpoint.id, 1)])
             results = facts.results[self.endpoint.id]
             return _text(self._shape(results[0], with_body=True) if results else {"runs": "none yet"})
         limit, offset = _within(given.get("limit"), 5, 1, 10), _within(given.get("offset"), 0, 0, HISTORY_MAX)
-        facts = await self._stores.planner.facts([Want(self.endpoint.id, offset + limit + 1)])
+        facts = await self._stores.planner.facts([FactsWanted(self.endpoint.id, offset + limit + 1)])
         return _text(self._history(facts, limit, offset, given.get("include_bodies") is True))
 
-    def _history(self, facts: Facts, limit: int, offset: int, with_bodies: bool) -> dict[str, object]:
+    def _history(self, facts: RuleFacts, limit: int, offset: int, with_bodies: bool) -> dict[str, object]:
         results = facts.results[self.endpoint.id]
         page = results[offset : offset + limit]
         runs = []
@@ -155,7 +165,7 @@ class Scene:
     async def _siblings(self, with_bodies: bool) -> str:
         others = [member for member in await self._members_now() if member.id != self.endpoint.id]
         now = await self._stores.schedule.now()
-        facts = await self._stores.planner.facts([Want(member.id, 1) for member in others])
+        facts = await self._stores.planner.facts([FactsWanted(member.id, 1) for member in others])
         shapes: list[dict[str, object]] = []
         for member in others:
             results = facts.results.get(member.id, ())
@@ -171,7 +181,7 @@ class Scene:
             )
         return _text({"siblings": shapes})
 
-    def _shape(self, result: Result, *, with_body: bool) -> dict[str, object]:
+    def _shape(self, result: RuleResult, *, with_body: bool) -> dict[str, object]:
         return {
             "at": rfc3339(result.finished_at),
             "status": result.status,

@@ -1,4 +1,4 @@
-"""Which calls of a scheduler are not quick: they may take only a part of its places; see `domain/fairness.py`.
+"""Which calls of a scheduler are not quick: they may take only a part of its places; see `domain/schedule/fairness.py`.
 
 A call counts from its start if its endpoint is slow or new, or if its host hangs; any other call counts once it is in
 flight for SLOW_AFTER_MS. A host hangs while a call that should have been quick is in flight for that long; a call that
@@ -8,8 +8,8 @@ however many are in flight.
 
 from collections import Counter, deque
 
-from mainspring.domain.claiming import Claim
-from mainspring.domain.fairness import SLOW_AFTER_MS, Pace, SlowRoom, for_new, for_slow, pace_of
+from mainspring.domain.schedule.claim import Claim
+from mainspring.domain.schedule.fairness import SLOW_AFTER_MS, EndpointPace, SlowRoom, for_new, for_slow, pace_of
 from mainspring.failpoints import is_on
 
 SLOW_AFTER_NS = SLOW_AFTER_MS * 1_000_000
@@ -40,7 +40,7 @@ class SlowCalls:
 
     def start(self, claim: Claim, now_ns: int) -> None:
         endpoint = claim.endpoint
-        is_quick = pace_of(endpoint.last_duration_ms) is Pace.QUICK
+        is_quick = pace_of(endpoint.last_duration_ms) is EndpointPace.QUICK
         if is_quick:
             self._calling.add(claim.run_id)
             self._started.append((now_ns, claim.run_id, endpoint.host))

@@ -16,7 +16,7 @@ from typing import Protocol
 
 import structlog
 
-from mainspring.workers.ending import end_tasks
+from mainspring.workers.tasks import end_tasks
 
 BLOCKED_S = 1.0  # a loop that was kept from its turn for this long makes runs late, and somebody should know
 

@@ -25,13 +25,13 @@ from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.event import Event, EventType
 from mainspring.failpoints import failpoint
 from mainspring.observe import Metrics
-from mainspring.ports.flows import Checkpoint, FlowStores, Lead, PartitionLock, Published, Signer, TickLoad
+from mainspring.ports.workflows import Checkpoint, Lead, PartitionLock, Published, Signer, TickLoad, WorkflowStores
 from mainspring.settings import Settings
-from mainspring.workers.ending import end_tasks
-from mainspring.workers.forgetting import forget_ticks
+from mainspring.workers.tasks import end_tasks
+from mainspring.workers.tick_retention import forget_ticks
 from mainspring.workflow.audit import Anchor, TickHead, revive, seal_tick
-from mainspring.workflow.model import LogicalClock, Phase, Workflow
-from mainspring.workflow.ticking import Moved, Ticked, Turns
+from mainspring.workflow.model import ExecutionPhase, LogicalClock, Workflow
+from mainspring.workflow.tick import ExecutionMove, TickResult, TickRun
 
 TICKS_PER_ROUND = 50  # then the other partitions have their turn
 RETRY_S = 1.0
@@ -82,7 +82,7 @@ def options_of(settings: Settings, worker: str, seen_at: datetime | None = None)
 class Ticker:
     def __init__(
         self,
-        stores: FlowStores,
+        stores: WorkflowStores,
         options: TickerOptions,
         metrics: Metrics,
         signer: Signer | None = None,
@@ -272,7 +272,7 @@ class Ticker:
             await self._know(*name)
         began_s = time.monotonic()
         clock = LogicalClock(load.tick, lead.zero, lead.resolution_ms)
-        turns = Turns(
+        turns = TickRun(
             load.ready, self._workflow, clock, lead.partition, lead.sequence + 1, lead.head, lead.epoch, self._hashes
         )
         failpoint("before_tick_commit")
@@ -346,12 +346,12 @@ class Ticker:
         self._away = False
 
 
-def _events(wall: datetime, ticked: Ticked) -> list[Event]:
+def _events(wall: datetime, ticked: TickResult) -> list[Event]:
     """What a tick tells others: which executions ended, stopped and wait for a person, or refused an event."""
     return [event for moved in ticked.moved for event in _told(moved, ticked.head, wall)]
 
 
-def _told(moved: Moved, head: TickHead, wall: datetime) -> list[Event]:
+def _told(moved: ExecutionMove, head: TickHead, wall: datetime) -> list[Event]:
     state = moved.state
     actions = {entry.action for entry in moved.entries}
     data: dict[str, object] = {
@@ -362,7 +362,7 @@ def _told(moved: Moved, head: TickHead, wall: datetime) -> list[Event]:
     return refused + _stopped(moved, actions, data, wall)
 
 
-def _refused(moved: Moved, data: dict[str, object], wall: datetime) -> list[Event]:
+def _refused(moved: ExecutionMove, data: dict[str, object], wall: datetime) -> list[Event]:
     """One event for each reason: a full queue may refuse a thousand in one tick."""
     reasons: dict[str, Event] = {}
     for entry in moved.entries:
@@ -374,9 +374,9 @@ def _refused(moved: Moved, data: dict[str, object], wall: datetime) -> list[Even
     return list(reasons.values())
 
 
-def _stopped(moved: Moved, actions: set[str], data: dict[str, object], wall: datetime) -> list[Event]:
+def _stopped(moved: ExecutionMove, actions: set[str], data: dict[str, object], wall: datetime) -> list[Event]:
     state = moved.state
-    if state.phase is Phase.FAILED and actions & {"failed", "halted"}:
+    if state.phase is ExecutionPhase.FAILED and actions & {"failed", "halted"}:
         data["error"] = state.error
         return [Event(EventType.EXECUTION_FAILED, wall, moved.tenant_id, data=data)]
     if state.is_over and "end" in actions:

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from mainspring.workflow.model import Draft, Entry
+from mainspring.workflow.model import EntryDraft, LogEntry
 
 ENTRY_DOMAIN: Final = b"mainspring.entry.v1\n"
 TICK_DOMAIN: Final = b"mainspring.tick.v1\n"
@@ -67,7 +67,7 @@ def model_hash(text: str) -> str:
     return sha256(MODEL_DOMAIN + text.encode()).hexdigest()
 
 
-def entry_hash(entry: Entry) -> str:
+def entry_hash(entry: LogEntry) -> str:
     """What the entry's hash must be, from everything else in it."""
     return _hash(
         entry.execution_id, entry.number, entry.tick, entry.step, entry.action, entry.input_hash, entry.output_hash,
@@ -75,7 +75,7 @@ def entry_hash(entry: Entry) -> str:
     )  # fmt: skip
 
 
-def seal(execution_id: str, salt: str, number: int, head: str, drafts: Iterable[Draft]) -> list[Entry]:
+def seal(execution_id: str, salt: str, number: int, head: str, drafts: Iterable[EntryDraft]) -> list[LogEntry]:
     """Entries that continue a log of `number` entries whose last hash is `head`."""
     entries = []
     previous = head or GENESIS
@@ -94,7 +94,7 @@ def seal(execution_id: str, salt: str, number: int, head: str, drafts: Iterable[
             execution_id, number, draft.tick, draft.step, draft.action, given_hash, came_hash, draft.context, previous
         )
         entries.append(
-            Entry(
+            LogEntry(
                 execution_id,
                 number,
                 draft.tick,
@@ -123,7 +123,7 @@ class Breach(Struct, frozen=True):
     found: str
 
 
-class Verdict(Struct, frozen=True):
+class LogVerdict(Struct, frozen=True):
     """What verification says of one log."""
 
     valid: bool
@@ -155,7 +155,7 @@ class LogWalk:
         self._erased = 0
         self.number, self.head = 0, GENESIS
 
-    def take(self, entries: Iterable[Entry], anchors: Iterable[Anchor] = ()) -> Breach | None:
+    def take(self, entries: Iterable[LogEntry], anchors: Iterable[Anchor] = ()) -> Breach | None:
         """The next entries, compared with those of the `anchors`, ascending, that lie among them.
 
         The first breach ends the walk. Entries that were made anew are a chain in themselves; their breach is the first
@@ -191,8 +191,8 @@ class LogWalk:
         """Whether the log ends where something outside of it says."""
         return _cut(self._id, self.number, self.head, anchor)
 
-    def verdict(self, breach: Breach | None) -> Verdict:
-        return Verdict(breach is None, self.number, self._first, self._last, self._erased, breach)
+    def verdict(self, breach: Breach | None) -> LogVerdict:
+        return LogVerdict(breach is None, self.number, self._first, self._last, self._erased, breach)
 
     def _unanchored(self, begin: int, hashes: Sequence[str], anchors: Iterable[Anchor]) -> Breach | None:
         for anchor in anchors:
@@ -203,7 +203,7 @@ class LogWalk:
         return None
 
 
-def verify(execution_id: str, salt: str, entries: Iterable[Entry], anchors: Sequence[Anchor] = ()) -> Verdict:
+def verify(execution_id: str, salt: str, entries: Iterable[LogEntry], anchors: Sequence[Anchor] = ()) -> LogVerdict:
     """Walk a whole log and compare it with the `anchors`, ascending, that something outside of it holds."""
     walk = LogWalk(execution_id, salt)
     breach = walk.take(entries, anchors)
@@ -312,7 +312,7 @@ def _tick_hash(partition: int, sequence: int, tick: int, heads: tuple[tuple[str,
     return sha256(TICK_DOMAIN + _encode((partition, sequence, tick, heads, previous))).hexdigest()
 
 
-def _breach(entry: Entry, execution_id: str, salt: str, number: int, previous: str, last: int | None) -> Breach:
+def _breach(entry: LogEntry, execution_id: str, salt: str, number: int, previous: str, last: int | None) -> Breach:
     """What is wrong with an entry of which something is; the first that is."""
     if entry.number != number:
         return Breach(execution_id, number, "number", str(number), str(entry.number))

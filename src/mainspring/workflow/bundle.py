@@ -12,11 +12,11 @@ import msgspec
 from msgspec import Struct
 
 from mainspring.domain.errors import InvalidInput
-from mainspring.workflow.audit import Anchor, Breach, TickHead, Verdict, document_hash, seal_tick, verify
+from mainspring.workflow.audit import Anchor, Breach, LogVerdict, TickHead, document_hash, seal_tick, verify
 from mainspring.workflow.document import parse_text
-from mainspring.workflow.model import Entry, LogicalClock, Workflow, Zeros
-from mainspring.workflow.proof import Claims, check_end, check_origin
-from mainspring.workflow.replay import Replay, replay
+from mainspring.workflow.model import LogEntry, LogicalClock, Workflow, Zeros
+from mainspring.workflow.proof import OriginClaims, check_end, check_origin
+from mainspring.workflow.replay import ExecutionReplay, replay
 
 FORMAT: Final = "mainspring.execution.v1"
 ANY_PORT: Final = frozenset(range(1, 65_536))  # nothing is called, so any may stand in the document
@@ -71,21 +71,21 @@ class Bundle(Struct, frozen=True, forbid_unknown_fields=True):
     zeros: Zeros = ()  # of a partition whose clock was repaired
 
 
-class Checked(Struct, frozen=True):
+class BundleVerdict(Struct, frozen=True):
     """What a file proves. `signed_by` is the public key of the checkpoint that holds; "": none vouches for the end."""
 
-    verdict: Verdict
+    verdict: LogVerdict
     chain: Breach | None
     ticks: int
     signed_by: str
-    replay: Replay | None  # None: values were erased
+    replay: ExecutionReplay | None  # None: values were erased
 
     @property
     def valid(self) -> bool:
         return self.verdict.valid and self.chain is None and (self.replay is None or self.replay.identical)
 
 
-def lines_of(entries: Sequence[Entry]) -> tuple[Line, ...]:
+def lines_of(entries: Sequence[LogEntry]) -> tuple[Line, ...]:
     return tuple(
         Line(
             each.number, each.tick, each.step, each.action, each.input_hash, each.output_hash, each.context,
@@ -95,9 +95,9 @@ def lines_of(entries: Sequence[Entry]) -> tuple[Line, ...]:
     )  # fmt: skip
 
 
-def entries_of(bundle: Bundle) -> list[Entry]:
+def entries_of(bundle: Bundle) -> list[LogEntry]:
     return [
-        Entry(
+        LogEntry(
             bundle.execution, each.number, each.tick, each.step, each.action, each.input_hash, each.output_hash,
             each.context, each.previous, each.hash, _bytes(each.input), _bytes(each.output),
         )
@@ -125,7 +125,7 @@ def read_bundle(text: bytes) -> Bundle:
     return bundle
 
 
-def check_bundle(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> Checked:
+def check_bundle(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> BundleVerdict:
     """Walk the log, the ticks that hold it and the checkpoint that vouches for them; then run it again."""
     entries = entries_of(bundle)
     anchors = [
@@ -152,10 +152,10 @@ def check_bundle(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> Checked
         if breach is not None:
             verdict = msgspec.structs.replace(verdict, valid=False, breach=breach)
     signed_by = bundle.checkpoint.public_key if bundle.checkpoint and chain is None else ""
-    return Checked(verdict, chain, len(bundle.ticks), signed_by, again)
+    return BundleVerdict(verdict, chain, len(bundle.ticks), signed_by, again)
 
 
-def _replayed(bundle: Bundle, entries: Sequence[Entry], *, is_genuine: bool) -> Replay | None:
+def _replayed(bundle: Bundle, entries: Sequence[LogEntry], *, is_genuine: bool) -> ExecutionReplay | None:
     """Run it again; a document that is known to be another one may have no such steps, or be none at all."""
     try:
         return replay(workflow_of(bundle), entries, bundle.salt, bundle.zero, bundle.resolution_ms, bundle.zeros)
@@ -165,9 +165,9 @@ def _replayed(bundle: Bundle, entries: Sequence[Entry], *, is_genuine: bool) -> 
         return None
 
 
-def _claims(bundle: Bundle, tick: int) -> Claims:
+def _claims(bundle: Bundle, tick: int) -> OriginClaims:
     clock = LogicalClock(0, bundle.zero, bundle.resolution_ms, bundle.zeros)
-    return Claims(
+    return OriginClaims(
         bundle.workflow, bundle.version, document_hash(bundle.document), "", bundle.actor, bundle.correlation,
         bundle.partition, clock.zeros_at(tick), bundle.resolution_ms,
     )  # fmt: skip

@@ -18,11 +18,11 @@ from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.name import check_name, shown
 from mainspring.workflow.expression import WITHIN, Names
 from mainspring.workflow.graph import graph_faults
-from mainspring.workflow.markup import Fault, Path, path_text, read_markup
 from mainspring.workflow.model import STEPS_MAX, VISITS_DEFAULT, AnyStep, Exit, Parameter, Workflow
 from mainspring.workflow.reader import Reader
 from mainspring.workflow.steps import KINDS, read_kind
 from mainspring.workflow.triggers import read_triggers
+from mainspring.workflow.yaml_lines import Path, WorkflowFault, path_text, read_yaml
 
 PARAMETER_TYPES: Final = ("text", "integer", "number", "boolean", "list", "map", "any")
 TOP_KEYS: Final = ("name", "description", "input", "templates", "exit", "reentry", "on", "steps")
@@ -31,10 +31,10 @@ REENTRY: Final = ("allow", "refuse")
 FAULTS_SHOWN: Final = 20
 
 
-class InvalidDocument(InvalidInput):
+class InvalidWorkflow(InvalidInput):
     """A document with at least one fault; `faults` has them all."""
 
-    def __init__(self, faults: Sequence[Fault]) -> None:
+    def __init__(self, faults: Sequence[WorkflowFault]) -> None:
         shown_faults = [str(fault) for fault in faults[:FAULTS_SHOWN]]
         more = f"; and {len(faults) - FAULTS_SHOWN} more" if len(faults) > FAULTS_SHOWN else ""
         count = f"{len(faults)} faults: " if len(faults) > 1 else ""
@@ -47,7 +47,7 @@ def parse_text(text: str, allow_ports: frozenset[int] = frozenset(), *, is_store
 
     One that `is_stored` may hold what is refused today: a secret, a slash in its name.
     """
-    document, lines = read_markup(text)
+    document, lines = read_yaml(text)
     return _checked(document, Reader(lines, allow_ports, is_stored=is_stored))
 
 
@@ -89,7 +89,7 @@ def check_input(workflow: Workflow, given: Mapping[str, object]) -> dict[str, ob
 def _checked(document: object, reader: Reader) -> Workflow:
     top = reader.mapping(document, (), TOP_KEYS, "a workflow")
     if top is None:
-        raise InvalidDocument(reader.faults)
+        raise InvalidWorkflow(reader.faults)
     name = reader.ask(("name",), lambda: check_name(top.get("name", ""), field="name", kind="workflow")) or ""
     if "/" in name and not reader.is_stored:
         reader.fault(
@@ -112,7 +112,7 @@ def _checked(document: object, reader: Reader) -> Workflow:
         places = {step_id: path_text(("steps", index)) for index, step_id in enumerate(ids)}
         reader.faults.extend(graph_faults(steps, ids[0], bool(exits), places, reader.lines))
     if reader.faults:
-        raise InvalidDocument(reader.faults)
+        raise InvalidWorkflow(reader.faults)
     return Workflow(name, ids[0], steps, 0, description, exits, parameters, reentry, triggers)
 
 

@@ -13,6 +13,7 @@ from msgspec import to_builtins
 
 from mainspring.workflow.audit import canonical, commit, effect_key
 from mainspring.workflow.expression import Failure, Values, evaluate, judge, roots_of
+from mainspring.workflow.log_records import given_of, request_of
 from mainspring.workflow.model import (
     ENDED,
     OLDEST_FORMAT,
@@ -20,24 +21,23 @@ from mainspring.workflow.model import (
     Advance,
     AnyStep,
     Arrival,
+    ArrivalKind,
     Branch,
     Call,
-    Draft,
     Effect,
     Email,
     End,
+    EntryDraft,
+    ExecutionPhase,
+    ExecutionState,
     Hint,
-    Kind,
     LogicalClock,
-    Phase,
     Set,
-    State,
     Status,
     Wait,
     WaitFor,
     Workflow,
 )
-from mainspring.workflow.records import given_of, request_of
 from mainspring.workflow.template import expressions_of, render_request
 from mainspring.workflow.waits import NoTarget, target_of
 
@@ -60,7 +60,7 @@ ALLOWED: Final[dict[Status, tuple[str, ...]]] = {
 }
 
 
-def advance(workflow: Workflow, state: State, arrivals: Sequence[Arrival], clock: LogicalClock) -> Advance:
+def advance(workflow: Workflow, state: ExecutionState, arrivals: Sequence[Arrival], clock: LogicalClock) -> Advance:
     turn = _Turn(workflow, state, clock)
     if state.number == 0:
         turn.begin()
@@ -70,13 +70,13 @@ def advance(workflow: Workflow, state: State, arrivals: Sequence[Arrival], clock
     return turn.close()
 
 
-def halt(state: State, arrivals: Sequence[Arrival], clock: LogicalClock, code: str, error: str) -> Advance:
+def halt(state: ExecutionState, arrivals: Sequence[Arrival], clock: LogicalClock, code: str, error: str) -> Advance:
     """A turn without a document to go by: stop for a person, keep every event, and obey no order but cancel."""
     turn = _Turn(_UNKNOWN, state, clock)
     if state.number == 0:
         turn.begin()
     turn.withdraw()
-    turn.phase, turn.wake_tick, turn.error = Phase.FAILED, None, error
+    turn.phase, turn.wake_tick, turn.error = ExecutionPhase.FAILED, None, error
     turn.log("halted", None, {"code": code, "error": error})
     for arrival in arrivals:
         turn.take(arrival)
@@ -92,7 +92,7 @@ class _Turn:
         "visits", "wake_tick", "withdrawn", "workflow",
     )  # fmt: skip
 
-    def __init__(self, workflow: Workflow, state: State, clock: LogicalClock) -> None:
+    def __init__(self, workflow: Workflow, state: ExecutionState, clock: LogicalClock) -> None:
         self.workflow = workflow
         self.state = state
         self.clock = clock
@@ -116,13 +116,13 @@ class _Turn:
         self.context = state.context
         self.context_bytes = state.context_bytes
         self.is_stale = state.number == 0
-        self.drafts: list[Draft] = []
+        self.drafts: list[EntryDraft] = []
         self.effects: list[Effect] = []
         self.withdrawn: list[str] = []
 
     def close(self) -> Advance:
         state = self.state
-        after = State(
+        after = ExecutionState(
             state.id, state.salt, state.workflow, state.version, state.input, self.phase, self.paused, self.step,
             self.visit, self.attempt, self.key, self.wake_tick, self.vars, self.steps, self.events, self.taken,
             self.visits, self.outcome, self.error, state.number + len(self.drafts), state.head, self.context,
@@ -143,15 +143,15 @@ class _Turn:
             known = {"input": self.state.input, "vars": self.vars, "steps": self.steps, "events": self.events}
             text = canonical(known | {"queue": self.queue} if self.queues else known)
             self.context, self.context_bytes, self.is_stale = commit(self.state.salt, text), len(text), False
-        self.drafts.append(Draft(self.tick, self.step, action, given, came, self.context))
+        self.drafts.append(EntryDraft(self.tick, self.step, action, given, came, self.context))
 
     def take(self, arrival: Arrival) -> None:
         match arrival.kind:
-            case Kind.EVENT:
+            case ArrivalKind.EVENT:
                 self.take_event(arrival)
-            case Kind.RESULT:
+            case ArrivalKind.RESULT:
                 self.take_result(arrival)
-            case Kind.COMMAND:
+            case ArrivalKind.COMMAND:
                 self.take_command(arrival)
             case _:
                 assert_never(arrival.kind)
@@ -181,7 +181,7 @@ class _Turn:
             self.queue = {**self.queue, event.type: (*waiting, {"id": event.id, "data": event.data})}
         self.is_stale = True
         self.log("event", given)
-        if self.phase is not Phase.FAILED and not self.exit_if_asked() and self.phase is Phase.EVENT:
+        if self.phase is not ExecutionPhase.FAILED and not self.exit_if_asked() and self.phase is ExecutionPhase.EVENT:
             if not self.queues:
                 self.look_at_latest()
             elif event.type == cast(WaitFor, self.workflow.steps[self.step]).event:
@@ -190,12 +190,15 @@ class _Turn:
     def take_result(self, result: Arrival) -> None:
         given = given_of(result)
         data = result.data
-        is_awaited = self.phase is Phase.EFFECT and (data.get("key"), data.get("attempt")) == (self.key, self.attempt)
+        is_awaited = self.phase is ExecutionPhase.EFFECT and (data.get("key"), data.get("attempt")) == (
+            self.key,
+            self.attempt,
+        )
         if not is_awaited:
             self.log("result.late", given, {"status": self.phase.value})
             return
         step = cast("Call | Email | Hint", self.workflow.steps[self.step])
-        self.phase = Phase.READY  # answered: there is nothing left to withdraw
+        self.phase = ExecutionPhase.READY  # answered: there is nothing left to withdraw
         if result.type == "success":
             answer = data.get("result")
             if self.has_room(answer):
@@ -209,7 +212,7 @@ class _Turn:
         code, error = str(data.get("code", "")), str(data.get("error", ""))
         may_retry = result.type == "failure" and self.attempt < step.retry.attempts and code not in step.retry.never
         if may_retry:
-            self.phase = Phase.RETRY
+            self.phase = ExecutionPhase.RETRY
             self.wake_tick = self.clock.after(step.retry.rest_ms(self.attempt))
             self.log("result", given, {"retry_at_tick": self.wake_tick})
         else:
@@ -231,7 +234,7 @@ class _Turn:
             case "resume":
                 self.paused = False
             case "cancel":
-                self.end(Phase.CANCELLED, str(command.data.get("reason", "")))
+                self.end(ExecutionPhase.CANCELLED, str(command.data.get("reason", "")))
             case "skip":
                 self.withdraw()
                 self.keep("result", {"skipped": str(command.data.get("reason", ""))})
@@ -243,7 +246,7 @@ class _Turn:
         """The step that failed runs once more, in the same visit: an effect keeps its key."""
         self.error = ""
         if self.key:
-            self.phase, self.attempt, self.wake_tick = Phase.RETRY, 0, self.tick
+            self.phase, self.attempt, self.wake_tick = ExecutionPhase.RETRY, 0, self.tick
             return
         if self.visit:  # an effect's visit is never counted back: its key would come again
             self.visits = {**self.visits, self.step: self.visit - 1}
@@ -253,20 +256,20 @@ class _Turn:
         """Steps, as long as they chain."""
         if not self.is_due():
             return
-        if self.phase is Phase.TIME:
+        if self.phase is ExecutionPhase.TIME:
             self.log("waited")
             self.go(self.workflow.steps[self.step].next)
-        elif self.phase is Phase.EVENT:
+        elif self.phase is ExecutionPhase.EVENT:
             self.time_out()
-        elif self.phase is Phase.RETRY:
+        elif self.phase is ExecutionPhase.RETRY:
             self.send(cast("Call | Email | Hint", self.workflow.steps[self.step]))
-        elif self.phase is Phase.PENDING:
+        elif self.phase is ExecutionPhase.PENDING:
             self.go(self.workflow.start)
         for _ in range(CHAIN_MAX):
-            if self.phase is not Phase.READY or self.exit_if_asked():
+            if self.phase is not ExecutionPhase.READY or self.exit_if_asked():
                 return
             self.enter(self.workflow.steps[self.step])
-        if self.phase is Phase.READY:
+        if self.phase is ExecutionPhase.READY:
             self.wake_tick = self.tick + 1
 
     def is_due(self) -> bool:
@@ -323,10 +326,10 @@ class _Turn:
         if target <= self.tick:
             self.go(step.next)
         else:
-            self.phase, self.wake_tick = Phase.TIME, target
+            self.phase, self.wake_tick = ExecutionPhase.TIME, target
 
     def run_wait_for(self, step: WaitFor) -> None:
-        self.phase, self.wake_tick = Phase.EVENT, self.clock.after(step.timeout_ms)
+        self.phase, self.wake_tick = ExecutionPhase.EVENT, self.clock.after(step.timeout_ms)
         self.log("wait_for", None, {"event": step.event, "until_tick": self.wake_tick})
         self.look_in_queue(0) if self.queues else self.look_at_latest()
 
@@ -393,13 +396,13 @@ class _Turn:
             self.fail("template", f"{kind}.{request.text}")
             return
         self.attempt += 1
-        self.phase, self.wake_tick = Phase.EFFECT, None
+        self.phase, self.wake_tick = ExecutionPhase.EFFECT, None
         effect_id = (self.key, self.state.id, step.id, self.visit, self.attempt)
         self.effects.append(Effect(*effect_id, kind, request, step.idempotency, step.timeout_ms))
         self.log("effect", request, {"key": self.key, "attempt": self.attempt})
 
     def run_end(self, step: End) -> None:
-        self.end(Phase.COMPLETED, step.outcome)
+        self.end(ExecutionPhase.COMPLETED, step.outcome)
 
     def exit_if_asked(self) -> bool:
         """Whether an exit ended the execution. One that cannot be judged stops it, for a person to decide."""
@@ -410,11 +413,11 @@ class _Turn:
                 return True
             if answer:
                 self.log("exit", None, {"exit": number})
-                self.end(Phase.COMPLETED, exit_.outcome)
+                self.end(ExecutionPhase.COMPLETED, exit_.outcome)
                 return True
         return False
 
-    def end(self, phase: Phase, outcome: str) -> None:
+    def end(self, phase: ExecutionPhase, outcome: str) -> None:
         self.withdraw()
         self.phase, self.wake_tick, self.outcome, self.paused = phase, None, outcome, False
         self.log("end", None, {"status": phase.value, "outcome": outcome})
@@ -431,11 +434,11 @@ class _Turn:
     def stop(self, code: str, error: str) -> None:
         """Fail closed: nothing more happens until a person says what."""
         self.withdraw()
-        self.phase, self.wake_tick, self.error = Phase.FAILED, None, error or code
+        self.phase, self.wake_tick, self.error = ExecutionPhase.FAILED, None, error or code
         self.log("failed", None, {"code": code, "error": error, "goto": ""})
 
     def withdraw(self) -> None:
-        if self.phase is Phase.EFFECT:
+        if self.phase is ExecutionPhase.EFFECT:
             self.withdrawn.append(self.key)
 
     def way_on(self) -> str:
@@ -447,10 +450,10 @@ class _Turn:
         """Be ready for a step; after the last one the execution is completed."""
         self.error = ""
         if not step_id:
-            self.phase = Phase.READY  # whatever was awaited is answered
-            self.end(Phase.COMPLETED, COMPLETED)
+            self.phase = ExecutionPhase.READY  # whatever was awaited is answered
+            self.end(ExecutionPhase.COMPLETED, COMPLETED)
             return
-        self.phase, self.step, self.wake_tick = Phase.READY, step_id, self.tick
+        self.phase, self.step, self.wake_tick = ExecutionPhase.READY, step_id, self.tick
         self.visit, self.attempt, self.key = 0, 0, ""
 
     def keep(self, what: str, value: object) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard
 
-from mainspring.domain.condition import (
+from mainspring.domain.errors import did_you_mean
+from mainspring.domain.expressions.condition import (
     CACHE_MAX,
     CHARS_MAX,
     GROWTH_MAX,
@@ -19,8 +20,7 @@ from mainspring.domain.condition import (
     shape_of,
     worst_work,
 )
-from mainspring.domain.errors import did_you_mean
-from mainspring.domain.ordering import in_order, ordered, tokens_of
+from mainspring.domain.expressions.map_order import in_order, ordered, tokens_of
 from mainspring.domain.text import clean_text
 
 if TYPE_CHECKING:

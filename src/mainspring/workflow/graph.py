@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from mainspring.workflow.markup import Fault, Path, line_of
 from mainspring.workflow.model import VISITS_DEFAULT, AnyStep, Branch, End, WaitFor
+from mainspring.workflow.yaml_lines import Path, WorkflowFault, line_of
 
 OVER = ""  # where an execution is completed
 
@@ -25,13 +25,13 @@ def ways_of(step: AnyStep) -> Iterator[str]:
 
 def graph_faults(
     steps: Mapping[str, AnyStep], start: str, has_exit: bool, places: Mapping[str, str], lines: Mapping[Path, int]
-) -> list[Fault]:
+) -> list[WorkflowFault]:
     """Steps that are never reached, and circles that nothing but the default bound would end."""
     ways = {step_id: set(ways_of(step)) for step_id, step in steps.items()}
     reached = _closure(ways, {start})
     line = {step_id: line_of(lines, ("steps", index)) for index, step_id in enumerate(steps)}
     faults = [
-        Fault(places[step_id], f"{step_id!r} is never reached; lead a step to it or remove it", line[step_id])
+        WorkflowFault(places[step_id], f"{step_id!r} is never reached; lead a step to it or remove it", line[step_id])
         for step_id in steps
         if step_id not in reached
     ]
@@ -45,7 +45,7 @@ def graph_faults(
         circle = _closure(ways, {step_id})
         if step_id in reached and step_id not in can_end and not has_exit and not circle & is_bounded:
             faults.append(
-                Fault(
+                WorkflowFault(
                     places[step_id],
                     f"{step_id!r} is in a circle that no way leaves; add a way out, an exit, or a bound: visits: 10",
                     line[step_id],

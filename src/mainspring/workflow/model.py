@@ -188,7 +188,7 @@ class Parameter(Struct, frozen=True):
     default: object = None
 
 
-class Trigger(Struct, frozen=True):
+class WorkflowTrigger(Struct, frozen=True):
     """What outside starts an execution or, with `event`, is told to those that run. Empty: any."""
 
     source: str  # run | rule | alert
@@ -210,7 +210,7 @@ class Workflow(Struct, frozen=True):
     exits: tuple[Exit, ...] = ()
     parameters: dict[str, Parameter] = {}
     reentry: str = "allow"  # whether a second execution with the same correlation key may start: allow | refuse
-    triggers: tuple[Trigger, ...] = ()
+    triggers: tuple[WorkflowTrigger, ...] = ()
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -232,7 +232,7 @@ class Status(StrEnum):
     CANCELLED = "cancelled"
 
 
-class Phase(StrEnum):
+class ExecutionPhase(StrEnum):
     """What an execution does next; with the pause above it, it makes the status."""
 
     PENDING = "pending"
@@ -247,17 +247,17 @@ class Phase(StrEnum):
 
 
 STATUS_OF: Final = {
-    Phase.PENDING: Status.PENDING,
-    Phase.READY: Status.ACTIVE,
-    Phase.TIME: Status.WAITING,
-    Phase.EVENT: Status.WAITING,
-    Phase.EFFECT: Status.WAITING,
-    Phase.RETRY: Status.WAITING,
-    Phase.FAILED: Status.FAILED,
-    Phase.COMPLETED: Status.COMPLETED,
-    Phase.CANCELLED: Status.CANCELLED,
+    ExecutionPhase.PENDING: Status.PENDING,
+    ExecutionPhase.READY: Status.ACTIVE,
+    ExecutionPhase.TIME: Status.WAITING,
+    ExecutionPhase.EVENT: Status.WAITING,
+    ExecutionPhase.EFFECT: Status.WAITING,
+    ExecutionPhase.RETRY: Status.WAITING,
+    ExecutionPhase.FAILED: Status.FAILED,
+    ExecutionPhase.COMPLETED: Status.COMPLETED,
+    ExecutionPhase.CANCELLED: Status.CANCELLED,
 }
-ENDED: Final = frozenset({Phase.COMPLETED, Phase.CANCELLED})
+ENDED: Final = frozenset({ExecutionPhase.COMPLETED, ExecutionPhase.CANCELLED})
 
 
 # What the log of an execution means. An execution keeps the format it started with, so old logs replay unchanged.
@@ -280,7 +280,7 @@ class Origin(Struct, frozen=True):
     resolution_ms: int
 
 
-class State(Struct, frozen=True, omit_defaults=True, gc=False):
+class ExecutionState(Struct, frozen=True, omit_defaults=True, gc=False):
     """Everything the engine knows of one execution. `salt` keeps commitments to short values from being guessed."""
 
     id: str
@@ -288,7 +288,7 @@ class State(Struct, frozen=True, omit_defaults=True, gc=False):
     workflow: str
     version: int
     input: dict[str, object]
-    phase: Phase = Phase.PENDING
+    phase: ExecutionPhase = ExecutionPhase.PENDING
     paused: bool = False
     step: str = ""
     visit: int = 0
@@ -325,7 +325,7 @@ class State(Struct, frozen=True, omit_defaults=True, gc=False):
         return self.phase in ENDED
 
 
-class Kind(StrEnum):
+class ArrivalKind(StrEnum):
     EVENT = "event"
     RESULT = "result"
     COMMAND = "command"
@@ -337,7 +337,7 @@ class Arrival(Struct, frozen=True, gc=False):
     The writer of the partition decides their order; it never changes afterwards.
     """
 
-    kind: Kind
+    kind: ArrivalKind
     id: str
     type: str  # of the event; `success`, `failure` or `unknown`; or the verb
     data: dict[str, object] = {}
@@ -359,7 +359,7 @@ class Effect(Struct, frozen=True, gc=False):
     timeout_ms: int
 
 
-class Draft(Struct, frozen=True, gc=False):
+class EntryDraft(Struct, frozen=True, gc=False):
     """An entry of the log before it is sealed."""
 
     tick: int
@@ -370,7 +370,7 @@ class Draft(Struct, frozen=True, gc=False):
     context: str
 
 
-class Entry(Struct, frozen=True, gc=False):
+class LogEntry(Struct, frozen=True, gc=False):
     """One sealed line of an execution's log. Input and output may be erased; their commitments stay."""
 
     execution_id: str
@@ -390,7 +390,7 @@ class Entry(Struct, frozen=True, gc=False):
 class Advance(Struct, frozen=True, gc=False):
     """What one turn did: the new state, what must be sent, what need not be sent any more, and what the log says."""
 
-    state: State
+    state: ExecutionState
     effects: tuple[Effect, ...] = ()
     withdrawn: tuple[str, ...] = ()
-    drafts: tuple[Draft, ...] = ()
+    drafts: tuple[EntryDraft, ...] = ()

@@ -13,12 +13,12 @@ from msgspec import Struct
 
 from mainspring.domain.instant import rfc3339
 from mainspring.workflow.audit import Breach, revive
-from mainspring.workflow.model import OLDEST_FORMAT, Entry, Origin, State
+from mainspring.workflow.model import OLDEST_FORMAT, ExecutionState, LogEntry, Origin
 
 TEXT_MAX: Final = 200
 
 
-class Claims(Struct, frozen=True):
+class OriginClaims(Struct, frozen=True):
     """What a row or a file says of where an execution comes from. `model` "": it does not say.
 
     `zeros` has two instants if the clock of the partition was repaired before the execution had its first turn.
@@ -35,7 +35,7 @@ class Claims(Struct, frozen=True):
     resolution_ms: int
 
 
-def check_origin(first: Entry, claims: Claims) -> Breach | None:
+def check_origin(first: LogEntry, claims: OriginClaims) -> Breach | None:
     """The first claim that is not what the first entry of the log commits to; None where its values were erased."""
     if first.input is None or first.action != "start":
         return None
@@ -63,19 +63,19 @@ def _zero(committed: str, zeros: tuple[datetime, ...]) -> str:
     return committed if committed in said else said[-1]
 
 
-def format_of(first: Entry) -> int:
+def format_of(first: LogEntry) -> int:
     """The format that the first entry of a log names."""
     given = cast("dict[str, int]", revive(first.input or b"{}"))
     return given.get("format", OLDEST_FORMAT)
 
 
-def check_state(replayed: State, said: State) -> Breach | None:
+def check_state(replayed: ExecutionState, said: ExecutionState) -> Breach | None:
     """The first field of a stored state that is not what the log leads to."""
-    fields = ((field, getattr(replayed, field), getattr(said, field)) for field in State.__struct_fields__)
+    fields = ((field, getattr(replayed, field), getattr(said, field)) for field in ExecutionState.__struct_fields__)
     return _first(replayed.id, replayed.number, ((f"state.{field}", *values) for field, *values in fields))
 
 
-def check_end(replayed: State, status: str, outcome: str, error: str) -> Breach | None:
+def check_end(replayed: ExecutionState, status: str, outcome: str, error: str) -> Breach | None:
     """The same for a file, which has no more of the state than this."""
     pairs = [
         ("status", replayed.status.value, status),

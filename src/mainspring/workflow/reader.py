@@ -8,8 +8,8 @@ from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import InvalidInput, did_you_mean
 from mainspring.domain.name import shown
 from mainspring.workflow.expression import Names, check_expression
-from mainspring.workflow.markup import Fault, Path, line_of, path_text
 from mainspring.workflow.template import expressions_of, is_broken
+from mainspring.workflow.yaml_lines import Path, WorkflowFault, line_of, path_text
 
 TEXT_CHARS_MAX: Final = 65_536
 _ID: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -24,12 +24,12 @@ class Reader:
         self.lines = lines
         self.allow_ports = allow_ports
         self.is_stored = is_stored
-        self.faults: list[Fault] = []
+        self.faults: list[WorkflowFault] = []
         self.names = Names()
         self.templates: Mapping[str, str] = {}
 
     def fault(self, path: Path, message: str) -> None:
-        self.faults.append(Fault(path_text(path), message, line_of(self.lines, path)))
+        self.faults.append(WorkflowFault(path_text(path), message, line_of(self.lines, path)))
 
     def ask(self, path: Path, question: Callable[[], T]) -> T | None:
         """What a rule of the domain answers; its refusal becomes a fault of this path."""

@@ -20,12 +20,12 @@ from mainspring.workflow.model import (
     NEWEST_FORMAT,
     OLDEST_FORMAT,
     Arrival,
+    ArrivalKind,
     Effect,
-    Entry,
-    Kind,
+    ExecutionState,
+    LogEntry,
     LogicalClock,
     Origin,
-    State,
     Workflow,
     Zeros,
 )
@@ -39,14 +39,14 @@ _ARRIVED: Final = frozenset(
 )
 
 
-class Frame(Struct, frozen=True):
+class ReplayFrame(Struct, frozen=True):
     """One turn: when, what arrived, what the log gained, what was to be sent, and the states around it."""
 
     tick: int
     arrivals: tuple[Arrival, ...]
-    before: State
-    after: State
-    entries: tuple[Entry, ...]
+    before: ExecutionState
+    after: ExecutionState
+    entries: tuple[LogEntry, ...]
     effects: tuple[Effect, ...]
 
 
@@ -68,35 +68,35 @@ class ReplayedStep(Struct, frozen=True):
     identical: bool
 
 
-class Replay(Struct, frozen=True):
+class ExecutionReplay(Struct, frozen=True):
     identical: bool
     steps: tuple[ReplayedStep, ...]
     differences: tuple[Difference, ...]
-    state: State
+    state: ExecutionState
 
 
 def turn(
     workflow: Workflow,
-    state: State,
+    state: ExecutionState,
     arrivals: Sequence[Arrival],
     clock: LogicalClock,
     halted: tuple[str, str] | None = None,
-) -> Frame:
+) -> ReplayFrame:
     """One sealed turn: `advance`, and the entries it leads to. `halted`: why the writer had no document to go by."""
     advanced = halt(state, arrivals, clock, *halted) if halted else advance(workflow, state, arrivals, clock)
     entries = seal(state.id, state.salt, state.number, state.head, advanced.drafts)
     after = replace(advanced.state, head=entries[-1].hash) if entries else advanced.state
-    return Frame(clock.tick, tuple(arrivals), state, after, tuple(entries), advanced.effects)
+    return ReplayFrame(clock.tick, tuple(arrivals), state, after, tuple(entries), advanced.effects)
 
 
 def frames(
     workflow: Workflow,
-    log: Sequence[Entry],
+    log: Sequence[LogEntry],
     salt: str,
     epoch: datetime,
     resolution_ms: int = 1_000,
     zeros: Zeros = (),
-) -> Iterator[Frame]:
+) -> Iterator[ReplayFrame]:
     """The debugger: every turn of a recorded execution, made again from its arrivals and ticks."""
     state = initial_state(log, salt)
     clock = LogicalClock(0, epoch, resolution_ms, zeros)
@@ -114,14 +114,16 @@ def frames(
             begun = tick
 
 
-def _waited_on(state: State, clock: LogicalClock, begun: int | None, last: int, tick: int) -> State:
+def _waited_on(state: ExecutionState, clock: LogicalClock, begun: int | None, last: int, tick: int) -> ExecutionState:
     """A wait that a repair of the partition's clock has moved; see `ClockStore.repair_partition`."""
     if not clock.zeros or begun is None or state.wake_tick is None:
         return state
     return replace(state, wake_tick=clock.waits_until(state.wake_tick, begun, last, tick))
 
 
-def turn_again(workflow: Workflow, state: State, entries: Sequence[Entry], clock: LogicalClock) -> Frame:
+def turn_again(
+    workflow: Workflow, state: ExecutionState, entries: Sequence[LogEntry], clock: LogicalClock
+) -> ReplayFrame:
     """The turn that wrote these entries of one tick, made again from what arrived."""
     arrivals = [_arrival(each) for each in entries if each.action in _ARRIVED]
     halted = next((each for each in entries if each.action == "halted"), None)
@@ -132,17 +134,17 @@ def turn_again(workflow: Workflow, state: State, entries: Sequence[Entry], clock
 
 def replay(
     workflow: Workflow,
-    log: Sequence[Entry],
+    log: Sequence[LogEntry],
     salt: str,
     epoch: datetime,
     resolution_ms: int = 1_000,
     zeros: Zeros = (),
-) -> Replay:
+) -> ExecutionReplay:
     """What the workflow makes of the same arrivals at the same ticks, against what was written.
 
     With the version that ran, everything must be identical. With another one, its differences are what would change.
     """
-    made: list[Entry] = []
+    made: list[LogEntry] = []
     state = initial_state(log, salt)
     for frame in frames(workflow, log, salt, epoch, resolution_ms, zeros):
         made.extend(frame.entries)
@@ -156,7 +158,7 @@ def replay(
         steps.append(
             ReplayedStep(index + 1, _either(original, replayed).step, _said(original), _said(replayed), not found)
         )
-    return Replay(not differences, tuple(steps), tuple(differences), state)
+    return ExecutionReplay(not differences, tuple(steps), tuple(differences), state)
 
 
 class Rerun:
@@ -164,18 +166,18 @@ class Rerun:
 
     def __init__(self, workflow: Workflow, salt: str, clock: LogicalClock) -> None:
         self._workflow, self._salt, self._clock = workflow, salt, clock
-        self._turn: list[Entry] = []
-        self._state: State | None = None
+        self._turn: list[LogEntry] = []
+        self._state: ExecutionState | None = None
         self._last = 0  # the tick of the turn before
         self._begun: int | None = None  # in which tick the present wait began
 
     @property
-    def state(self) -> State:
+    def state(self) -> ExecutionState:
         """What the log leads to, with every repair of the clock since its last turn."""
         assert self._state is not None, "at least one entry was taken"
         return _waited_on(self._state, self._clock, self._begun, self._last, FAR_TICK)
 
-    def take(self, entries: Iterable[Entry]) -> Difference | None:
+    def take(self, entries: Iterable[LogEntry]) -> Difference | None:
         for entry in entries:
             if self._turn and entry.tick != self._turn[0].tick and (found := self.close()):
                 return found
@@ -197,14 +199,14 @@ class Rerun:
         return next((found for pair in pairs for found in _differences(*pair)), None)
 
 
-def initial_state(log: Sequence[Entry], salt: str) -> State:
+def initial_state(log: Sequence[LogEntry], salt: str) -> ExecutionState:
     """The state before the first entry, which tells with what the execution began."""
     if not log or log[0].action != "start" or log[0].input is None:
         raise InvalidInput(
             "the log has no readable first entry; an execution whose data were erased cannot be replayed", field="log"
         )
     given = cast("dict[str, object]", revive(log[0].input))
-    return State(
+    return ExecutionState(
         log[0].execution_id, salt, str(given["workflow"]), cast(int, given["version"]),
         cast("dict[str, object]", given["input"]), wake_tick=cast(int, given["tick"]),
         format=_known_format(cast(int, given.get("format", OLDEST_FORMAT))), origin=_origin(given.get("origin")),
@@ -224,7 +226,7 @@ def _known_format(number: int) -> int:
     return number
 
 
-class Happening(Struct, frozen=True):
+class SimulatedEvent(Struct, frozen=True):
     """An event for a simulation: when, after the start, and what."""
 
     after_ms: int
@@ -232,7 +234,7 @@ class Happening(Struct, frozen=True):
     data: dict[str, object] = {}
 
 
-class Answer(Struct, frozen=True):
+class SimulatedAnswer(Struct, frozen=True):
     """How an effect ends in a simulation: `success`, `failure` or `unknown`, with what, how long after it was sent."""
 
     type: str = "success"
@@ -243,20 +245,20 @@ class Answer(Struct, frozen=True):
 
 
 class Simulation(Struct, frozen=True):
-    frames: tuple[Frame, ...]
-    state: State
+    frames: tuple[ReplayFrame, ...]
+    state: ExecutionState
     effects: tuple[Effect, ...]
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[LogEntry, ...]:
         return tuple(entry for frame in self.frames for entry in frame.entries)
 
 
 def simulate(
     workflow: Workflow,
     given: Mapping[str, object],
-    happenings: Iterable[Happening] = (),
-    answers: Mapping[str, Sequence[Answer]] | None = None,
+    happenings: Iterable[SimulatedEvent] = (),
+    answers: Mapping[str, Sequence[SimulatedAnswer]] | None = None,
     *,
     epoch: datetime,
     execution_id: str = "simulated",
@@ -267,14 +269,16 @@ def simulate(
 
     The answers of a step are used up one by one; the last one stays.
     """
-    state = State(execution_id, GENESIS[:32], workflow.name, workflow.version, dict(given), wake_tick=0, format=format_)
+    state = ExecutionState(
+        execution_id, GENESIS[:32], workflow.name, workflow.version, dict(given), wake_tick=0, format=format_
+    )
     clock = LogicalClock(0, epoch)
     coming: list[tuple[int, int, Arrival]] = []
     for number, each in enumerate(happenings):
-        arrival = Arrival(Kind.EVENT, f"event-{number + 1}", each.type, each.data, "simulation")
+        arrival = Arrival(ArrivalKind.EVENT, f"event-{number + 1}", each.type, each.data, "simulation")
         coming.append((clock.after(each.after_ms), number, arrival))
     script = {step: list(each) for step, each in (answers or {}).items()}
-    done: list[Frame] = []
+    done: list[ReplayFrame] = []
     while len(done) < turns_max:
         ticks = [tick for tick, _, _ in coming] + ([state.ready_tick] if state.ready_tick is not None else [])
         if not ticks or state.is_over:
@@ -292,35 +296,35 @@ def simulate(
     return Simulation(tuple(done), state, tuple(effect for frame in done for effect in frame.effects))
 
 
-def _next_answer(script: dict[str, list[Answer]], step: str) -> Answer:
+def _next_answer(script: dict[str, list[SimulatedAnswer]], step: str) -> SimulatedAnswer:
     answers = script.get(step)
     if not answers:
-        return Answer()
+        return SimulatedAnswer()
     return answers.pop(0) if len(answers) > 1 else answers[0]
 
 
-def _answer_to(effect: Effect, answer: Answer) -> Arrival:
+def _answer_to(effect: Effect, answer: SimulatedAnswer) -> Arrival:
     data: dict[str, object] = {"key": effect.key, "attempt": effect.attempt}
     if answer.type == "success":
         data["result"] = answer.result
     else:
         data |= {"code": answer.code, "error": answer.error}
-    return Arrival(Kind.RESULT, f"{effect.key}:{effect.attempt}", answer.type, data, "dispatcher")
+    return Arrival(ArrivalKind.RESULT, f"{effect.key}:{effect.attempt}", answer.type, data, "dispatcher")
 
 
-def _arrival(entry: Entry) -> Arrival:
+def _arrival(entry: LogEntry) -> Arrival:
     if entry.input is None:
         raise InvalidInput(
             f"entry {entry.number} was erased; an execution whose data were erased cannot be replayed", field="log"
         )
     given = cast("dict[str, object]", revive(entry.input))
     return Arrival(
-        Kind(str(given["kind"])), str(given["id"]), str(given["type"]), cast("dict[str, object]", given["data"]),
+        ArrivalKind(str(given["kind"])), str(given["id"]), str(given["type"]), cast("dict[str, object]", given["data"]),
         str(given["actor"]), str(given["occurred_at"]),
     )  # fmt: skip
 
 
-def _differences(original: Entry | None, replayed: Entry | None) -> Iterator[Difference]:
+def _differences(original: LogEntry | None, replayed: LogEntry | None) -> Iterator[Difference]:
     if original is None or replayed is None:
         either = _either(original, replayed)
         yield Difference(either.number, either.step, "entry", _said(original), _said(replayed))
@@ -333,13 +337,13 @@ def _differences(original: Entry | None, replayed: Entry | None) -> Iterator[Dif
             yield Difference(original.number, original.step, field, _text(expected), _text(actual))
 
 
-def _either(original: Entry | None, replayed: Entry | None) -> Entry:
+def _either(original: LogEntry | None, replayed: LogEntry | None) -> LogEntry:
     entry = original or replayed
     assert entry is not None, "one of the two logs is that long"
     return entry
 
 
-def _said(entry: Entry | None) -> str:
+def _said(entry: LogEntry | None) -> str:
     return "nothing" if entry is None else f"{entry.action} {_text(entry.output)}".removesuffix(" null")
 
 

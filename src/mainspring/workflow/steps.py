@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from mainspring.domain.definition import speaks_of_a_secret
-from mainspring.domain.schedule import check_cron, check_timezone
+from mainspring.domain.schedule.cron import check_cron, check_timezone
 from mainspring.domain.target import check_header, check_url
 from mainspring.workflow.expression import ROOTS
-from mainspring.workflow.instants import read_instant
-from mainspring.workflow.markup import Path
+from mainspring.workflow.instant_text import read_instant
 from mainspring.workflow.model import (
     WAIT_MS_MAX,
     AnyStep,
@@ -26,6 +25,7 @@ from mainspring.workflow.model import (
     WaitFor,
 )
 from mainspring.workflow.reader import Reader
+from mainspring.workflow.yaml_lines import Path
 
 KINDS: Final = ("call", "email", "hint", "wait", "wait_for", "branch", "set", "end")
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

@@ -16,14 +16,14 @@ from typing import Final, cast
 from msgspec import Struct
 
 from mainspring.domain.errors import did_you_mean
+from mainspring.domain.notify.subscription import AlertKind
 from mainspring.domain.run import RunStatus
-from mainspring.domain.subscription import AlertKind
 from mainspring.workflow.audit import canonical
 from mainspring.workflow.expression import Failure, Names, judge
-from mainspring.workflow.markup import Path
-from mainspring.workflow.model import Parameter, Trigger
+from mainspring.workflow.model import Parameter, WorkflowTrigger
 from mainspring.workflow.reader import Reader
 from mainspring.workflow.template import render, render_text
+from mainspring.workflow.yaml_lines import Path
 
 SOURCES: Final = ("run", "rule", "alert")
 TRIGGERS_MAX: Final = 50
@@ -34,7 +34,7 @@ STATUSES: Final = tuple(
 KINDS: Final = tuple(kind.value for kind in AlertKind if kind is not AlertKind.STOPPED)
 
 
-class Occasion(Struct, frozen=True):
+class Occurrence(Struct, frozen=True):
     """Something that happened. `id` is the same however often it is looked at."""
 
     source: str
@@ -45,7 +45,7 @@ class Occasion(Struct, frozen=True):
     event: dict[str, object] = {}  # what expressions see
 
 
-class Wanted(Struct, frozen=True):
+class TriggerMatch(Struct, frozen=True):
     """What a trigger asks for. `event` "": start an execution."""
 
     data: dict[str, object]
@@ -53,7 +53,7 @@ class Wanted(Struct, frozen=True):
     event: str = ""
 
 
-def may_match(trigger: Trigger, occasion: Occasion) -> bool:
+def may_match(trigger: WorkflowTrigger, occasion: Occurrence) -> bool:
     """Whether it could, judged without the condition, so that what expressions see need not be read in vain."""
     return (
         trigger.source == occasion.source
@@ -63,7 +63,7 @@ def may_match(trigger: Trigger, occasion: Occasion) -> bool:
     )
 
 
-def answer(trigger: Trigger, occasion: Occasion) -> Wanted | Failure | None:
+def answer(trigger: WorkflowTrigger, occasion: Occurrence) -> TriggerMatch | Failure | None:
     """What the trigger asks for, None where its condition does not hold, a Failure where that cannot be said."""
     data, size = {"event": occasion.event}, len(canonical(occasion.event)) + 256
     if trigger.where:
@@ -78,10 +78,10 @@ def answer(trigger: Trigger, occasion: Occasion) -> Wanted | Failure | None:
     correlation = render_text(trigger.correlation, data, size)
     if isinstance(correlation, Failure):
         return Failure(f"{'send.to' if trigger.event else 'correlation'} {correlation.text}")
-    return Wanted(cast("dict[str, object]", given), correlation, trigger.event)
+    return TriggerMatch(cast("dict[str, object]", given), correlation, trigger.event)
 
 
-def read_triggers(reader: Reader, value: object, parameters: Mapping[str, Parameter]) -> tuple[Trigger, ...]:
+def read_triggers(reader: Reader, value: object, parameters: Mapping[str, Parameter]) -> tuple[WorkflowTrigger, ...]:
     if not isinstance(value, list) or len(value) > TRIGGERS_MAX:
         reader.fault(("on",), f"is not a list of up to {TRIGGERS_MAX}; write `- run: {{endpoint: name}}` for each")
         return ()
@@ -91,7 +91,7 @@ def read_triggers(reader: Reader, value: object, parameters: Mapping[str, Parame
     return tuple(each for each in read if each is not None)
 
 
-def _trigger(reader: Reader, value: object, path: Path, parameters: Mapping[str, Parameter]) -> Trigger | None:
+def _trigger(reader: Reader, value: object, path: Path, parameters: Mapping[str, Parameter]) -> WorkflowTrigger | None:
     given = reader.mapping(value, path, (*SOURCES, "where", "input", "correlation", "send"), "a trigger")
     if given is None:
         return None
@@ -103,11 +103,11 @@ def _trigger(reader: Reader, value: object, path: Path, parameters: Mapping[str,
     where = reader.expression(given["where"], (*path, "where"), is_condition=True) if "where" in given else ""
     if "send" in given:
         event, data, to = _send(reader, given, path)
-        return Trigger(sources[0], endpoint, name, kinds, where, data, to, event)
+        return WorkflowTrigger(sources[0], endpoint, name, kinds, where, data, to, event)
     data = _data(reader, given.get("input", {}), (*path, "input"))
     _fits(reader, data, (*path, "input"), parameters)
     correlation = reader.template(given.get("correlation", ""), (*path, "correlation"))
-    return Trigger(sources[0], endpoint, name, kinds, where, data, correlation)
+    return WorkflowTrigger(sources[0], endpoint, name, kinds, where, data, correlation)
 
 
 def _about(reader: Reader, source: str, value: object, path: Path) -> tuple[str, str, tuple[str, ...]]:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from mainspring.domain.instant import FOREVER
-from mainspring.domain.schedule import next_after
+from mainspring.domain.schedule.cron import next_after
 from mainspring.workflow.expression import Failure
-from mainspring.workflow.instants import read_instant
+from mainspring.workflow.instant_text import read_instant
 from mainspring.workflow.model import LogicalClock, Wait
 from mainspring.workflow.template import render_text
 

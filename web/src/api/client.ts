@@ -2,7 +2,8 @@
 import createClient from "openapi-fetch";
 import { learnServerTime } from "../time/clock";
 import type { paths } from "./schema";
-import { chosenTenant } from "./tenant";
+import { noteReached, noteUnreached } from "./reach";
+import { tenantHeader } from "./tenant";
 
 export type Fault = { detail: string; pointer?: string; parameter?: string };
 
@@ -14,6 +15,7 @@ export class Problem extends Error {
     readonly faults: Fault[] = [],
     readonly requestId = "",
     readonly kind = "",
+    readonly more: Record<string, unknown> = {},
   ) {
     super(detail);
     this.name = "Problem";
@@ -29,32 +31,43 @@ export const UNREACHABLE = 0;
 export const unreachable = () =>
   new Problem(UNREACHABLE, "Server not reached", "The server does not answer. Is it running, and is this machine online?");
 
-let tellSignedOut = () => {};
-/** Whoever leads to the login when an answer says that the session is over. */
-export function onSignedOut(listener: () => void): void {
-  tellSignedOut = listener;
+let signInAgain = (): Promise<boolean> => Promise.resolve(false);
+/** What happens when an answer says that the session is over: true means that the person signed in, so ask once more. */
+export function onSessionOver(listener: () => Promise<boolean>): void {
+  signInAgain = listener;
 }
 
+const AUTH = "/api/v1/auth/";
+const FROM_A_PROXY = [502, 503, 504]; // with no problem of ours in the answer: the server behind it is gone
+
 async function send(request: Request): Promise<Response> {
-  try {
-    return await fetch(request);
-  } catch (fault) {
+  const again = request.clone();
+  const response = await ask(request);
+  if (response.status !== 401 || new URL(request.url).pathname.startsWith(AUTH)) return response;
+  return (await signInAgain()) ? ask(again) : response;
+}
+
+async function ask(request: Request): Promise<Response> {
+  const response = await fetch(request).catch((fault: unknown) => {
     if (request.signal.aborted) throw fault;
+    noteUnreached();
     throw unreachable();
-  }
+  });
+  const isOurs = response.headers.get("Content-Type")?.includes("json") ?? true;
+  if (FROM_A_PROXY.includes(response.status) && !isOurs) noteUnreached();
+  else noteReached();
+  return response;
 }
 
 export const api = createClient<paths>({ baseUrl: location.origin, fetch: send, credentials: "same-origin" });
 
 api.use({
   onRequest({ request }) {
-    const tenant = chosenTenant();
-    if (tenant) request.headers.set("X-Mainspring-Tenant", tenant);
+    for (const [name, value] of Object.entries(tenantHeader())) request.headers.set(name, value);
     return request;
   },
-  onResponse({ response, schemaPath }) {
+  onResponse({ response }) {
     learnServerTime(response.headers.get("Date"));
-    if (response.status === 401 && !schemaPath.startsWith("/api/v1/auth")) tellSignedOut();
   },
 });
 
@@ -77,6 +90,7 @@ export function toProblem(response: Response, body: unknown): Problem {
     Array.isArray(said.errors) ? (said.errors as Fault[]) : [],
     text("request_id"),
     text("type").replace("/problems/", ""),
+    said,
   );
 }
 

@@ -1,20 +1,23 @@
 /** Workflows and their executions: what pages read, and what they do. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, data } from "./client";
+import { pageOf } from "./queries";
 import type { components } from "./schema";
 
 type Schemas = components["schemas"];
-export type Workflow = Schemas["Workflow"];
-export type Execution = Schemas["Execution"];
-export type ExecutionInFull = Schemas["ExecutionInFull"];
+export type Workflow = Schemas["WorkflowView"];
+export type Execution = Schemas["ExecutionView"];
+export type ExecutionInFull = Schemas["ExecutionDetailView"];
 export type StateAt = Schemas["StateAt"];
 export type Graph = Schemas["Graph"];
-export type Moment = Schemas["Moment"];
+export type Moment = Schemas["TimelineEntryView"];
 export type Simulated = Schemas["Simulated"];
 export type ReplayedMany = Schemas["ReplayedMany"];
-export type WorkflowRehearsed = Schemas["WorkflowRehearsed"];
-export type ExecutionFilters = { workflow?: string; status?: string; correlation?: string; step?: string };
+export type WorkflowRehearsed = Schemas["WorkflowDryRun"];
+export type ExecutionFilters = { workflow?: string; status?: string; correlation?: string; step?: string; sort?: string };
 
+const POLL_MS = 5_000; // for each request: a list of ten pages is read again once in 50 s
+const ENDED = new Set(["completed", "cancelled"]);
 const of = (workflow: string) => ({ params: { path: { workflow } } });
 const at = (execution: string) => ({ params: { path: { execution } } });
 
@@ -47,16 +50,16 @@ export const executionsQuery = (filters: ExecutionFilters, limit = 50) =>
     initialPageParam: null as string | null,
     queryFn: ({ pageParam }) => {
       const { status, ...rest } = filters;
-      const query = { ...rest, limit, ...(pageParam ? { cursor: pageParam } : {}), ...(status && status !== "attention" ? { status } : {}) };
+      const query = { ...rest, ...pageOf(limit, pageParam), ...(status && status !== "attention" ? { status } : {}) };
       return status === "attention"
-        ? data(api.GET("/api/v1/executions/attention", { params: { query: { limit, ...(filters.workflow ? { workflow: filters.workflow } : {}), ...(pageParam ? { cursor: pageParam } : {}) } } }))
+        ? data(api.GET("/api/v1/executions/attention", { params: { query: { ...pageOf(limit, pageParam), ...(filters.workflow ? { workflow: filters.workflow } : {}) } } }))
         : data(api.GET("/api/v1/executions", { params: { query: query as never } }));
     },
     getNextPageParam: (page) => page.next_cursor,
-    refetchInterval: 3000, // steps that move tell nobody but their log
+    refetchInterval: ({ state }) => POLL_MS * Math.max(1, state.data?.pages.length ?? 1), // steps that move write no event, only their log
   });
 export const executionQuery = (execution: string) =>
-  queryOptions({ queryKey: ["flows", "execution", execution], queryFn: () => data(api.GET("/api/v1/executions/{execution}", at(execution))), refetchInterval: 2000 });
+  queryOptions({ queryKey: ["flows", "execution", execution], queryFn: () => data(api.GET("/api/v1/executions/{execution}", at(execution))), refetchInterval: ({ state }) => (state.data && ENDED.has(state.data.status) ? false : POLL_MS) });
 export const momentsQuery = (execution: string, entries: number) =>
   queryOptions({
     queryKey: ["flows", "moments", execution, entries],
@@ -89,8 +92,8 @@ export const flowActs = {
   restore: (workflow: string) => data(api.POST("/api/v1/workflows/{workflow}/restore", of(workflow))),
   order: (execution: string, verb: Verb, reason: string) =>
     data(api.POST(`/api/v1/executions/{execution}/${verb}` as "/api/v1/executions/{execution}/pause", { ...at(execution), body: { reason } })),
-  orderMany: (body: OrderMany) => data(api.POST("/api/v1/executions/order", { body: body as never })) as Promise<Schemas["BulkOrdered"]>,
-  rehearseMany: (body: OrderMany) => data(api.POST("/api/v1/executions/order", { params: { query: { dry_run: true } }, body: body as never })) as Promise<Schemas["BulkRehearsed"]>,
+  orderMany: (body: OrderMany) => data(api.POST("/api/v1/executions/order", { body: body as never })) as Promise<Schemas["BulkCommandSent"]>,
+  rehearseMany: (body: OrderMany) => data(api.POST("/api/v1/executions/order", { params: { query: { dry_run: true } }, body: body as never })) as Promise<Schemas["BulkCommandDryRun"]>,
   erase: (execution: string, reason: string) => data(api.POST("/api/v1/executions/{execution}/erase", { ...at(execution), body: { reason } })),
   send: (body: { to: string; type: string; data: Record<string, unknown> }) => data(api.POST("/api/v1/executions/send", { body: body as never })),
   verify: (execution: string) => data(api.GET("/api/v1/executions/{execution}/verify", at(execution))),

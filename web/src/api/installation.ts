@@ -4,8 +4,8 @@ import { api, data } from "./client";
 import type { components } from "./schema";
 
 type Schemas = components["schemas"];
-export type User = Schemas["User"];
-export type Tenant = Schemas["Tenant"];
+export type User = Schemas["UserView"];
+export type Tenant = Schemas["TenantView"];
 
 export const usersQuery = queryOptions({ queryKey: ["settings", "users"], queryFn: () => data(api.GET("/api/v1/users")) });
 export const tenantsQuery = queryOptions({ queryKey: ["settings", "tenants"], queryFn: () => data(api.GET("/api/v1/tenants")) });

@@ -1,11 +1,15 @@
-/** What happens on the server reaches every open page through one connection: each event makes what it changed be read again. */
+/** What happens on the server reaches every open page through one connection: each event makes what it changed be read again, at a bounded rate. */
 import { type Query, type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext, useEffect, useState } from "react";
+import { concerns, joined } from "./concerns";
+import { onReachedAgain } from "./reach";
 import { type LiveState, Stream } from "./stream";
 import type { EventShown } from "./types";
 
-const REST_MS = 700; // a burst of events is one reading, and none is shown later than a second
+const COST_MS = 2_000; // a request for events uses up so much time: at most 30 a minute
+const FRESH_MS = 3_000; // what was read so lately is not read again yet
 const FIRST_MS = 50; // after a quiet time the first is shown at once, with what was written beside it
+const TOLD_MAX = 200; // events kept for lists that are being read; the longest list shows as many
 const Live = createContext<LiveState>("connecting");
 export const useLiveState = () => useContext(Live);
 
@@ -20,43 +24,99 @@ export function useEvents(hear: Heard): void {
   }, [hear]);
 }
 
-/** The first part of the query keys that an event of a type makes old. */
-export function touched(type: string): string[] {
-  const subject = type.split(".")[0] ?? "";
-  if (subject === "run" || subject === "manual_run") return ["endpoints", "runs", "dashboard", "events"];
-  if (subject === "execution" || subject === "workflow") return ["flows", "events"];
-  if (subject === "job") return ["jobs", "endpoints", "dashboard", "events"];
-  if (["endpoint", "hint", "schedule", "backoff", "failures", "quota"].includes(subject)) return ["endpoints", "dashboard", "events"];
-  if (["rule", "rules", "planner"].includes(subject)) return ["planner", "endpoints", "events"];
-  return ["settings", "events"];
-}
-
 /** Somebody asked for the next page and it is on its way: reading again now would throw it away. */
 function isPaging(query: Query): boolean {
   const meta = query.state.fetchMeta as { fetchMore?: object } | null;
   return query.state.fetchStatus === "fetching" && meta?.fetchMore !== undefined;
 }
 
+const requestsOf = (query: Query): number => Math.max(1, (query.state.data as { pages?: unknown[] } | undefined)?.pages?.length ?? 1);
+
+/** Reads again what events made old.
+ *
+ * 1. After a quiet time the first event is shown at once. Each request then costs `COST_MS` in which the rest waits,
+ *    so a tab sends at most 60,000 / COST_MS requests a minute for events, however many come and however long its list.
+ * 2. What was read within the last `FRESH_MS` waits too, and so does everything while a page still opens: a page that
+ *    just opened does not read everything twice.
+ * 3. A hidden tab reads nothing; what is old is read when it is shown again.
+ * 4. Lists of events are not read again. The stream's events join them; only a list older than the stream is read once.
+ */
 class Reader {
-  private waiting = new Set<string>();
+  private old = new Set<string>(); // hashes of queries
+  private told: EventShown[] = [];
+  private joinedLists = new Set<string>();
   private timer: number | undefined;
-  private readAt = 0;
+  private freeAt = Date.now() + FRESH_MS; // the page has just been read
   constructor(private readonly client: QueryClient) {}
 
-  add(keys: string[]): void {
-    for (const key of keys) this.waiting.add(key);
-    this.timer ??= window.setTimeout(() => this.read(), Math.max(FIRST_MS, this.readAt + REST_MS - Date.now()));
+  hear(event: EventShown): void {
+    this.told = [...this.told.slice(1 - TOLD_MAX), event];
+    for (const query of this.client.getQueryCache().getAll()) {
+      if (query.queryKey[0] === "events") this.join(query);
+      else if (concerns(event, query.queryKey)) this.makeOld(query);
+    }
+    this.plan();
   }
+
+  /** Events may have been missed: all that is shown is old. */
+  missed(): void {
+    this.joinedLists.clear();
+    this.told = [];
+    for (const query of this.client.getQueryCache().getAll()) if (query.queryKey[0] !== "session") this.makeOld(query);
+    this.plan();
+  }
+
+  start(): void {
+    document.addEventListener("visibilitychange", this.plan);
+  }
+
+  stop(): void {
+    document.removeEventListener("visibilitychange", this.plan);
+    window.clearTimeout(this.timer);
+  }
+
+  private makeOld(query: Query): void {
+    if (query.getObserversCount()) this.old.add(query.queryHash);
+    else query.invalidate(); // nobody looks at it: it is read when a page asks
+  }
+
+  private join(query: Query): void {
+    const [, filters, limit] = query.queryKey as [string, { type?: string; endpoint?: string }, number];
+    const fits = (event: EventShown) => (!filters.type || event.type === filters.type) && (!filters.endpoint || event.endpoint_id === filters.endpoint || event.endpoint === filters.endpoint);
+    if (!this.joinedLists.has(query.queryHash)) this.makeOld(query);
+    this.client.setQueryData(query.queryKey, (before: { items: EventShown[] } | undefined) => before && { ...before, items: joined(before.items, this.told.filter(fits), limit) });
+  }
+
+  private plan = (): void => {
+    if (!this.old.size || document.hidden || this.timer !== undefined) return;
+    this.timer = window.setTimeout(() => this.read(), Math.max(FIRST_MS, this.freeAt - Date.now()));
+  };
 
   private read(): void {
     this.timer = undefined;
-    this.readAt = Date.now();
-    const keys = [...this.waiting];
-    this.waiting.clear();
-    for (const key of keys) {
-      void this.client.invalidateQueries({ queryKey: [key], predicate: (query) => !isPaging(query) });
-      if (this.client.getQueryCache().findAll({ queryKey: [key] }).some(isPaging)) this.add([key]);
+    if (document.hidden) return;
+    let cost = 0;
+    let waits = false;
+    const isOpening = this.client.isFetching({ predicate: (query) => query.state.data === undefined }) > 0;
+    for (const hash of [...this.old]) {
+      const query = this.client.getQueryCache().get(hash);
+      if (!query?.getObserversCount()) {
+        query?.invalidate();
+        this.old.delete(hash);
+      } else if (isOpening || query.state.fetchStatus === "fetching" || isPaging(query) || Date.now() - query.state.dataUpdatedAt < FRESH_MS) {
+        waits = true;
+      } else {
+        this.old.delete(hash);
+        cost += requestsOf(query) * COST_MS;
+        void this.client.refetchQueries({ queryKey: query.queryKey, exact: true, type: "active" }).then(() => {
+          if (query.queryKey[0] !== "events") return;
+          this.joinedLists.add(hash);
+          this.join(query);
+        });
+      }
     }
+    this.freeAt = Date.now() + Math.max(cost, waits ? FIRST_MS * 5 : 0);
+    this.plan();
   }
 }
 
@@ -68,16 +128,22 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     const stream = new Stream({
       url: "/api/v1/events/stream",
       onState: setState,
-      onGap: () => void client.invalidateQueries(),
+      onGap: () => reader.missed(),
       onMessage: (message) => {
         const event = asEvent(message.data);
         if (!event) return;
-        reader.add(touched(event.type));
+        reader.hear(event);
         for (const hear of ears) hear(event);
       },
     });
+    reader.start();
     stream.start();
-    return () => stream.stop();
+    const forget = onReachedAgain(() => stream.wake());
+    return () => {
+      forget();
+      stream.stop();
+      reader.stop();
+    };
   }, [client]);
   return <Live value={state}>{children}</Live>;
 }

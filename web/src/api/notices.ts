@@ -4,31 +4,32 @@ import { api, data } from "./client";
 import type { components } from "./schema";
 
 type Schemas = components["schemas"];
-export type Alert = Schemas["Alert"];
+export type Alert = Schemas["AlertView"];
 export type AlertNew = Schemas["AlertNew"];
-export type Webhook = Schemas["Webhook"];
-export type WebhookMade = Schemas["WebhookMade"];
+export type Webhook = Schemas["WebhookView"];
+export type WebhookMade = Schemas["WebhookCreated"];
 export type WebhookNew = Schemas["WebhookNew"];
-export type Delivery = Schemas["Delivery"];
-export type Subscriber = { kind: "alert" | "webhook"; id: string; name: string };
+export type Delivery = Schemas["DeliveryView"];
+export type Subscriber = { kind: "alert" | "webhook"; id: string; name: string; enabled: boolean };
 
 export const alertsQuery = queryOptions({ queryKey: ["settings", "alerts"], queryFn: () => data(api.GET("/api/v1/alerts")) });
 export const webhooksQuery = queryOptions({ queryKey: ["settings", "webhooks"], queryFn: () => data(api.GET("/api/v1/webhooks")) });
 
-const DELIVERIES_PAGE = 20;
+const DELIVERIES_PAGE = 50;
+const POLL_MS = 4_000; // for each request: a list of ten pages is read again once in 40 s
 
 export const deliveriesQuery = (of: Subscriber) =>
   infiniteQueryOptions({
     queryKey: ["settings", "deliveries", of.kind, of.id],
     initialPageParam: null as string | null,
     queryFn: ({ pageParam }) => {
-      const query = { limit: DELIVERIES_PAGE, ...(pageParam ? { cursor: pageParam } : {}) };
+      const query = { limit: DELIVERIES_PAGE, ...(pageParam ? { cursor: pageParam } : { with_total: true }) };
       return of.kind === "alert"
         ? data(api.GET("/api/v1/alerts/{alert}/deliveries", { params: { path: { alert: of.id }, query } }))
         : data(api.GET("/api/v1/webhooks/{webhook}/deliveries", { params: { path: { webhook: of.id }, query } }));
     },
     getNextPageParam: (page) => page.next_cursor,
-    refetchInterval: 2000, // attempts are no events: whoever looks at deliveries asks
+    refetchInterval: ({ state }) => POLL_MS * Math.max(1, state.data?.pages.length ?? 1), // attempts write no events
   });
 
 export const deliveryQuery = (delivery: string) =>

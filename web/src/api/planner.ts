@@ -4,14 +4,15 @@ import { api, data } from "./client";
 import type { components } from "./schema";
 
 type Schemas = components["schemas"];
-export type Rule = Schemas["Rule"];
+export type Rule = Schemas["RuleView"];
 export type PlannerSession = Schemas["PlannerSession"];
 export type PlannerStatus = Schemas["PlannerStatus"];
 export type RulesTested = Schemas["RulesTested"];
 export type Backtest = Schemas["Backtest"];
+export type Proposal = Schemas["PlannerProposal"];
 export type RulesDrafted = Schemas["RulesDrafted"];
 export type BacktestChange = { rules?: RuleDocument[]; interval_ms?: string; min_interval_ms?: string; max_interval_ms?: string };
-export type Mode = "live" | "shadow" | "off";
+export type Mode = "live" | "ask" | "shadow" | "off";
 export type RuleDocument = Record<string, unknown>;
 export type Owner = { endpoint: string } | { job: string };
 
@@ -36,6 +37,14 @@ export const sessionsQuery = (of: { endpoint?: string } = {}, limit = 30) =>
 export const plannerSessionQuery = (session: string) =>
   queryOptions({ queryKey: ["planner", "session", session], queryFn: () => data(api.GET("/api/v1/sessions/{session}", { params: { path: { session } } })) });
 
+export const proposalsQuery = (of: { endpoint?: string; state?: Proposal["state"] } = {}) =>
+  infiniteQueryOptions({
+    queryKey: ["planner", "proposals", of],
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam }) => data(api.GET("/api/v1/proposals", { params: { query: { ...of, limit: 50, ...(pageParam ? { cursor: pageParam } : {}) } } })),
+    getNextPageParam: (page) => page.next_cursor,
+  });
+
 export const shadowQuery = queryOptions({ queryKey: ["planner", "shadow"], queryFn: () => data(api.GET("/api/v1/planner/shadow", { params: { query: { limit: 50 } } })) });
 
 const ruleAt = (rule_id: string) => ({ params: { path: { rule_id } } });
@@ -49,6 +58,8 @@ export async function otherRules(owner: Owner, but?: Rule): Promise<RuleDocument
 export const plannerActs = {
   setMode: (mode: Mode, undo = false) => data(api.PUT("/api/v1/planner/mode", { body: { mode, undo } })) as Promise<Schemas["ModeSet"]>,
   setEndpointMode: (endpoint: string, mode: Mode, undo = false) => data(api.PUT("/api/v1/endpoints/{endpoint}/planner-mode", { params: { path: { endpoint } }, body: { mode, undo } })) as Promise<Schemas["ModeSet"]>,
+  approve: (proposal: string) => data(api.POST("/api/v1/proposals/{proposal}/approve", { params: { path: { proposal } } })) as Promise<Proposal>,
+  reject: (proposal: string, reason: string) => data(api.POST("/api/v1/proposals/{proposal}/reject", { params: { path: { proposal } }, body: { reason } })) as Promise<Proposal>,
   look: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/look", { params: { path: { endpoint } } })),
   removeRule: (id: string) => data(api.DELETE("/api/v1/rules/{rule_id}", ruleAt(id))),
   addRule: (endpoint: string, rule: RuleDocument) => data(api.POST("/api/v1/rules", { body: { endpoint, rule } as never })),

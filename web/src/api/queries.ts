@@ -3,17 +3,22 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, data } from "./client";
 import type { Run } from "./types";
 
-export type EndpointFilters = { text?: string; state?: string; job?: string };
-export type RunFilters = { endpoint?: string; status?: string; trigger?: string; since?: string; until?: string };
+export type EndpointFilters = { text?: string; state?: string; job?: string; sort?: string };
+export type RunFilters = { sort?: string; endpoint?: string; status?: string; trigger?: string; since?: string; until?: string };
 
 const PAGE = 50;
+const NEXT_PAGE = 200; // who scrolls on wants many
+
+/** The page of a list that begins at a cursor. Of a whole list the first page also counts all, and the next ones are longer. */
+export const pageOf = (limit: number, cursor: string | null) =>
+  limit === PAGE ? (cursor ? { limit: NEXT_PAGE, cursor } : { limit, with_total: true }) : { limit, ...(cursor ? { cursor } : {}) };
 
 export const endpointsQuery = (filters: EndpointFilters, limit = PAGE) =>
   infiniteQueryOptions({
     queryKey: ["endpoints", "list", filters, limit],
     initialPageParam: null as string | null,
     queryFn: ({ pageParam }) => {
-      const query = { ...filters, limit, ...(pageParam ? { cursor: pageParam } : {}) };
+      const query = { ...filters, ...pageOf(limit, pageParam) };
       return data(api.GET("/api/v1/endpoints", { params: { query: query as never } }));
     },
     getNextPageParam: (page) => page.next_cursor,
@@ -58,7 +63,7 @@ export const runsQuery = (filters: RunFilters, limit = PAGE) =>
     queryKey: ["runs", "list", filters, limit],
     initialPageParam: null as string | null,
     queryFn: ({ pageParam }) => {
-      const query = { ...filters, limit, ...(pageParam ? { cursor: pageParam } : {}) };
+      const query = { ...filters, ...pageOf(limit, pageParam) };
       return data(api.GET("/api/v1/runs", { params: { query: query as never } }));
     },
     getNextPageParam: (page) => page.next_cursor,
@@ -77,7 +82,7 @@ export type Neighbours = { before: string | null; after: string | null; attempts
 /** The runs of the same endpoint just before and after this one, and the other attempts at its slot. */
 export const neighboursQuery = (run: Run) =>
   queryOptions({
-    queryKey: ["runs", "neighbours", run.id],
+    queryKey: ["runs", "neighbours", run.id, run.endpoint_id],
     queryFn: async (): Promise<Neighbours> => {
       const list = (query: object) => data(api.GET("/api/v1/endpoints/{endpoint}/runs", { params: { path: { endpoint: run.endpoint_id }, query: query as never } }));
       const earlier = (await list({ until: run.started_at, limit: 10 })).items.filter((each) => each.id < run.id); // ids follow time

@@ -1,5 +1,6 @@
 /** Server-sent events read by hand: unlike EventSource this sees heartbeats, resumes after a pause, and can be tested. */
-import { chosenTenant } from "./tenant";
+import { noteUnreached } from "./reach";
+import { tenantHeader } from "./tenant";
 
 export type Message = { id: string; event: string; data: string };
 export type LiveState = "connecting" | "live" | "stale" | "paused";
@@ -61,6 +62,13 @@ export class Stream {
     this.close();
   }
 
+  /** Connect at once instead of after the rest of the wait: the server answers again. */
+  wake(): void {
+    if (this.stopped || this.abort || document.hidden) return;
+    this.failures = 0;
+    this.open();
+  }
+
   private onVisibility = (): void => {
     if (document.hidden) {
       this.close();
@@ -103,12 +111,14 @@ export class Stream {
   }
 
   private async read(abort: AbortController): Promise<void> {
-    const headers: Record<string, string> = { Accept: "text/event-stream" };
-    const tenant = chosenTenant();
-    if (tenant) headers["X-Mainspring-Tenant"] = tenant;
+    const headers: Record<string, string> = { Accept: "text/event-stream", ...tenantHeader() };
     if (this.lastId) headers["Last-Event-ID"] = this.lastId;
     this.heard();
-    const response = await fetch(this.options.url, { headers, signal: abort.signal, credentials: "same-origin" });
+    const asked = fetch(this.options.url, { headers, signal: abort.signal, credentials: "same-origin" });
+    const response = await asked.catch((fault: unknown) => {
+      if (!abort.signal.aborted) noteUnreached();
+      throw fault;
+    });
     if (!response.ok || !response.body) {
       if (response.status === 400 || response.status === 410 || response.status === 422) this.lastId = "";
       throw new Error(`stream refused with ${response.status}`);

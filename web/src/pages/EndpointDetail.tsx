@@ -27,6 +27,7 @@ import { duration, took } from "../words/duration";
 import { scheduleWords } from "../words/schedule";
 import { isFailed, sourceWords } from "../words/state";
 import { PlannerCard, RulesCard, SessionsCard } from "./endpoint/Advice";
+import { ProposalsCard } from "./planner/Proposals";
 import { Adapted } from "./endpoint/Adapted";
 import { Hints } from "./endpoint/Hints";
 import { PauseForm } from "./endpoint/PauseForm";
@@ -71,6 +72,7 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
               <IntervalChart endpoint={endpoint} runs={shown} planned={endpoint.status === "active" ? (preview.data?.runs ?? []) : []} />
             </Card>
             <Later>
+              <ProposalsCard endpoint={endpoint} />
               <RulesCard endpoint={endpoint} />
               <SessionsCard endpoint={endpoint} />
               <Card>
@@ -101,7 +103,8 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
 function Notices({ endpoint }: { endpoint: Endpoint }) {
   const resume = useAct(() => acts.resume(endpoint.id), { done: "It runs again" });
   const by = endpoint.pause_author;
-  const button = <Button size="xs" variant="default" mt="xs" loading={resume.isPending} onClick={() => resume.mutate(undefined)}>Resume</Button>;
+  const mayRun = useMay("run");
+  const button = mayRun && <Button size="xs" variant="default" mt="xs" loading={resume.isPending} onClick={() => resume.mutate(undefined)}>Resume</Button>;
   if (endpoint.status === "paused") {
     return <Alert color="orange" title={by ? `Paused by ${actorWords(by)}` : "Paused"}><Text size="sm" className="breaks">{endpoint.pause_reason ? `${endpoint.pause_reason}. ` : ""}{nextRunOf(endpoint) ? <>It goes on <When at={endpoint.paused_until} />.</> : "Until it is resumed."}</Text>{button}</Alert>;
   }

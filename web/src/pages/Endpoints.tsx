@@ -2,9 +2,9 @@
 import { Button, Card, CloseButton, Group, Select, Stack, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { IconApi, IconPlus, IconSearch } from "@tabler/icons-react";
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { createContext, memo, useCallback, useContext, useDeferredValue, useEffect, useMemo, useState } from "react";
+import { createContext, memo, type RefObject, useCallback, useContext, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { endpointsQuery, jobsQuery, type Recent, recentQuery } from "../api/queries";
 import { useMay } from "../api/session";
 import type { Endpoint } from "../api/types";
@@ -13,14 +13,18 @@ import { NextRun, nextRunOf } from "../parts/NextRun";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { RunBars } from "../parts/RunBars";
+import { Spacer } from "../parts/Spacer";
 import { EndpointState } from "../parts/Status";
+import { SortedBy, Total } from "../parts/Total";
+import { type Seen, useWindow } from "../parts/useWindow";
 import { useRows } from "../shell/useRows";
 import { took } from "../words/duration";
-import { scheduleWords } from "../words/schedule";
+import { serverNow } from "../time/clock";
+import { clockChange, scheduleWords } from "../words/schedule";
 import { sourceWords } from "../words/state";
 import { Bulk } from "./endpoints/Bulk";
 
-const FIRST = 15; // drawn at once; the rest follows without holding up a key or a click
+const BLOCK = 50; // endpoints of which the last runs are read at once
 const STATES = ["active", "running", "failing", "adapting", "paused", "job-paused", "parked", "deferred", "archived"];
 
 export function Endpoints() {
@@ -29,7 +33,10 @@ export function Endpoints() {
   const mayWrite = useMay("write");
   const list = useInfiniteQuery({ ...endpointsQuery(filters), placeholderData: (before) => before }); // the old list stays until the new one is there
   const found = list.data?.pages.flatMap((page) => page.items) ?? [];
-  const isFiltered = Object.keys(filters).length > 0;
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
+  const more = useCallback(() => { if (hasNextPage && !isFetchingNextPage) void fetchNextPage(); }, [fetchNextPage, hasNextPage, isFetchingNextPage]);
+  const { sort: _, ...matching } = filters;
+  const isFiltered = Object.keys(matching).length > 0;
   const set = (change: Record<string, string | undefined>) =>
     void navigate({ to: "/endpoints", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
   return (
@@ -52,7 +59,8 @@ export function Endpoints() {
           An endpoint is one URL and when to call it.
         </Empty>
       ))}
-      {found.length > 0 && <List endpoints={found} filters={filters} hasMore={list.hasNextPage} isOld={list.isPlaceholderData} />}
+      {found.length > 0 && <Total total={list.data?.pages[0]?.total} one="endpoint" many="endpoints" />}
+      {found.length > 0 && <List endpoints={found} filters={matching} hasMore={list.hasNextPage} isOld={list.isPlaceholderData} more={more} />}
       {list.hasNextPage && (
         <Button variant="default" onClick={() => void list.fetchNextPage()} loading={list.isFetchingNextPage} mx="auto">Show more</Button>
       )}
@@ -80,24 +88,25 @@ function Filters({ filters, set }: FilterProps) {
   );
 }
 
-type ListProps = { endpoints: Endpoint[]; filters: { text?: string; state?: string; job?: string }; hasMore: boolean; isOld: boolean };
+type ListProps = { endpoints: Endpoint[]; filters: { text?: string; state?: string; job?: string }; hasMore: boolean; isOld: boolean; more: () => void };
 
-function List({ endpoints: all, filters, hasMore, isOld }: ListProps) {
+function List({ endpoints: all, filters, hasMore, isOld, more }: ListProps) {
   const navigate = useNavigate();
   const mayRun = useMay("run");
-  const endpoints = useDeferredValue(all, all.slice(0, FIRST));
+  const body = useRef<HTMLTableSectionElement>(null);
+  const seen = useWindow(all.length, body, more);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [allOf, setAllOf] = useState<string | null>(null); // the filter of which all are chosen
   const isAll = allOf === JSON.stringify(filters);
   const ids = useMemo(() => all.map((each) => each.id), [all]); // all of the list, drawn yet or not: a slow machine draws the rest late
-  const recent = useQuery(recentQuery(ids));
+  const recent = useRecent(ids, seen.from, seen.to);
   const choose = (wanted: ReadonlySet<string>) => { setAllOf(null); setChosen(wanted); };
   const toggle = useCallback((id: string) => { setAllOf(null); setChosen((before) => { const after = new Set(before); if (!after.delete(id)) after.add(id); return after; }); }, []);
   const show = useCallback((id: string) => void navigate({ to: "/endpoints/$endpoint", params: { endpoint: id } as never }), [navigate]);
-  const withRow = (act: (id: string) => void) => (place: number) => { const row = endpoints[place]; if (row) act(row.id); };
-  const rows = useRows(endpoints.length, withRow(show), withRow(toggle));
+  const withRow = (act: (id: string) => void) => (place: number) => { const row = all[place]; if (row) act(row.id); };
+  const rows = useRows(all.length, withRow(show), withRow(toggle), seen.reveal);
   const selected = ids.filter((id) => chosen.has(id));
-  const runs = useDeferredValue(recent.data);
+  const runs = useDeferredValue(recent);
   return (
     <Stack gap="xs">
       <Card padding={0} className={isOld ? "old" : undefined} aria-busy={isOld || undefined}>
@@ -105,10 +114,10 @@ function List({ endpoints: all, filters, hasMore, isOld }: ListProps) {
           <thead>
             <tr>
               {mayRun && <th className="tick-cell"><input type="checkbox" className="tick" aria-label="Select all shown" checked={selected.length === ids.length} ref={(box) => { if (box) box.indeterminate = selected.length > 0 && selected.length < ids.length; }} onChange={(event) => choose(new Set(event.currentTarget.checked ? ids : []))} /></th>}
-              <th>Endpoint</th><th>State</th><th>Schedule</th><th>Last runs</th><th className="figure">p95</th><th>Next run</th>
+              <SortedBy by="name" first="name">Endpoint</SortedBy><th>State</th><th>Schedule</th><th className="roomy">Last runs</th><th className="figure roomy">p95</th><SortedBy by="next_run_at" first="name">Next run</SortedBy>
             </tr>
           </thead>
-          <Chosen value={chosen}><Rows endpoints={endpoints} recent={runs} at={rows.at} mayRun={mayRun} toggle={toggle} show={show} /></Chosen>
+          <Chosen value={chosen}><Rows endpoints={all} seen={seen} body={body} recent={runs} at={rows.at} mayRun={mayRun} toggle={toggle} show={show} /></Chosen>
         </table>
       </Card>
       {selected.length > 0 && (
@@ -121,6 +130,19 @@ function List({ endpoints: all, filters, hasMore, isOld }: ListProps) {
   );
 }
 
+/** The last runs of the endpoints in sight, read in blocks, so that scrolling through thousands reads only what is passed. */
+function useRecent(ids: string[], from: number, to: number): Record<string, Recent> | undefined {
+  const blocks = [];
+  for (let start = Math.floor(from / BLOCK) * BLOCK; start < to; start += BLOCK) blocks.push(ids.slice(start, start + BLOCK));
+  return useQueries({
+    queries: blocks.map((block) => recentQuery(block)),
+    combine: joinRecent,
+  });
+}
+
+const joinRecent = (found: { data: Record<string, Recent> | undefined }[]): Record<string, Recent> | undefined =>
+  found.some((each) => each.data) ? Object.assign({}, ...found.map((each) => each.data ?? {})) as Record<string, Recent> : undefined;
+
 const Chosen = createContext<ReadonlySet<string>>(new Set());
 
 /** Knows by itself whether it is ticked: to select a hundred draws a hundred boxes, not a hundred rows. */
@@ -129,14 +151,16 @@ function Tick({ endpoint, toggle }: { endpoint: Endpoint; toggle: (id: string) =
   return <input type="checkbox" className="tick" aria-label={`Select ${endpoint.name}`} checked={isChosen} onChange={() => toggle(endpoint.id)} />;
 }
 
-type RowsProps = { endpoints: Endpoint[]; recent: Record<string, Recent> | undefined; at: number; mayRun: boolean; toggle: (id: string) => void; show: (id: string) => void };
+type RowsProps = { endpoints: Endpoint[]; seen: Seen; body: RefObject<HTMLTableSectionElement | null>; recent: Record<string, Recent> | undefined; at: number; mayRun: boolean; toggle: (id: string) => void; show: (id: string) => void };
 
-const Rows = memo(function Rows({ endpoints, recent, at, mayRun, toggle, show }: RowsProps) {
+const Rows = memo(function Rows({ endpoints, seen, body, recent, at, mayRun, toggle, show }: RowsProps) {
   return (
-    <tbody>
-      {endpoints.map((each, place) => (
-        <Row key={each.id} endpoint={each} recent={recent?.[each.id]} place={place} isAt={at === place} mayRun={mayRun} toggle={toggle} show={show} />
+    <tbody ref={body}>
+      <Spacer px={seen.above} />
+      {endpoints.slice(seen.from, seen.to).map((each, index) => (
+        <Row key={each.id} endpoint={each} recent={recent?.[each.id]} place={seen.from + index} isAt={at === seen.from + index} mayRun={mayRun} toggle={toggle} show={show} />
       ))}
+      <Spacer px={seen.below} />
     </tbody>
   );
 });
@@ -155,9 +179,9 @@ const Row = memo(function Row({ endpoint, recent, place, isAt, mayRun, toggle, s
         </div>
       </td>
       <td data-label="State"><EndpointState endpoint={endpoint} /></td>
-      <td data-label="Schedule" className="words-cell">{scheduleWords(endpoint)}</td>
-      <td data-label="Last runs"><RunBars runs={recent?.runs ?? NONE} /></td>
-      <td data-label="p95" className="figure">{took(recent?.p95_ms)}</td>
+      <td data-label="Schedule" className="words-cell"><Schedule endpoint={endpoint} /></td>
+      <td data-label="Last runs" className="roomy"><RunBars runs={recent?.runs ?? NONE} /></td>
+      <td data-label="p95" className="figure roomy">{took(recent?.p95_ms)}</td>
       <td data-label="Next run">
         <div>
           <div><NextRun endpoint={endpoint} /></div>
@@ -167,5 +191,10 @@ const Row = memo(function Row({ endpoint, recent, place, isAt, mayRun, toggle, s
     </tr>
   );
 });
+
+function Schedule({ endpoint }: { endpoint: Endpoint }) {
+  const change = clockChange(endpoint, serverNow());
+  return <div>{scheduleWords(endpoint)}{change && <div className="small change" title={`Daylight saving begins or ends in ${endpoint.timezone}. A fixed time of day still runs once; other expressions follow the clock on the wall.`}>{change}</div>}</div>;
+}
 
 const NONE: Recent["runs"] = [];

@@ -3,7 +3,7 @@ import { Button, Card, Group, Select, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { eventsQuery } from "../api/queries";
-import { Feed } from "../parts/Feed";
+import { Feed, newestFirst } from "../parts/Feed";
 import { Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 
@@ -26,7 +26,7 @@ export function Events() {
       </Group>
       {events.error && !events.data ? <Failed fault={events.error} retry={() => void events.refetch()} /> : null}
       {events.isPending ? <Pending /> : null}
-      {events.data && <Card>{events.data.items.length ? <Feed events={[...events.data.items].reverse()} /> : <Text size="sm" c="dimmed">Nothing of this kind among the last 200 events.</Text>}</Card>}
+      {events.data && <Card>{events.data.items.length ? <Feed events={newestFirst(events.data.items)} /> : <Text size="sm" c="dimmed">Nothing of this kind among the last 200 events.</Text>}</Card>}
     </Page>
   );
 }

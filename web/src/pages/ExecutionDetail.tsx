@@ -42,7 +42,7 @@ export function ExecutionDetail() {
   const [sending, setSending] = useState(false);
   const [erasing, setErasing] = useState(false);
   const erase = useAct(() => flowActs.erase(id, "asked for on its page"), { done: "Its values are erased; its log still proves itself", after: () => setErasing(false) });
-  const keep = useAct(() => save(`/api/v1/executions/${encodeURIComponent(id)}/export`, `${id}.json`));
+  const keep = useAct(() => save(`/api/v1/executions/${encodeURIComponent(id)}/export`, `${id}.json`), { onlyReads: true });
   if (found.error && !found.data) return <Page title="Execution"><Failed fault={found.error} retry={() => void found.refetch()} /></Page>;
   if (!found.data) return <PendingPage />;
   const execution = found.data;

@@ -4,10 +4,12 @@ import { useDebouncedCallback } from "@mantine/hooks";
 import { IconRoute } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback } from "react";
 import { executionsQuery, workflowsQuery } from "../api/flows";
 import { useMay } from "../api/session";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
+import { Total } from "../parts/Total";
 import { ExecutionTable } from "./flow/ExecutionTable";
 import { OrderMany } from "./flow/OrderMany";
 
@@ -23,13 +25,16 @@ export function Executions() {
   const workflows = useQuery(workflowsQuery);
   const mayRun = useMay("run");
   const items = list.data?.pages.flatMap((page) => page.items) ?? [];
-  const isFiltered = Object.keys(filters).length > 0;
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
+  const more = useCallback(() => { if (hasNextPage && !isFetchingNextPage) void fetchNextPage(); }, [fetchNextPage, hasNextPage, isFetchingNextPage]);
+  const { sort: _, ...matching } = filters;
+  const isFiltered = Object.keys(matching).length > 0;
   const set = (change: Record<string, string | undefined>) =>
     void navigate({ to: "/executions", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
   const correlate = useDebouncedCallback((value: string) => set({ correlation: value.trim() || undefined }), 250);
   return (
-    <Page title="Executions" about="One run through a workflow each. Newest first." actions={<>
-      {mayRun && (filters.workflow || filters.correlation) && items.length > 0 && <OrderMany filters={filters} />}
+    <Page title="Executions" about="One run through a workflow each." actions={<>
+      {mayRun && (filters.workflow || filters.correlation) && items.length > 0 && <OrderMany filters={matching} />}
       <Button component={Link} to="/workflows" variant="default">Workflows</Button>
     </>}>
       <Group gap="xs">
@@ -43,7 +48,8 @@ export function Executions() {
       {list.data && !items.length && (isFiltered
         ? <Empty icon={IconRoute} title={filters.status === "attention" ? "Nobody waits for you" : "None matches"} action={<Button variant="default" onClick={() => void navigate({ to: "/executions", search: {} })}>Show all</Button>}>No execution is like this right now.</Empty>
         : <Empty icon={IconRoute} title="No executions yet" command="mainspring workflow start NAME" action={<Button component={Link} to="/workflows">To the workflows</Button>}>Start one from its workflow.</Empty>)}
-      {items.length > 0 && <ExecutionTable executions={items} />}
+      {items.length > 0 && <Total total={list.data?.pages[0]?.total} one="execution" many="executions" />}
+      {items.length > 0 && <ExecutionTable executions={items} more={more} isSorted={filters.status !== "attention"} />}
       {list.hasNextPage && <Button variant="default" mx="auto" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>Show more</Button>}
     </Page>
   );

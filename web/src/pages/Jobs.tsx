@@ -19,6 +19,7 @@ import { COLOR, stateTone } from "../words/state";
 
 export function Jobs() {
   const jobs = useQuery(jobsQuery);
+  const mayRun = useMay("run");
   const mayWrite = useMay("write");
   const [editing, setEditing] = useState<Job | "new" | null>(null);
   const items = jobs.data?.items ?? [];
@@ -30,7 +31,7 @@ export function Jobs() {
       {items.length > 0 && (
         <Card padding={0}>
           <Table className="stacks" verticalSpacing={8}>
-            <Table.Thead><Table.Tr><Table.Th>Job</Table.Th><Table.Th>State</Table.Th><Table.Th>Managed by</Table.Th><Table.Th>Changed</Table.Th><Table.Th>Actions</Table.Th></Table.Tr></Table.Thead>
+            <Table.Thead><Table.Tr><Table.Th>Job</Table.Th><Table.Th>State</Table.Th><Table.Th>Managed by</Table.Th><Table.Th>Changed</Table.Th>{mayRun && <Table.Th>Actions</Table.Th>}</Table.Tr></Table.Thead>
             <Table.Tbody>{items.map((job) => <Row key={job.id} job={job} edit={() => setEditing(job)} />)}</Table.Tbody>
           </Table>
         </Card>
@@ -58,17 +59,17 @@ function Row({ job, edit }: { job: Job; edit: () => void }) {
       <Table.Td data-label="State"><Badge color={COLOR[stateTone(job.status)]} tt="none">{job.status}</Badge></Table.Td>
       <Table.Td data-label="Managed by">{job.managed_by ? <span className="mono">{job.managed_by}</span> : <span className="quiet">hand</span>}</Table.Td>
       <Table.Td data-label="Changed"><When at={job.updated_at} /></Table.Td>
-      <Table.Td>
+      {mayRun && <Table.Td>
         <Group gap={6}>
-          {mayRun && job.status === "active" && <Button size="compact-sm" variant="default" loading={pause.isPending} onClick={() => pause.mutate(undefined)}>Pause</Button>}
-          {mayRun && job.status === "paused" && <Button size="compact-sm" variant="default" loading={resume.isPending} onClick={() => resume.mutate(undefined)}>Resume</Button>}
+          {job.status === "active" && <Button size="compact-sm" variant="default" loading={pause.isPending} onClick={() => pause.mutate(undefined)}>Pause</Button>}
+          {job.status === "paused" && <Button size="compact-sm" variant="default" loading={resume.isPending} onClick={() => resume.mutate(undefined)}>Resume</Button>}
           {mayWrite && job.status !== "archived" && <Button size="compact-sm" variant="subtle" onClick={edit}>Edit</Button>}
           {mayWrite && job.status !== "archived" && <Button size="compact-sm" variant="subtle" color="red" onClick={() => setAsked(true)}>Archive</Button>}
         </Group>
         <Confirm opened={asked} onClose={() => setAsked(false)} title={`Archive ${job.name}?`} verb="Archive" danger busy={archive.isPending} onConfirm={() => archive.mutate(undefined)}>
           All its endpoints are archived with it: kept with their runs, and never run again.
         </Confirm>
-      </Table.Td>
+      </Table.Td>}
     </Table.Tr>
   );
 }

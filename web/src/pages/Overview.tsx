@@ -8,7 +8,7 @@ import { activityQuery, eventsQuery, statsQuery, upcomingQuery, workersQuery } f
 import { plannerQuery } from "../api/planner";
 import { useMay } from "../api/session";
 import type { EventShown } from "../api/types";
-import { Feed } from "../parts/Feed";
+import { Feed, newestFirst } from "../parts/Feed";
 import { HourChart } from "../parts/HourChart";
 import { Later } from "../parts/Later";
 import { Empty, Failed, PendingPage } from "../parts/Outcomes";
@@ -53,14 +53,16 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
   const ended = Object.entries(stats.runs).reduce((sum, [status, some]) => sum + (["running", "missed", "superseded"].includes(status) ? 0 : some), 0);
   const share = ended ? ((stats.runs.success ?? 0) / ended) * 100 : null;
   const resting = count - (stats.endpoints.active ?? 0);
+  const restingKinds = Object.keys(stats.endpoints).filter((state) => !["active", "archived"].includes(state) && stats.endpoints[state]);
+  const restingKind = restingKinds.length === 1 ? restingKinds[0] : undefined; // the list filters by one state: with several it shows all
   return (
     <Page title="Overview">
       <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
         <Figure label="Endpoints" value={count} to="/endpoints" />
         <Figure label="Running now" value={stats.running} to="/endpoints" search={{ state: "running" }} tone={stats.running ? "var(--calm)" : undefined} />
         <Figure label="Failing" value={stats.failing} to="/endpoints" search={{ state: "failing" }} tone={stats.failing ? "var(--bad)" : undefined} />
-        <Figure label="Late" value={stats.late} to="/endpoints" tone={stats.late ? "var(--warn)" : undefined} hint="Due for more than five seconds and not started" />
-        <Figure label="Not active" value={resting} to="/endpoints" search={{ state: "paused" }} hint="Paused, parked or deferred" />
+        <Figure label="Late" value={stats.late} to="/endpoints" search={{ sort: "next_run_at" }} tone={stats.late ? "var(--warn)" : undefined} hint="Due for more than five seconds and not started" />
+        <Figure label="Not active" value={resting} to="/endpoints" search={restingKind ? { state: restingKind } : {}} hint="Paused, parked or deferred, itself or with its job" />
         <Figure label="Success, 24 h" value={share === null ? "–" : `${share.toFixed(share > 99 && share < 100 ? 2 : 1)} %`} to="/runs" hint={`${ended.toLocaleString()} runs ended`} />
       </SimpleGrid>
       <Grid gap="md">
@@ -106,7 +108,7 @@ function inShort(events: EventShown[]): EventShown[] {
   const ended = new Set(events.flatMap((each) => (each.type === "run.finished" ? [each.run_id] : [])));
   const isTold = (each: EventShown) =>
     each.type === "schedule.updated" || (each.type.endsWith(".started") && ended.has(each.run_id)) || (each.type === "hint.written" && each.actor.startsWith("rule:"));
-  return events.filter((each) => !isTold(each)).reverse();
+  return newestFirst(events.filter((each) => !isTold(each)));
 }
 
 type FigureProps = { label: string; value: number | string; to: "/endpoints" | "/runs"; search?: Record<string, string>; tone?: string | undefined; hint?: string };
@@ -123,8 +125,8 @@ function Figure({ label, value, to, search = {}, tone, hint }: FigureProps) {
 function PlannerLine() {
   const planner = useQuery(plannerQuery);
   if (!planner.data) return null;
-  const { modes, rules, rules_with_faults: faults, spend } = planner.data;
-  const mode = [modes.all, modes.tenant].includes("off") ? "off" : [modes.all, modes.tenant].includes("shadow") ? "shadow" : "live";
+  const { modes, rules, rules_with_faults: faults, spend, proposals_pending: pending } = planner.data;
+  const mode = (["off", "shadow", "ask"] as const).find((each) => [modes.all, modes.tenant].includes(each)) ?? "live";
   return (
     <Card>
       <Group justify="space-between" mb={4}>
@@ -134,6 +136,7 @@ function PlannerLine() {
       <Text size="sm" c="dimmed" className="tabular">
         {rules === 1 ? "1 rule" : `${rules.toLocaleString()} rules`}{faults > 0 && `, ${faults} faulty`} · {spend.sessions > 0 ? `${dollars(spend.cost_usd)} this month` : "nothing spent this month"}
       </Text>
+      {pending > 0 && <Anchor component={Link} to="/planner" search={{ tab: "proposals" } as never} size="sm">{pending === 1 ? "1 proposal waits" : `${pending} proposals wait`} for a decision</Anchor>}
     </Card>
   );
 }
@@ -146,7 +149,7 @@ function Workers() {
     <Card>
       <Group justify="space-between" mb="xs">
         <Title order={2}>Workers</Title>
-        {workers.data && <Badge color={schedules ? "green" : "red"} tt="none">{schedules ? "working" : "nobody works"}</Badge>}
+        {workers.data && <Badge color={schedules ? "green" : "red"} tt="none">{schedules ? "working" : "No scheduler is running"}</Badge>}
       </Group>
       {workers.error ? <Failed fault={workers.error} retry={() => void workers.refetch()} /> : null}
       {workers.data && !schedules && <Text size="sm">No scheduler is alive, so nothing runs. Start one: <span className="mono">mainspring serve</span></Text>}

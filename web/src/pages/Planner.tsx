@@ -3,7 +3,7 @@ import { Anchor, Badge, Card, Group, Progress, SimpleGrid, Stack, Tabs, Text, Ti
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { plannerActs, plannerQuery, type PlannerStatus } from "../api/planner";
-import { useMay } from "../api/session";
+import { useMay, useTenantName } from "../api/session";
 import { ModeSwitch } from "../parts/ModeSwitch";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
@@ -11,11 +11,12 @@ import { TabRow, tabOf } from "../parts/TabRow";
 import { dollars } from "../words/money";
 import { Backtests } from "./planner/Backtests";
 import { Done } from "./planner/Done";
+import { Proposals } from "./planner/Proposals";
 import { Rules } from "./planner/Rules";
 import { Sessions } from "./planner/Sessions";
 import { Shadow } from "./planner/Shadow";
 
-const TABS: [string, string][] = [["rules", "Rules"], ["done", "What it did"], ["backtest", "Back-test"], ["sessions", "Sessions"], ["shadow", "Shadow results"]];
+const TABS: [string, string][] = [["rules", "Rules"], ["proposals", "Proposals"], ["done", "What it did"], ["backtest", "Back-test"], ["sessions", "Sessions"], ["shadow", "Shadow results"]];
 
 export function Planner() {
   const status = useQuery(plannerQuery);
@@ -33,6 +34,7 @@ export function Planner() {
       <Tabs value={tab} keepMounted={false} onChange={(name) => void navigate({ to: "/planner", search: { tab: name ?? undefined } as never })}>
         <TabRow tabs={TABS} chosen={tab} />
         <Tabs.Panel value="rules"><Rules /></Tabs.Panel>
+        <Tabs.Panel value="proposals"><Proposals /></Tabs.Panel>
         <Tabs.Panel value="done"><Done /></Tabs.Panel>
         <Tabs.Panel value="backtest"><Backtests /></Tabs.Panel>
         <Tabs.Panel value="sessions"><Sessions status={status.data} /></Tabs.Panel>
@@ -44,12 +46,14 @@ export function Planner() {
 
 function Modes({ status }: { status: PlannerStatus }) {
   const mayWrite = useMay("write");
+  const tenantName = useTenantName();
   const { all, tenant, endpoints } = status.modes;
   return (
     <Card>
       <Title order={2} mb="sm">Mode</Title>
-      <ModeSwitch mode={tenant} set={plannerActs.setMode} done="The planner's mode is set" label="Mode of the planner" disabled={!mayWrite} />
+      <ModeSwitch mode={tenant} set={plannerActs.setMode} done="The planner's mode is set" label="Mode of the planner" mayChange={mayWrite} askBeforeOff={tenantName ? `the tenant ${tenantName}` : "all endpoints"} />
       {all !== "live" && <Text size="sm" c="orange" mt="xs">The whole installation is set to {all}; the stricter of the two holds.</Text>}
+      {status.proposals_pending > 0 && <Anchor component={Link} to="/planner" search={{ tab: "proposals" } as never} size="sm" mt="xs" display="block">{status.proposals_pending === 1 ? "1 proposal waits" : `${status.proposals_pending} proposals wait`} for a decision</Anchor>}
       {endpoints.length > 0 && (
         <Group gap={6} mt="sm">
           <Text size="xs" c="dimmed">Otherwise:</Text>

@@ -3,10 +3,12 @@ import { Button, Group, Select } from "@mantine/core";
 import { IconHistory, IconSearch } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback } from "react";
 import { runsQuery } from "../api/queries";
 import { EndpointPicker } from "../parts/EndpointPicker";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
+import { Total } from "../parts/Total";
 import { RunTable } from "../parts/RunTable";
 import { local, utc } from "../time/format";
 import { useTimeMode } from "../time/When";
@@ -34,7 +36,9 @@ export function Runs() {
   const runs = list.data?.pages.flatMap((page) => page.items) ?? [];
   const set = (change: Record<string, string | undefined>) =>
     void navigate({ to: "/runs", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
-  const isFiltered = Object.keys(filters).length > 0;
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
+  const more = useCallback(() => { if (hasNextPage && !isFetchingNextPage) void fetchNextPage(); }, [fetchNextPage, hasNextPage, isFetchingNextPage]);
+  const isFiltered = Object.keys(filters).some((name) => name !== "sort");
   const { mode } = useTimeMode();
   const short = (at: string) => (Number.isNaN(Date.parse(at)) ? at : (mode === "utc" ? utc(at) : local(at)).slice(5, 16));
   const chosen = [filters.since && `from ${short(filters.since)}`, filters.until && `to ${short(filters.until)}`].filter(Boolean).join(" ");
@@ -55,7 +59,8 @@ export function Runs() {
           {isFiltered ? (list.hasNextPage ? "None among the newest; older ones may match." : "No run matches these filters.") : "Runs appear here as they start."}
         </Empty>
       )}
-      {runs.length > 0 && <RunTable runs={runs} />}
+      {runs.length > 0 && <Total total={list.data?.pages[0]?.total} one="run" many="runs" />}
+      {runs.length > 0 && <RunTable runs={runs} more={more} isSorted />}
       {list.hasNextPage && <Button variant="default" onClick={() => void list.fetchNextPage()} loading={list.isFetchingNextPage} mx="auto">{runs.length ? "Show more" : "Look further back"}</Button>}
     </Page>
   );

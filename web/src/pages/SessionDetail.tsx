@@ -30,6 +30,7 @@ function Shown({ session }: { session: PlannerSession }) {
       about={<><When at={session.at} /> · <span className="mono breaks">{session.id}</span></>}
       actions={<Button component={Link} to="/planner" search={{ tab: "sessions" } as never} variant="default" leftSection={<IconArrowLeft size={16} />}>All sessions</Button>}
     >
+      {session.mode === "ask" && <Alert color="orange" title="Mode ask">Nothing was changed: what the calls below propose waits for a person, under Proposals.</Alert>}
       {session.mode === "shadow" && <Alert color="orange" title="Shadow mode">Nothing was changed: the calls below tell what would have been.</Alert>}
       {session.note && <Alert color={session.status === "failed" ? "red" : "gray"} title={ENDED[session.status] ?? "It was skipped"}><Text size="sm" className="breaks">{session.note}</Text></Alert>}
       <Grid gap="md">

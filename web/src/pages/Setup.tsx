@@ -1,11 +1,10 @@
 /** The page of a link that opens once: the first owner or a user sets a password, or a person accepts an invitation. */
 import { Alert, Button, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { api, asProblem, data, type Problem } from "../api/client";
-import { sessionQuery } from "../api/session";
-import { forgetTenant } from "../api/tenant";
+import { forgetTenant, pathIn } from "../api/tenant";
 import { Door } from "../parts/Door";
 
 function tokenOfLink(): string {
@@ -20,8 +19,6 @@ export function Setup() {
   const [code, setCode] = useState("");
   const [fault, setFault] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
-  const client = useQueryClient();
-  const navigate = useNavigate();
   const link = useQuery({ queryKey: ["link", token], queryFn: () => data(api.POST("/api/v1/auth/link", { body: { token } })), enabled: !!token, retry: false, staleTime: Infinity });
   // The token must not stay in the history of a browser that others use.
   useEffect(() => window.history.replaceState(window.history.state, "", "/setup"), []);
@@ -33,12 +30,11 @@ export function Setup() {
     try {
       forgetTenant();
       if (link.data?.needs_login) await data(api.POST("/api/v1/auth/login", { body: { email: link.data.email ?? "", password, code } }));
-      const session = link.data?.needs_login
-        ? await data(api.POST("/api/v1/auth/accept", { body: { token } }))
-        : await data(api.POST("/api/v1/auth/setup", { body: { token, password, name, ...(email ? { email } : {}) } }));
-      client.clear();
-      client.setQueryData(sessionQuery.queryKey, session);
-      await navigate({ to: "/" });
+      await (link.data?.needs_login
+        ? data(api.POST("/api/v1/auth/accept", { body: { token } }))
+        : data(api.POST("/api/v1/auth/setup", { body: { token, password, name, ...(email ? { email } : {}) } })));
+      // A fresh start, in the tenant that was joined.
+      location.assign(link.data?.tenant ? pathIn(link.data.tenant) : "/");
     } catch (caught) {
       setFault(asProblem(caught));
     } finally {

@@ -46,14 +46,19 @@ export function Simulation() {
     <Page title="Simulation" about="Hours in a moment: the real scheduler, planner and governor, a simulated clock, scripted targets. Nothing is called, nothing is kept.">
       {scenarios.error ? <Failed fault={scenarios.error} retry={() => void scenarios.refetch()} /> : null}
       {scenarios.isPending ? <Pending /> : null}
-      {scenarios.data && (
+      {scenarios.data && !mayRun && (
+        <Empty icon={IconTestPipe} title="You can view, but not play scenarios" command={`mainspring simulate ${chosen}`}>
+          Playing a scenario needs the role operator or owner. The command plays it on your own machine.
+        </Empty>
+      )}
+      {scenarios.data && mayRun && (
         <Card>
           <Stack gap="sm">
             <Group align="flex-end" gap="sm">
               <Select label="Scenario" w={220} allowDeselect={false} disabled={own !== null} value={chosen} onChange={(value) => value && set({ scenario: value })}
                 data={scenarios.data.items.map((each) => ({ value: each.name, label: each.title }))} />
               <NumberInput label="Seed" w={110} min={0} max={2 ** 31} allowDecimal={false} value={seed} onChange={(value) => set({ seed: String(value) })} />
-              <Button leftSection={<IconPlayerPlay size={16} />} loading={play.isPending} disabled={!mayRun} onClick={start}>Play</Button>
+              <Button leftSection={<IconPlayerPlay size={16} />} loading={play.isPending} onClick={start}>Play</Button>
               <Switch label="Write my own" checked={own !== null} onChange={(event) => setOwn(event.currentTarget.checked ? OWN : null)} mb={8} />
             </Group>
             {own === null ? about && <Text size="sm" c="dimmed">{about.description} {about.minutes} minutes, {about.endpoints} endpoints, {about.checks} checks.</Text>
@@ -63,7 +68,7 @@ export function Simulation() {
       )}
       {play.error ? <Failed fault={play.error} /> : null}
       {play.data ? <Watch key={`${play.data.title}-${play.submittedAt}`} played={play.data} />
-        : scenarios.data && !play.error && <Empty icon={IconTestPipe} title="Nothing played yet" command={`mainspring simulate ${chosen}`}>Press Play to see what would run when, at which interval, and why.</Empty>}
+        : scenarios.data && mayRun && !play.error && <Empty icon={IconTestPipe} title="Nothing played yet" command={`mainspring simulate ${chosen}`}>Press Play to see what would run when, at which interval, and why.</Empty>}
     </Page>
   );
 }

@@ -57,7 +57,7 @@ export function WorkflowDetail() {
         <TabRow tabs={TABS} chosen={tab} />
         <Tabs.Panel value="graph"><LiveGraph name={name} version={workflow.version} /></Tabs.Panel>
         <Tabs.Panel value="try"><TryIt key={workflow.version} name={name} version={workflow.version} inputs={workflow.input} /></Tabs.Panel>
-        <Tabs.Panel value="executions"><Recent name={name} start={() => setOpen("start")} /></Tabs.Panel>
+        <Tabs.Panel value="executions"><Recent name={name} start={mayRun && !workflow.archived_at ? () => setOpen("start") : undefined} /></Tabs.Panel>
         <Tabs.Panel value="versions"><Versions name={name} newest={workflow.version} /></Tabs.Panel>
         <Tabs.Panel value="document"><Code block tabIndex={0} aria-label="Document">{workflow.document}</Code></Tabs.Panel>
       </Tabs>
@@ -105,13 +105,13 @@ function LiveGraph({ name, version }: { name: string; version: number }) {
   );
 }
 
-function Recent({ name, start }: { name: string; start: () => void }) {
+function Recent({ name, start }: { name: string; start: (() => void) | undefined }) {
   const list = useInfiniteQuery(executionsQuery({ workflow: name }));
   const items = list.data?.pages.flatMap((page) => page.items) ?? [];
   if (list.error && !list.data) return <Failed fault={list.error} retry={() => void list.refetch()} />;
   return (
     <Stack>
-      {list.data && !items.length && <Text>None yet. <Button size="xs" variant="default" onClick={start}>Start one</Button></Text>}
+      {list.data && !items.length && <Text>None yet. {start && <Button size="xs" variant="default" onClick={start}>Start one</Button>}</Text>}
       {items.length > 0 && <ExecutionTable executions={items} />}
       <Group justify="center">
         {list.hasNextPage && <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>Show more</Button>}

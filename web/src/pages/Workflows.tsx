@@ -10,7 +10,7 @@ import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { When } from "../time/When";
 import { actorWords } from "../words/actor";
-import { PublishForm } from "./flow/PublishForm";
+import { exampleBeside, PublishForm } from "./flow/PublishForm";
 
 export function Workflows() {
   const [isArchived, setArchived] = useState(false);
@@ -19,7 +19,9 @@ export function Workflows() {
   const mayWrite = useMay("write");
   const [publishing, setPublishing] = useState(false);
   const items = workflows.data?.items ?? [];
-  const publish = mayWrite && <Button leftSection={<IconPlus size={16} />} onClick={() => setPublishing(true)}>Publish a workflow</Button>;
+  const current = useQuery(workflowsQuery);
+  const taken = current.data && archived.data && [...current.data.items, ...archived.data.items].map((each) => each.name);
+  const publish = mayWrite && <Button leftSection={<IconPlus size={16} />} disabled={!taken} onClick={() => setPublishing(true)}>Publish a workflow</Button>;
   return (
     <Page title="Workflows" about="Work in several steps that may wait for days, branch, and survive anything." actions={
       <Group gap="xs"><Button component={Link} to="/executions" variant="default">Executions</Button>{items.length > 0 && publish}</Group>
@@ -54,7 +56,7 @@ export function Workflows() {
           </Table>
         </Card>
       )}
-      {publishing && <PublishForm close={() => setPublishing(false)} />}
+      {publishing && taken && <PublishForm document={exampleBeside(taken)} close={() => setPublishing(false)} />}
     </Page>
   );
 }

@@ -10,9 +10,9 @@ import { callsWords, failuresWords } from "../words/backtest";
 import { span } from "../words/duration";
 
 const HEIGHT = 160;
-const LEFT = 48;
 const BOTTOM = 20;
 const LISTED = 20;
+const NAMED = 4;
 
 type Replayed = Backtest["runs"]["present"];
 type Waited = { from: number; to: number };
@@ -33,7 +33,7 @@ export function BacktestResult({ tested }: { tested: Backtest }) {
       <div role="status">
         <Text fw={600}>{callsWords(tested.calls)}</Text>
         <Text size="sm">{failuresWords(tested.failures)}</Text>
-        <Text size="xs" c="dimmed">Played over {tested.calls.recorded.toLocaleString()} recorded runs, <When at={tested.begin} mode="local" /> to <When at={tested.end} mode="local" />. Between two of them the last response holds.{tested.is_limited ? ` Only the newest ${tested.limit.toLocaleString()} runs of each endpoint are counted.` : ""}{tested.is_cut ? " It was ended at 60,000 runs." : ""}</Text>
+        <Text size="xs" c="dimmed">Played over {tested.calls.recorded.toLocaleString()} recorded runs of {tested.endpoints.length === 1 ? tested.endpoints[0]?.endpoint : `${tested.endpoints.length} endpoints, all of the job: ${tested.endpoints.slice(0, NAMED).map((each) => each.endpoint).join(", ")}${tested.endpoints.length > NAMED ? " and others" : ""}`}, <When at={tested.begin} mode="local" /> to <When at={tested.end} mode="local" />. Between two of them the last response holds.{tested.is_limited ? ` Only the newest ${tested.limit.toLocaleString()} runs of each endpoint are counted.` : ""}{tested.is_cut ? " It was ended at 60,000 runs." : ""}</Text>
       </div>
       {tested.faults.map((each) => <Text key={each} size="sm" c="red" className="breaks">{each}</Text>)}
       {tested.endpoints.length > 1 && <Select aria-label="Endpoint shown" size="xs" w={240} allowDeselect={false} data={tested.endpoints.map((each) => each.endpoint)} value={name} onChange={choose} />}
@@ -63,6 +63,7 @@ function Picture({ tested, name }: { tested: Backtest; name: string }) {
   const lines = [waits(tested.runs.present, name), waits(tested.runs.changed, name)] as const;
   const sizes = lines.flat().map((each) => each.to - each.from);
   if (!sizes.length) return <Text size="sm" c="dimmed">Fewer than two runs of {name} in this time: there is no interval to draw.</Text>;
+  const LEFT = Math.max(48, 12 + 6 * Math.max(span(Math.max(...sizes)).length, span(Math.min(...sizes)).length));
   const [first, last] = [Date.parse(tested.begin), Date.parse(tested.end)];
   const [low, high] = [Math.log(Math.min(...sizes) / 1.4), Math.log(Math.max(...sizes) * 1.4)];
   const x = (at: number) => LEFT + ((at - first) / Math.max(1, last - first)) * Math.max(0, width - LEFT - 6);

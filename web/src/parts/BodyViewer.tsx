@@ -2,10 +2,11 @@
 import { Button, Group, SegmentedControl, Stack, Text } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { Problem } from "../api/client";
-import { chosenTenant } from "../api/tenant";
+import { tenantHeader } from "../api/tenant";
 import type { BodyShown } from "../api/types";
+import { isBinary, PICTURES, pictureType } from "../words/bytes";
 import { hexDump } from "../words/hex";
 import { Failed } from "./Outcomes";
 import { save } from "./save";
@@ -15,14 +16,16 @@ const TREE_MAX = 400_000; // characters; beyond it a tree of text nodes makes th
 const CHILDREN_MAX = 200;
 const HEX_MAX = 8_192;
 
-type Way = "tree" | "raw" | "hex";
+type Way = "tree" | "raw" | "hex" | "picture";
 
 export function BodyViewer({ body, runId }: { body: BodyShown; runId?: string }) {
-  const keep = useAct((run: string) => save(`/api/v1/runs/${encodeURIComponent(run)}/body/raw`, `${run}.body`));
+  const keep = useAct((run: string) => save(`/api/v1/runs/${encodeURIComponent(run)}/body/raw`, `${run}.body`), { onlyReads: true });
   const value = body.text.length <= TREE_MAX && !body.truncated ? parsed(body.text) : undefined;
-  const [way, setWay] = useState<Way>(value === undefined ? "raw" : "tree");
+  const isPicture = !!runId && !body.truncated && PICTURES.some(([type]) => body.content_type.toLowerCase().startsWith(type));
+  const [way, setWay] = useState<Way>(value !== undefined ? "tree" : isPicture ? "picture" : runId && isBinary(body.text) ? "hex" : "raw");
   const ways = [
     ...(value === undefined ? [] : [{ value: "tree", label: "Tree" }]),
+    ...(isPicture ? [{ value: "picture", label: "Image" }] : []),
     { value: "raw", label: "Text" },
     ...(runId ? [{ value: "hex", label: "Hex" }] : []),
   ];
@@ -41,6 +44,7 @@ export function BodyViewer({ body, runId }: { body: BodyShown; runId?: string })
       {way === "tree" && value !== undefined && <div className="tree" data-testid="body-tree"><Node value={value} depth={0} /></div>}
       {way === "raw" && (body.text ? <pre className="raw" tabIndex={0} aria-label="Body">{body.text}</pre> : <Text size="sm" c="dimmed">The body is empty.</Text>)}
       {way === "hex" && runId && <Hex runId={runId} />}
+      {way === "picture" && runId && <Picture runId={runId} />}
     </Stack>
   );
 }
@@ -79,6 +83,21 @@ function Node({ value, name, depth }: { value: unknown; name?: string; depth: nu
   );
 }
 
+function Picture({ runId }: { runId: string }) {
+  const bytes = useQuery({ queryKey: ["runs", "bytes", runId], queryFn: () => fetchBytes(runId), staleTime: Infinity });
+  const [address, setAddress] = useState("");
+  const type = bytes.data ? pictureType(bytes.data) : null;
+  useEffect(() => {
+    if (!bytes.data || !type) return;
+    const made = URL.createObjectURL(new Blob([bytes.data as BlobPart], { type }));
+    setAddress(made);
+    return () => URL.revokeObjectURL(made);
+  }, [bytes.data, type]);
+  if (bytes.error) return <Failed fault={bytes.error} retry={() => void bytes.refetch()} />;
+  if (bytes.data && !type) return <Hex runId={runId} />;
+  return address ? <img src={address} alt="The response body" className="body-picture" /> : <Text size="sm" c="dimmed">Reading…</Text>;
+}
+
 function Hex({ runId }: { runId: string }) {
   const bytes = useQuery({ queryKey: ["runs", "bytes", runId], queryFn: () => fetchBytes(runId), staleTime: Infinity });
   if (bytes.error) return <Failed fault={bytes.error} retry={() => void bytes.refetch()} />;
@@ -92,8 +111,7 @@ function Hex({ runId }: { runId: string }) {
 }
 
 async function fetchBytes(runId: string): Promise<Uint8Array> {
-  const tenant = chosenTenant();
-  const response = await fetch(`/api/v1/runs/${encodeURIComponent(runId)}/body/raw`, { headers: tenant ? { "X-Mainspring-Tenant": tenant } : {} });
+  const response = await fetch(`/api/v1/runs/${encodeURIComponent(runId)}/body/raw`, { headers: tenantHeader() });
   if (!response.ok) throw new Problem(response.status, "The body was not given out", "It may have been removed meanwhile: bodies are kept for a shorter time than runs.");
   return new Uint8Array(await response.arrayBuffer());
 }

@@ -19,6 +19,11 @@ export function toneOf(event: EventShown): Tone {
   return "idle";
 }
 
+/** By when it happened, then by the order in which it was written: a batch is written at once and its runs ended one after the other. */
+export function newestFirst(events: EventShown[]): EventShown[] {
+  return [...events].reverse().sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+}
+
 export function Feed({ events: all }: { events: EventShown[] }) {
   const events = useDeferredValue(all, all.slice(0, FIRST));
   if (!events.length) return <Text size="sm" c="dimmed">Nothing has happened yet.</Text>;

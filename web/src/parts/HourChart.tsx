@@ -21,7 +21,9 @@ export function HourChart({ hours, height = 150, open }: Props) {
   const counted = hours.map((hour) => ({ at: hour.at, tones: byTone(hour.runs) }));
   const most = Math.max(1, ...counted.map(({ tones }) => sum(tones)));
   const step = Math.max(0, width - LEFT) / Math.max(1, hours.length);
-  const label = (at: string) => (mode === "utc" ? utc(at).slice(11, 16) : local(at).slice(11, 16));
+  const label = (at: string) => (mode === "utc" ? utc(at) : local(at)).slice(...(hours.length > 24 ? [5, 16] as const : [11, 16] as const));
+  const labelPx = hours.length > 24 ? 64 : 30;
+  const every = Math.ceil(hours.length / Math.max(2, Math.floor(width / (labelPx + 40))));
   const total = counted.reduce((all, hour) => all + sum(hour.tones), 0);
   const inner = height - 18;
   return (
@@ -31,7 +33,7 @@ export function HourChart({ hours, height = 150, open }: Props) {
           {[0, 0.5, 1].map((share) => (
             <g key={share}>
               <line x1={LEFT} x2={width} y1={inner * (1 - share) + 0.5} y2={inner * (1 - share) + 0.5} stroke="var(--grid)" />
-              {share > 0 && (Number.isInteger(most * share) || most > 20) && <text x={LEFT - 6} y={Math.max(9, inner * (1 - share) + 3)} fontSize={10} fill="var(--quiet)" textAnchor="end">{Math.round(most * share).toLocaleString()}</text>}
+              {share > 0 && (Number.isInteger(most * share) || most > 20) && <text x={LEFT - 6} y={Math.max(9, inner * (1 - share) + 3)} fontSize={10} fill="var(--quiet)" textAnchor="end">{figure(Math.round(most * share))}</text>}
             </g>
           ))}
           {counted.map((hour, place) => {
@@ -46,7 +48,7 @@ export function HourChart({ hours, height = 150, open }: Props) {
                 <rect x={LEFT + place * step} y={0} width={step} height={inner} fill="transparent" {...(open ? { style: { cursor: "pointer" }, onClick: () => open(hour.at, new Date(Date.parse(hour.at) + HOUR_MS).toISOString()) } : {})}>
                   <title>{`${label(hour.at)}: ${STACK.filter((tone) => hour.tones[tone]).map((tone) => `${hour.tones[tone]} ${NAMES[tone]}`).join(", ") || "no runs"}${open ? ". Click for its runs." : ""}`}</title>
                 </rect>
-                {place % Math.ceil(hours.length / Math.max(2, Math.floor(width / 70))) === 0 && (
+                {place % every === 0 && LEFT + place * step + labelPx <= width && (
                   <text x={LEFT + place * step + 1} y={height - 4} fontSize={10} fill="var(--quiet)">{label(hour.at)}</text>
                 )}
               </g>
@@ -58,12 +60,20 @@ export function HourChart({ hours, height = 150, open }: Props) {
         {STACK.filter((tone) => counted.some((hour) => hour.tones[tone])).map((tone) => (
           <Group key={tone} gap={6}>
             <span style={{ width: 10, height: 10, borderRadius: 2, background: INK[tone] }} />
-            <Text size="xs" c="dimmed">{NAMES[tone]}</Text>
+            <Text size="xs" c="dimmed">{statusesOf(hours, tone).join(", ")}</Text>
           </Group>
         ))}
       </Group>
     </div>
   );
+}
+
+/** Short enough for the axis, however many there are. */
+const figure = (count: number): string => (count < 100_000 ? count.toLocaleString("en") : new Intl.NumberFormat("en", { notation: "compact" }).format(count));
+
+/** The statuses behind a colour that are in the picture, by name: a legend that says all. */
+export function statusesOf(hours: Hour[], tone: Tone): string[] {
+  return [...new Set(hours.flatMap((hour) => Object.keys(hour.runs).filter((status) => hour.runs[status] && runTone(status) === tone)))].sort();
 }
 
 function byTone(runs: Record<string, number>): Record<Tone, number> {

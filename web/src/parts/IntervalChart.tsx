@@ -22,7 +22,6 @@ export function waits(runs: Run[], planned: Planned[]): Waited[] {
 }
 
 const HEIGHT = 170;
-const LEFT = 44;
 const BOTTOM = 20;
 
 type Props = { endpoint: Endpoint; runs: Run[]; planned: Planned[] };
@@ -38,6 +37,8 @@ export function IntervalChart({ endpoint, runs, planned }: Props) {
   const limits = [["minimum", endpoint.min_interval_ms], ["baseline", endpoint.interval_ms]] as const;
   const known = limits.flatMap(([name, ms]) => (ms ? [{ name, ms }] : []));
   const sizes = [...points.map((each) => each.ms), ...known.map((each) => each.ms)];
+  const shownMs = [Math.max(...points.map((each) => each.ms)), Math.min(...points.map((each) => each.ms))].map((ms) => ({ ms, text: span(ms < 2000 ? ms : Math.round(ms / 1000) * 1000) }));
+  const LEFT = Math.max(44, 12 + 6 * Math.max(...shownMs.map((each) => each.text.length)));
   const low = Math.log(Math.min(...sizes) / 1.4);
   const high = Math.log(Math.max(...sizes) * 1.4);
   const x = (at: number) => LEFT + ((at - first) / (nowMs + reach - first)) * Math.max(0, width - LEFT - 6);
@@ -46,6 +47,7 @@ export function IntervalChart({ endpoint, runs, planned }: Props) {
   const written = (at: number) => { const text = new Date(at).toISOString(); return mode === "utc" ? utc(text) : local(text); };
   const label = (at: number) => (isLong ? written(at).slice(5, 16) : written(at).slice(11, 16));
   const bands = hinted(points);
+  const tones = [...new Set(points.flatMap((each) => (each.run ? [runTone(each.run.status)] : [])))];
   const hint = endpoint.interval_hint;
   const until = hint ? Math.min(Date.parse(hint.expires_at), nowMs + reach) : 0;
   const path = points.map((each, place) => `${place ? "L" : "M"}${x(each.at).toFixed(1)} ${y(each.ms).toFixed(1)}`).join("");
@@ -61,7 +63,7 @@ export function IntervalChart({ endpoint, runs, planned }: Props) {
               <text x={width - 6} y={y(each.ms) < 20 ? y(each.ms) + 13 : y(each.ms) - 9} fontSize={10} fill="var(--quiet)" textAnchor="end">{each.name} {span(each.ms)}</text>
             </g>
           ))}
-          {[Math.max(...points.map((each) => each.ms)), Math.min(...points.map((each) => each.ms))].map((ms, place) => (place === 0 || y(ms) - y(Math.max(...points.map((each) => each.ms))) > 14) && <text key={place} x={LEFT - 6} y={y(ms) + 3} fontSize={10} fill="var(--quiet)" textAnchor="end">{span(ms < 2000 ? ms : Math.round(ms / 1000) * 1000)}</text>)}
+          {shownMs.map(({ ms, text }, place) => (place === 0 || y(ms) - y(shownMs[0]!.ms) > 14) && <text key={place} x={LEFT - 6} y={y(ms) + 3} fontSize={10} fill="var(--quiet)" textAnchor="end">{text}</text>)}
           <line x1={LEFT} x2={width} y1={HEIGHT - BOTTOM + 0.5} y2={HEIGHT - BOTTOM + 0.5} stroke="var(--grid)" />
           <line x1={x(nowMs)} x2={x(nowMs)} y1={0} y2={HEIGHT - BOTTOM} stroke="var(--idle)" />
           <path d={path} fill="none" stroke="var(--idle)" strokeWidth={1} />
@@ -70,13 +72,13 @@ export function IntervalChart({ endpoint, runs, planned }: Props) {
               <title>{`${label(each.at)}, ${span(each.ms)} after the one before, ${each.run ? `${each.run.status}, ${each.run.trigger === "schedule" ? sourceWords(each.run.source) : each.run.trigger}` : "planned"}`}</title>
             </circle>
           ))}
-          <text x={LEFT} y={HEIGHT - 5} fontSize={10} fill="var(--quiet)">{label(first)}</text>
+          {x(nowMs) - LEFT > 86 && <text x={LEFT} y={HEIGHT - 5} fontSize={10} fill="var(--quiet)">{label(first)}</text>}
           <text x={x(nowMs)} y={HEIGHT - 5} fontSize={10} fill="var(--quiet)" textAnchor="middle">now</text>
-          <text x={width - 6} y={HEIGHT - 5} fontSize={10} fill="var(--quiet)" textAnchor="end">{label(nowMs + reach)}</text>
+          {width - x(nowMs) > 86 && <text x={width - 6} y={HEIGHT - 5} fontSize={10} fill="var(--quiet)" textAnchor="end">{label(nowMs + reach)}</text>}
         </svg>
       </div>
       <Group gap="md" mt={4}>
-        <Key fill="var(--good)">a run</Key>
+        {tones.map((tone) => <Key key={tone} fill={INK[tone]}>{[...new Set(points.flatMap((each) => (each.run && runTone(each.run.status) === tone ? [each.run.status] : [])))].join(", ")}</Key>)}
         <Key fill="transparent" line="var(--idle)">planned</Key>
         {(bands.length > 0 || until > nowMs) && <Key fill="var(--calm)" square>a hint is in force</Key>}
       </Group>

@@ -5,7 +5,9 @@ import { useQueryClient } from "@tanstack/react-query";
 import { type ErrorComponentProps, Link, useLocation, useRouter } from "@tanstack/react-router";
 import type { ComponentType, ReactNode } from "react";
 import { asProblem, UNREACHABLE } from "../api/client";
+import { NotAMember } from "../api/session";
 import { PAGES } from "../shell/pages";
+import { NotMember } from "./NotMember";
 
 export function Pending() {
   return (
@@ -52,6 +54,7 @@ export function Broken({ error, reset }: ErrorComponentProps) {
     reset();
     void router.invalidate();
   };
+  if (error instanceof NotAMember) return <NotMember fault={error} />;
   return (
     <Center mih="60vh" p="md">
       <Stack maw={520} w="100%"><Failed fault={error} retry={again} /></Stack>

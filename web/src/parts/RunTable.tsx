@@ -1,33 +1,37 @@
 /** Runs, newest first. Plain elements: a list holds hundreds of rows. */
 import { Card } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
-import { memo, useCallback, useDeferredValue } from "react";
+import { memo, useCallback, useRef } from "react";
 import type { Run } from "../api/types";
 import { useRows } from "../shell/useRows";
 import { When } from "../time/When";
 import { took } from "../words/duration";
 import { sourceWords } from "../words/state";
 import { endpointPath, Go, runPath } from "./Go";
+import { Spacer } from "./Spacer";
 import { RunStatus } from "./Status";
+import { SortedBy } from "./Total";
+import { useWindow } from "./useWindow";
 
-const FIRST = 15; // drawn at once; the rest follows without holding up a key or a click
+type Props = { runs: Run[]; hideEndpoint?: boolean; /** On a card already, so without one of its own. */ plain?: boolean; /** Brings the next page. */ more?: () => void; isSorted?: boolean };
 
-type Props = { runs: Run[]; hideEndpoint?: boolean; /** On a card already, so without one of its own. */ plain?: boolean };
-
-export function RunTable({ runs: all, hideEndpoint = false, plain }: Props) {
+export function RunTable({ runs, hideEndpoint = false, plain, more, isSorted }: Props) {
   const navigate = useNavigate();
-  const runs = useDeferredValue(all, all.slice(0, FIRST));
+  const body = useRef<HTMLTableSectionElement>(null);
+  const seen = useWindow(runs.length, body, more);
   const show = useCallback((id: string) => void navigate({ to: "/runs/$run", params: { run: id } as never }), [navigate]);
-  const rows = useRows(runs.length, (place) => { const run = runs[place]; if (run) show(run.id); });
+  const rows = useRows(runs.length, (place) => { const run = runs[place]; if (run) show(run.id); }, undefined, seen.reveal);
   const hasErrors = runs.some((run) => run.error);
   return (
     <Card padding={0} withBorder={!plain} radius={plain ? 0 : undefined} mx={plain ? "calc(var(--mantine-spacing-md) * -1)" : undefined}>
       <table className={plain ? "list stacks compact inset" : "list stacks compact"}>
         <thead>
-          <tr><th>Started</th>{!hideEndpoint && <th>Endpoint</th>}<th>Outcome</th><th className="figure">Took</th><th>Why</th>{hasErrors && <th>Error</th>}</tr>
+          <tr>{isSorted ? <SortedBy by="started_at" first="-started_at">Started</SortedBy> : <th>Started</th>}{!hideEndpoint && <th>Endpoint</th>}<th>Outcome</th><th className="figure">Took</th><th className="roomy">Why</th>{hasErrors && <th>Error</th>}</tr>
         </thead>
-        <tbody>
-          {runs.map((run, place) => <Row key={run.id} run={run} place={place} isAt={rows.at === place} hideEndpoint={hideEndpoint} hasErrors={hasErrors} show={show} />)}
+        <tbody ref={body}>
+          <Spacer px={seen.above} />
+          {runs.slice(seen.from, seen.to).map((run, index) => { const place = seen.from + index; return <Row key={run.id} run={run} place={place} isAt={rows.at === place} hideEndpoint={hideEndpoint} hasErrors={hasErrors} show={show} />; })}
+          <Spacer px={seen.below} />
         </tbody>
       </table>
     </Card>
@@ -43,7 +47,7 @@ const Row = memo(function Row({ run, place, isAt, hideEndpoint, hasErrors, show 
       {!hideEndpoint && <td data-label="Endpoint" className="breaks"><Go to={endpointPath(run.endpoint_id)} className="go-inherit">{run.endpoint}</Go></td>}
       <td data-label="Outcome"><RunStatus status={run.status} code={run.status_code} /></td>
       <td data-label="Took" className="figure">{took(run.duration_ms)}</td>
-      <td data-label="Why" className="nowrap dim">{run.trigger === "schedule" ? sourceWords(run.source) : run.trigger}{run.attempt > 1 ? `, attempt ${run.attempt}` : ""}</td>
+      <td data-label="Why" className="nowrap dim roomy">{run.trigger === "schedule" ? sourceWords(run.source) : run.trigger}{run.attempt > 1 ? `, attempt ${run.attempt}` : ""}</td>
       {hasErrors && <td {...(run.error ? { "data-label": "Error" } : {})}>{run.error && <div className="clip error-cell" title={run.error}>{run.error}</div>}</td>}
     </tr>
   );

@@ -4,7 +4,9 @@ import { useEffect, useRef } from "react";
 
 export function ShownOnce({ what, secret, children }: { what: string; secret: string; children?: React.ReactNode }) {
   const place = useRef<HTMLDivElement>(null);
-  useEffect(() => place.current?.scrollIntoView({ block: "nearest" }), [secret]); // it may be asked for far down in a list
+  useEffect(() => {
+    void place.current?.scrollIntoView({ block: "nearest" }); // it may be asked for far down in a list; newer browsers answer with a promise, which is no cleanup
+  }, [secret]);
   return (
     <Alert ref={place} color="orange" title={`${what}: copy it now, it is not shown again`}>
       <Group gap="xs">

@@ -1,5 +1,5 @@
 /** The frame around every page: where to go, what is shown how, whether it is live, and who is here. */
-import { ActionIcon, AppShell, Burger, Button, Group, Kbd, Menu, Modal, NavLink, SegmentedControl, Stack, Table, Text, Tooltip, useMantineColorScheme, UnstyledButton, VisuallyHidden } from "@mantine/core";
+import { ActionIcon, AppShell, Box, Burger, Button, Group, Kbd, Menu, Modal, NavLink, SegmentedControl, Stack, Table, Text, Tooltip, useMantineColorScheme, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconKeyboard, IconLogout, IconMoon, IconPlus, IconSearch, IconSun, IconUserCircle } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
@@ -8,9 +8,9 @@ import { memo, startTransition, useEffect, useMemo } from "react";
 import { api } from "../api/client";
 import { LiveProvider } from "../api/live";
 import { forgetVisit, useMay, useSession } from "../api/session";
-import { chooseTenant } from "../api/tenant";
 import type { TimeMode } from "../time/format";
 import { useTimeMode } from "../time/When";
+import { PlannerBanner, ServerBanner } from "./Banners";
 import { DemoBanner } from "./DemoBanner";
 import { KEYS, useKeys } from "./keys";
 import { useLinks } from "./links";
@@ -18,6 +18,8 @@ import { LiveBadge } from "./LiveBadge";
 import { Logo } from "./Logo";
 import { PAGES } from "./pages";
 import { openPalette, Palette } from "./Palette";
+import { SignInAgain } from "./SignInAgain";
+import { TenantMenu } from "./TenantMenu";
 
 export function Shell() {
   const session = useSession();
@@ -36,13 +38,14 @@ export function Shell() {
               <UnstyledButton component={Link} to="/" aria-label="Mainspring, to the overview">
                 <Group gap={8} wrap="nowrap"><Logo /><Text fw={700} size="lg" visibleFrom="xs">Mainspring</Text></Group>
               </UnstyledButton>
+              <TenantMenu />
             </Group>
             <Group gap="xs" wrap="nowrap">
               <Button variant="default" color="gray" leftSection={<IconSearch size={16} />} rightSection={<Kbd size="xs">Ctrl K</Kbd>} onClick={openPalette} visibleFrom="md" fw={400}>Find</Button>
               <ActionIcon variant="subtle" color="gray" size="lg" hiddenFrom="md" onClick={openPalette} aria-label="Find"><IconSearch size={18} /></ActionIcon>
               <LiveBadge />
               <TimeSwitch />
-              <SchemeSwitch />
+              <Box visibleFrom="xs"><SchemeSwitch /></Box>
               <UserMenu showKeys={keys.open} />
             </Group>
           </Group>
@@ -51,11 +54,14 @@ export function Shell() {
           <Navigation close={nav.close} />
         </AppShell.Navbar>
         <AppShell.Main id="main" tabIndex={-1}>
+          <ServerBanner />
           {session.demo && <DemoBanner />}
+          {session.scopes.includes("read") && <PlannerBanner />}
           <Outlet />
         </AppShell.Main>
       </AppShell>
       <Palette />
+      <SignInAgain />
       <Modal opened={keysOpen} onClose={keys.close} title="Keys" size="md"><KeyList /></Modal>
     </LiveProvider>
   );
@@ -124,11 +130,6 @@ function UserMenu({ showKeys }: { showKeys: () => void }) {
           <Text size="sm" fw={600} c="var(--mantine-color-text)" className="breaks">{session.user?.name || session.user?.email || session.actor}</Text>
           <Text size="xs" c="dimmed">Tenant {session.tenant ?? "none"} · {session.scopes.join(", ")}</Text>
         </Menu.Label>
-        {session.tenants.length > 1 && session.tenants.map((each) => (
-          <Menu.Item key={each.tenant} disabled={each.tenant === session.tenant} onClick={() => chooseTenant(each.tenant)}>
-            Go to {each.name || each.tenant} ({each.role})
-          </Menu.Item>
-        ))}
         <Menu.Divider />
         <Menu.Label>Times</Menu.Label>
         {(["relative", "local", "utc"] as const).map((way) => (
@@ -166,15 +167,16 @@ function KeyList() {
 
 function useShortcuts(showKeys: () => void): void {
   const navigate = useNavigate();
+  const mayWrite = useMay("write");
   const { next } = useTimeMode();
   const actions = useMemo(
     () => ({
       "?": showKeys,
       t: next,
-      c: () => void navigate({ to: "/endpoints/new" }),
+      ...(mayWrite ? { c: () => void navigate({ to: "/endpoints/new" }) } : {}),
       ...Object.fromEntries(PAGES.map((page) => [page.key, () => void navigate({ to: page.to })])),
     }),
-    [navigate, next, showKeys],
+    [mayWrite, navigate, next, showKeys],
   );
   useKeys(actions);
 }

@@ -1,6 +1,7 @@
 /** Follows plain links inside the page, and brings what they lead to when somebody is about to. */
 import { useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
+import { pathOf } from "../api/tenant";
 
 const INTENT_MS = 50; // a pointer that only passes by asks for nothing
 
@@ -22,7 +23,7 @@ export function useLinks(): void {
     const prepare = (event: Event) => {
       window.clearTimeout(timer);
       const link = linkOf(event);
-      if (link) timer = window.setTimeout(() => void router.preloadRoute({ to: link.pathname } as never).catch(() => {}), INTENT_MS);
+      if (link) timer = window.setTimeout(() => void router.preloadRoute({ to: pathOf(link.pathname) } as never).catch(() => {}), INTENT_MS);
     };
     document.addEventListener("click", follow);
     document.addEventListener("pointerover", prepare);

@@ -8,7 +8,7 @@ export type Rows = {
   rowProps: (place: number) => { "data-chosen"?: "true"; "data-row": number };
 };
 
-export function useRows(count: number, open: (place: number) => void, select?: (place: number) => void): Rows {
+export function useRows(count: number, open: (place: number) => void, select?: (place: number) => void, reveal?: (place: number) => void): Rows {
   const [at, setAt] = useState(-1);
   useEffect(() => {
     if (at >= count) setAt(count - 1);
@@ -17,9 +17,10 @@ export function useRows(count: number, open: (place: number) => void, select?: (
     (by: number) => {
       const next = Math.max(0, Math.min(count - 1, at + by));
       setAt(next);
-      document.querySelector(`[data-row="${next}"]`)?.scrollIntoView({ block: "nearest" });
+      if (reveal) reveal(next);
+      else document.querySelector(`[data-row="${next}"]`)?.scrollIntoView({ block: "nearest" });
     },
-    [at, count],
+    [at, count, reveal],
   );
   const actions = useMemo(() => {
     const found: Record<string, () => void> = { j: () => move(1), k: () => move(-1) };

@@ -94,6 +94,16 @@ export function eventWords(event: EventShown): string {
       return `had a rule that could not be judged: ${said("fault")}`;
     case "rules.changed":
       return "has other rules";
+    case "proposal.created":
+      return `has a proposal: ${said("does")}${said("reason") ? `, because ${said("reason")}` : ""}`;
+    case "proposal.approved":
+      return `proposal approved: ${said("does")}`;
+    case "proposal.rejected":
+      return `proposal rejected: ${said("does")}${said("note") ? `, because ${said("note")}` : ""}`;
+    case "proposal.expired":
+      return `proposal expired: ${said("does")}`;
+    case "proposal.withdrawn":
+      return `proposal withdrawn: ${said("does")}${said("note") ? `, because ${said("note")}` : ""}`;
     case "planner.mode_set":
       return `planner set to ${said("mode")}`;
     case "endpoint.paused":

@@ -8,13 +8,14 @@ from msgspec.structs import replace
 from mainspring.api import cookies
 from mainspring.api.access import Known
 from mainspring.api.context import Context
-from mainspring.api.people import (
+from mainspring.api.models.accounts import (
+    AssertionGiven,
     FactorBegun,
     FactorCode,
     FactorConfirmed,
     FactorState,
-    LinkSight,
     LinkToken,
+    LinkView,
     Login,
     LoginSessions,
     PasswordChange,
@@ -23,12 +24,13 @@ from mainspring.api.people import (
     TenantChoice,
     Whoami,
 )
-from mainspring.domain.account import Session
-from mainspring.domain.errors import CodeRequired, Forbidden
+from mainspring.domain.access.account import LoginSession
+from mainspring.domain.access.passkey import Assertion, RelyingParty, relying_party
+from mainspring.domain.errors import CodeRequired, Conflict, Forbidden
 from mainspring.operations import links, login, second_factor
 from mainspring.operations.endpoints import Desk
-from mainspring.ports.accounts import Visit
-from mainspring.shapes import Shape, instant, user_shape
+from mainspring.ports.accounts import LiveSession
+from mainspring.views.shapes import Shape, instant, user_shape
 
 router = APIRouter(prefix="/auth", tags=["auth"])
 
@@ -44,16 +46,25 @@ def nobodys_desk(request: Request) -> Desk:
     return context.desk(context.settings.tenant, "anonymous")
 
 
-async def logged_in(request: Request, principal: Known) -> Visit:
+async def logged_in(request: Request, principal: Known) -> LiveSession:
     """The session of the request; a key has none."""
-    visit: Visit | None = getattr(request.state, "visit", None)
+    visit: LiveSession | None = getattr(request.state, "visit", None)
     if visit is None:
         raise Forbidden(f"this is for users who are logged in, and {principal.actor} is a key; log in", scope="session")
     return visit
 
 
+def party_of(request: Request) -> RelyingParty:
+    """Whom passkeys sign for; Conflict where this server has no address that browsers take for that."""
+    return relying_party(context_of(request).settings.public_url, str(request.base_url))
+
+
+def assertion_of(given: AssertionGiven) -> Assertion:
+    return Assertion(given.challenge, given.id, given.client_data, given.authenticator_data, given.signature)
+
+
 Anonymous = Annotated[Desk, Depends(nobodys_desk)]
-LoggedIn = Annotated[Visit, Depends(logged_in)]
+LoggedIn = Annotated[LiveSession, Depends(logged_in)]
 
 
 @router.post("/login", response_model=Whoami)
@@ -61,28 +72,30 @@ async def log_in(desk: Anonymous, wish: Login, request: Request, response: Respo
     """Start a session; its token is in a cookie that no script can read."""
     entry = await login.log_in(
         desk,
-        context_of(request).locksmith,
+        context_of(request).hasher,
         wish.email,
         wish.password,
         code=wish.code,
+        party=_party_or_none(request),
+        assertion=None if wish.passkey is None else assertion_of(wish.passkey),
         device=cookies.device_token(request),
         agent=request.headers.get("user-agent", ""),
     )
-    return await _entered(desk, entry, request, response)
+    return await entered(desk, entry, request, response)
 
 
 @router.post("/setup", response_model=Whoami)
 async def set_up(desk: Anonymous, wish: Setup, request: Request, response: Response) -> Shape:
     """Use a link that opens once: make the first owner, set a password, or accept an invitation. Starts a session."""
-    locksmith = context_of(request).locksmith
-    user = await links.use_link(desk, locksmith, wish.token, wish.password, wish.email, wish.name)
+    hasher = context_of(request).hasher
+    user = await links.use_link(desk, hasher, wish.token, wish.password, wish.email, wish.name)
     if await second_factor.is_in_force(desk, user):
-        raise CodeRequired("the password is set; log in with it and a code of your app")
+        raise CodeRequired("the password is set; log in with it and your second factor")
     agent = request.headers.get("user-agent", "")
-    return await _entered(desk, await login.start_session(desk, locksmith, user, agent, "link"), request, response)
+    return await entered(desk, await login.start_session(desk, hasher, user, agent, "link"), request, response)
 
 
-@router.post("/link", response_model=LinkSight)
+@router.post("/link", response_model=LinkView)
 async def read_link(desk: Anonymous, wish: LinkToken) -> Shape:
     """What a link is for, before it is used. The link stays valid."""
     sight = await links.read_link(desk, wish.token)
@@ -124,7 +137,7 @@ async def log_out(desk: Anonymous, visit: LoggedIn, request: Request) -> Respons
 @router.get("/session", response_model=Whoami)
 async def read_session(request: Request, principal: Known) -> Shape:
     """Who is asking, in which tenant, with which scopes. For keys too."""
-    visit: Visit | None = getattr(request.state, "visit", None)
+    visit: LiveSession | None = getattr(request.state, "visit", None)
     return {
         "actor": principal.actor,
         "tenant": principal.tenant_id or None,
@@ -132,6 +145,7 @@ async def read_session(request: Request, principal: Known) -> Shape:
         "operator": principal.is_operator,
         "user": user_shape(visit.user) if visit else None,
         "tenants": _places(visit) if visit else [],
+        "sole_tenant": not await context_of(request).stores.accounts.has_several_tenants(),
         "expires_at": instant(visit.session.expires_at) if visit else None,
         "demo": context_of(request).demo is not None,
     }
@@ -142,20 +156,20 @@ async def read_second_factor(desk: Anonymous, visit: LoggedIn) -> Shape:
     """Whether your login asks for a code, and how many recovery codes are left."""
     found = await desk.stores.credentials.second_factor(visit.user.id)
     enabled = found is not None and found.confirmed_at is not None
-    return {"enabled": enabled, "recovery_codes_left": len(found.recovery) if found and enabled else 0}
+    return {"enabled": enabled, "recovery_codes_left": len(found.recovery) if found else 0}
 
 
 @router.post("/second-factor", response_model=FactorBegun)
 async def begin_second_factor(desk: Anonymous, visit: LoggedIn, request: Request) -> Shape:
     """A secret for an app that shows codes (TOTP). It is in force once a code of it was sent to `confirm`."""
-    begun = await second_factor.begin(desk, context_of(request).locksmith, visit)
+    begun = await second_factor.begin(desk, context_of(request).hasher, visit)
     return {"secret": begun.secret, "uri": begun.uri}
 
 
 @router.post("/second-factor/confirm", response_model=FactorConfirmed)
 async def confirm_second_factor(desk: Anonymous, visit: LoggedIn, wish: FactorCode, request: Request) -> Shape:
     """Put the second factor into force, and show the recovery codes, once."""
-    codes = await second_factor.confirm(desk, context_of(request).locksmith, visit, wish.code)
+    codes = await second_factor.confirm(desk, context_of(request).hasher, visit, wish.code)
     return {"recovery_codes": codes}
 
 
@@ -163,8 +177,8 @@ async def confirm_second_factor(desk: Anonymous, visit: LoggedIn, wish: FactorCo
 async def disable_second_factor(desk: Anonymous, visit: LoggedIn, wish: FactorCode, request: Request) -> Shape:
     """Log in without a code again; this needs one."""
     theirs = replace(desk, actor=f"user:{visit.user.email}")
-    await second_factor.disable(theirs, context_of(request).locksmith, visit, wish.code)
-    return {"enabled": False, "recovery_codes_left": 0}
+    await second_factor.disable(theirs, context_of(request).hasher, visit, wish.code)
+    return await read_second_factor(desk, visit)
 
 
 @router.get("/sessions", response_model=LoginSessions)
@@ -193,19 +207,26 @@ async def change_password(
     desk: Anonymous, visit: LoggedIn, wish: PasswordChange, request: Request, response: Response
 ) -> Shape:
     """Set a new password. Every session of the user ends; this one goes on under a new token."""
-    locksmith = context_of(request).locksmith
+    hasher = context_of(request).hasher
     agent = request.headers.get("user-agent", "")
-    entry = await login.change_password(desk, locksmith, visit, wish.current, wish.password, agent)
-    return await _entered(desk, entry, request, response)
+    entry = await login.change_password(desk, hasher, visit, wish.current, wish.password, agent)
+    return await entered(desk, entry, request, response)
 
 
-async def _entered(desk: Desk, entry: login.Entry, request: Request, response: Response) -> Shape:
+async def entered(desk: Desk, entry: login.LoginResult, request: Request, response: Response) -> Shape:
     cookies.set_cookies(request, response, entry)
     request.state.visit = await login.visit_of(desk.stores, entry.token)
     return await read_session(request, login.principal_of_visit(request.state.visit))
 
 
-def _session_shape(session: Session, visit: Visit) -> Shape:
+def _party_or_none(request: Request) -> RelyingParty | None:
+    try:
+        return party_of(request)
+    except Conflict:
+        return None
+
+
+def _session_shape(session: LoginSession, visit: LiveSession) -> Shape:
     return {
         "id": session.id,
         "current": session.id == visit.session.id,
@@ -217,5 +238,5 @@ def _session_shape(session: Session, visit: Visit) -> Shape:
     }
 
 
-def _places(visit: Visit) -> list[Shape]:
+def _places(visit: LiveSession) -> list[Shape]:
     return [{"tenant": each.tenant_id, "name": each.tenant_name, "role": each.role.value} for each in visit.memberships]

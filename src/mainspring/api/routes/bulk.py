@@ -7,19 +7,19 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from mainspring.api.access import Running, Writing
-from mainspring.api.answers import Answer
 from mainspring.api.cursors import open_cursor, seal_cursor
-from mainspring.api.fields import Cursor, DryRun, Duration, Instant, RequestModel, Text
-from mainspring.api.requests import one_of_two
-from mainspring.domain.changes import Act
+from mainspring.api.models.answers import ResponseModel
+from mainspring.api.models.fields import Cursor, DryRun, Duration, Instant, RequestModel, Text
+from mainspring.api.models.requests import one_of_two
 from mainspring.domain.errors import InvalidInput
-from mainspring.domain.looking import EndpointLook, StateFilter
-from mainspring.operations import bulk
-from mainspring.operations.bulk import BATCH, Tally, Verb
+from mainspring.domain.schedule.changes import Act
+from mainspring.operations import bulk_endpoints
+from mainspring.operations.bulk_endpoints import BATCH, Tally, Verb
+from mainspring.operations.dry_run import dry_run_desk
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.jobs import find_job
-from mainspring.operations.rehearsal import rehearsal
-from mainspring.shapes import Shape
+from mainspring.ports.filters import EndpointListFilter, StateFilter
+from mainspring.views.shapes import Shape
 
 router = APIRouter(prefix="/bulk", tags=["bulk"])
 TOLD_MAX = 20  # of the refusals; their number is told in any case
@@ -45,13 +45,13 @@ class BulkAct(Bulk):
     reason: Text = Field(default="", description="Of a pause.")
 
 
-class Refused(Answer):
+class Refused(ResponseModel):
     id: str
     name: str
     why: str
 
 
-class BulkDone(Answer):
+class BulkDone(ResponseModel):
     dry_run: bool
     matched: int
     changed: int = Field(description="The others were so already, or refused.")
@@ -68,31 +68,31 @@ async def act_on_endpoints(desk: Running, wish: BulkAct, dry_run: DryRun = False
     def end(now: datetime) -> datetime | None:
         return wish.until if wish.for_ms is None else now + timedelta(milliseconds=wish.for_ms)
 
-    return await _over(desk, wish, bulk.act_of(desk, wish.verb, end, wish.reason), dry_run, cursor)
+    return await _over(desk, wish, bulk_endpoints.act_of(desk, wish.verb, end, wish.reason), dry_run, cursor)
 
 
 @router.post("/archive", response_model=BulkDone)
 async def archive_endpoints(desk: Writing, wish: Bulk, dry_run: DryRun = False, cursor: Cursor = None) -> Shape:
     """Take many out of the schedule for good; they are kept with their runs."""
-    return await _over(desk, wish, bulk.archive_of(desk), dry_run, cursor)
+    return await _over(desk, wish, bulk_endpoints.archive_of(desk), dry_run, cursor)
 
 
 async def _over(desk: Desk, wish: Bulk, act: Act, dry_run: bool, cursor: str | None) -> Shape:
-    there = rehearsal(desk) if dry_run else desk
+    there = dry_run_desk(desk) if dry_run else desk
     if (wish.ids is None) == (wish.matching is None):
         raise InvalidInput("give either ids or matching; an empty matching is every endpoint", field="ids")
     if wish.ids is not None:
-        tally = await bulk.act_on_some(there, list(dict.fromkeys(wish.ids)), act)
+        tally = await bulk_endpoints.act_on_some(there, list(dict.fromkeys(wish.ids)), act)
     else:
-        tally = await bulk.act_on_batch(there, await _look(desk, wish.matching, cursor), act)
+        tally = await bulk_endpoints.act_on_batch(there, await _look(desk, wish.matching, cursor), act)
     return _told(desk, tally, dry_run)
 
 
-async def _look(desk: Desk, wanted: Matching | None, cursor: str | None) -> EndpointLook:
+async def _look(desk: Desk, wanted: Matching | None, cursor: str | None) -> EndpointListFilter:
     assert wanted is not None
     job_id = None if wanted.job is None else (await find_job(desk, wanted.job)).id
     place = open_cursor(desk, "bulk", cursor)
-    return EndpointLook(job_id, wanted.state, wanted.text, (place[0], place[1]) if place else None, BATCH)
+    return EndpointListFilter(job_id, wanted.state, wanted.text, (place[0], place[1]) if place else None, BATCH)
 
 
 def _told(desk: Desk, tally: Tally, dry_run: bool) -> Shape:

@@ -1,25 +1,26 @@
 """Configuration as code: apply a document, export what there is, the schema of documents."""
 
+import asyncio
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+import msgspec
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import Field
 
 from mainspring.api.access import Reading, Writing
-from mainspring.api.answers import Answer
 from mainspring.api.context import Context
-from mainspring.api.fields import DryRun, RequestModel
-from mainspring.api.problems import ApiError
-from mainspring.configuration.applying import apply_files
-from mainspring.configuration.document import json_schema
-from mainspring.configuration.exporting import export_documents
-from mainspring.configuration.faults import SHOWN_FAULTS_MAX, InvalidDocument
-from mainspring.configuration.planning import Options
-from mainspring.configuration.references import sent
-from mainspring.configuration.shape import report_shape
-from mainspring.configuration.writing import as_yaml
-from mainspring.shapes import Shape
+from mainspring.api.models.answers import ResponseModel
+from mainspring.api.models.fields import DryRun, RequestModel
+from mainspring.api.problems import HttpProblem
+from mainspring.documents.apply import Report, apply_files
+from mainspring.documents.document import json_schema
+from mainspring.documents.export import export_documents
+from mainspring.documents.faults import SHOWN_FAULTS_MAX, InvalidDocument
+from mainspring.documents.plan import Options
+from mainspring.documents.references import sent
+from mainspring.documents.report_view import report_shape
+from mainspring.documents.yaml_writer import as_yaml
 
 DOCUMENT_MAX = 900_000
 EXAMPLE = "source: shop\nendpoints:\n  health:\n    url: https://example.com/health\n    every: 30s\n"
@@ -53,13 +54,13 @@ class Application(RequestModel):
     take_over: bool = Field(default=False, description="Manage also what another source manages.")
 
 
-class FieldChanged(Answer):
+class FieldChanged(ResponseModel):
     field: str
     before: object = None
     after: object = None
 
 
-class StepTaken(Answer):
+class StepTaken(ResponseModel):
     act: str = Field(description="create, change, archive or delete.")
     kind: str
     name: str
@@ -67,7 +68,7 @@ class StepTaken(Answer):
     fields: list[FieldChanged]
 
 
-class Applied(Answer):
+class Applied(ResponseModel):
     dry_run: bool
     written: bool = Field(description="False: nothing was to be changed, or it was a dry run.")
     sources: list[str]
@@ -77,19 +78,19 @@ class Applied(Answer):
 
 
 @router.post("/apply", response_model=Applied)
-async def apply_config(request: Request, desk: Writing, wish: Application, dry_run: DryRun = False) -> Shape:
+async def apply_config(request: Request, desk: Writing, wish: Application, dry_run: DryRun = False) -> Response:
     """Make jobs, endpoints, rules, alerts, webhooks and workflows what documents describe, all of it or nothing."""
     context: Context = request.app.state.context
     options = Options(sent(wish.references), context.messengers, prune=wish.prune, take_over=wish.take_over)
     if bool(wish.document) == bool(wish.files):
         detail = "give either `document` or `files`: one text, or several with their names"
-        raise ApiError("invalid-input", detail, errors=[{"pointer": "/document", "detail": detail}])
+        raise HttpProblem("invalid-input", detail, errors=[{"pointer": "/document", "detail": detail}])
     texts = [(each.name, each.content) for each in wish.files] or [("document", wish.document)]
     files = [(name, text.encode("utf-8", "replace")) for name, text in texts]
     source = wish.source or (None if wish.files else "api")
     try:
         report = await apply_files(desk, files, options, source=source, dry_run=dry_run)
-        return {"dry_run": dry_run, **report_shape(report)}
+        return await asyncio.to_thread(_answer, report, dry_run)
     except InvalidDocument as refused:
         names = [name for name, _ in files]
         errors = [
@@ -104,7 +105,12 @@ async def apply_config(request: Request, desk: Writing, wish: Application, dry_r
             }
             for each in refused.faults[:SHOWN_FAULTS_MAX]
         ]
-        raise ApiError("invalid-input", str(refused), errors=errors) from None
+        raise HttpProblem("invalid-input", str(refused), errors=errors) from None
+
+
+def _answer(report: Report, dry_run: bool) -> Response:
+    """Thousands of steps, written in a thread: FastAPI would check and write them on the event loop."""
+    return Response(msgspec.json.encode({"dry_run": dry_run, **report_shape(report)}), media_type="application/json")
 
 
 @router.get("/export", response_class=PlainTextResponse)

@@ -8,12 +8,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 
 from mainspring.api.access import Reading
-from mainspring.api.answers import Activity, Page, RecentRuns, Stats, Upcoming
-from mainspring.api.fields import Limit
+from mainspring.api.models.answers import Activity, PageOf, RecentRuns, Stats, Upcoming
+from mainspring.api.models.fields import Limit
 from mainspring.domain.health import percentile
-from mainspring.domain.looking import RunLook
 from mainspring.operations.endpoints import Desk
-from mainspring.shapes import Shape, instant, run_shape
+from mainspring.ports.filters import RunListFilter
+from mainspring.views.shapes import Shape, instant, run_shape
 
 router = APIRouter(prefix="/dashboard", tags=["dashboard"])
 HOUR = timedelta(hours=1)
@@ -72,14 +72,14 @@ async def read_activity(
     """Runs by hour and status, and the latest ones."""
     now = await desk.stores.schedule.now()
     counted = await _closed_hours(request).count(desk, now, hours)
-    latest = await desk.stores.look.runs(desk.tenant_id, RunLook(limit=limit))
+    latest = await desk.stores.look.runs(desk.tenant_id, RunListFilter(limit=limit))
     return {
         "hours": [{"at": instant(begin), "runs": dict(counts)} for begin, counts in counted],
         "latest": [run_shape(run, name) for run, name in latest.runs],
     }
 
 
-@router.get("/recent", response_model=Page[RecentRuns])
+@router.get("/recent", response_model=PageOf[RecentRuns])
 async def list_recent_runs(
     desk: Reading,
     endpoint: Annotated[list[str], Query(min_length=1, max_length=50, description="Ids of endpoints.")],
@@ -97,7 +97,7 @@ async def list_recent_runs(
     return {"items": items, "next_cursor": None}
 
 
-@router.get("/upcoming", response_model=Page[Upcoming])
+@router.get("/upcoming", response_model=PageOf[Upcoming])
 async def list_upcoming(desk: Reading, limit: Limit = 20) -> Shape:
     """What runs next, soonest first."""
     jobs = {each.id: each.name for each in await desk.stores.endpoints.jobs(desk.tenant_id)}

@@ -5,8 +5,8 @@ from fastapi import APIRouter, Request
 from mainspring.api.access import Reading
 from mainspring.api.context import Context
 from mainspring.api.cursors import seal_cursor
-from mainspring.api.problems import ApiError
-from mainspring.shapes import Shape
+from mainspring.api.problems import HttpProblem
+from mainspring.views.shapes import Shape
 
 router = APIRouter(prefix="/demo", include_in_schema=False)
 
@@ -19,6 +19,6 @@ async def read_demo(desk: Reading, request: Request) -> Shape:
     """
     context: Context = request.app.state.context
     if context.demo is None:
-        raise ApiError("not-found", "this is no demo; `mainspring demo` starts one beside it")
+        raise HttpProblem("not-found", "this is no demo; `mainspring demo` starts one beside it")
     told = context.demo()
     return {**told, "since": seal_cursor(desk, "events", str(told["since"]))}

@@ -5,24 +5,25 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from mainspring.api.access import Reading, Running, Writing
-from mainspring.api.answers import Checked, Deleted, Endpoint, EndpointRehearsed, Page
 from mainspring.api.cursors import open_cursor, seal_cursor
+from mainspring.api.endpoint_views import act_on_endpoint, rehearse_endpoint, tell, total_of
 from mainspring.api.etags import IfMatch, endpoint_etag, version_wanted
-from mainspring.api.fields import Cursor, DryRun, EndpointRef, Limit
-from mainspring.api.requests import EndpointNew, EndpointPatch, apply_patch
-from mainspring.api.sights import act_on_endpoint, rehearse_endpoint, tell
-from mainspring.domain.changes import Change
-from mainspring.domain.looking import EndpointLook, StateFilter
+from mainspring.api.models.answers import CountedPage, Deleted, EndpointChecked, EndpointDryRun, EndpointView
+from mainspring.api.models.fields import Cursor, DryRun, EndpointRef, Limit, WithTotal
+from mainspring.api.models.requests import EndpointNew, EndpointPatch, apply_patch
+from mainspring.domain.instant import FOREVER
 from mainspring.domain.run import Outcome
+from mainspring.domain.schedule.changes import Change
 from mainspring.operations import endpoints
 from mainspring.operations.jobs import find_job
-from mainspring.operations.testing import check_endpoint as call_unsaved
-from mainspring.shapes import Shape, body_shape, endpoint_shape, instant
+from mainspring.operations.test_run import check_endpoint as call_unsaved
+from mainspring.ports.filters import EndpointListFilter, EndpointOrder, StateFilter
+from mainspring.views.shapes import Shape, body_shape, endpoint_shape, instant
 
 router = APIRouter(prefix="/endpoints", tags=["endpoints"])
 
 
-@router.get("", response_model=Page[Endpoint])
+@router.get("", response_model=CountedPage[EndpointView])
 async def list_endpoints(
     desk: Reading,
     job: Annotated[str | None, Query(max_length=1_000, description="Id or name of a job.")] = None,
@@ -31,25 +32,34 @@ async def list_endpoints(
         str | None,
         Query(min_length=1, max_length=500, description="Literally somewhere in name, description or URL."),
     ] = None,
+    sort: Annotated[
+        EndpointOrder, Query(description="By name or by next run; with a minus the other way round.")
+    ] = "name",
+    with_total: WithTotal = False,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Shape:
-    """By name."""
+    """By name, or as `sort` says. A cursor belongs to the order that it was given out for."""
     jobs = {each.id: each.name for each in await desk.stores.endpoints.jobs(desk.tenant_id)}
     job_id = None if job is None else (await find_job(desk, job)).id
-    place = open_cursor(desk, "endpoints", cursor)
-    wanted = EndpointLook(job_id, state, text, (place[0], place[1]) if place else None, limit)
+    kind = "endpoints" if sort == "name" else f"endpoints by {sort}"
+    place = open_cursor(desk, kind, cursor)
+    wanted = EndpointListFilter(job_id, state, text, (place[0], place[1]) if place else None, limit, sort)
     found = await desk.stores.look.endpoints(desk.tenant_id, wanted)
     now = await desk.stores.schedule.now()
-    is_last = len(found) < limit
+    more = None
+    if len(found) == limit:
+        at = found[-1].next_run_at or FOREVER
+        more = seal_cursor(desk, kind, found[-1].name if "name" in sort else at.isoformat(), found[-1].id)
     return {
         "items": [endpoint_shape(each, jobs[each.job_id], now) for each in found],
-        "next_cursor": None if is_last else seal_cursor(desk, "endpoints", found[-1].name, found[-1].id),
+        "next_cursor": more,
+        "total": await total_of(desk, wanted, with_total),
     }
 
 
 @router.post(
-    "", status_code=201, response_model=Endpoint | EndpointRehearsed, responses={200: {"model": EndpointRehearsed}}
+    "", status_code=201, response_model=EndpointView | EndpointDryRun, responses={200: {"model": EndpointDryRun}}
 )
 async def create_endpoint(desk: Writing, wish: EndpointNew, response: Response, dry_run: DryRun = False) -> Shape:
     """Add an endpoint: a URL, and either `interval_ms` or `cron`. Its job is made if it is new."""
@@ -62,21 +72,21 @@ async def create_endpoint(desk: Writing, wish: EndpointNew, response: Response, 
     return await tell(desk, added)
 
 
-@router.post("/check", response_model=Checked)
+@router.post("/check", response_model=EndpointChecked)
 async def check_endpoint(desk: Running, wish: EndpointNew, request: Request) -> Shape:
     """Call an endpoint that is not saved, once, and tell what came back. Nothing is stored."""
     drafted, outcome = await call_unsaved(desk, request.app.state.context.caller, wish.definition())
     return {**_outcome(outcome), "next_run_at": instant(drafted.next_run_at)}
 
 
-@router.get("/{endpoint}", response_model=Endpoint)
+@router.get("/{endpoint}", response_model=EndpointView)
 async def read_endpoint(desk: Reading, endpoint: EndpointRef, response: Response) -> Shape:
     found = await endpoints.find_endpoint(desk, endpoint)
     response.headers["ETag"] = endpoint_etag(found)
     return await tell(desk, found)
 
 
-@router.patch("/{endpoint}", response_model=Endpoint | EndpointRehearsed)
+@router.patch("/{endpoint}", response_model=EndpointView | EndpointDryRun)
 async def update_endpoint(
     desk: Writing,
     endpoint: EndpointRef,
@@ -103,7 +113,7 @@ async def update_endpoint(
     return await tell(desk, edited)
 
 
-@router.post("/{endpoint}/archive", response_model=Endpoint | EndpointRehearsed)
+@router.post("/{endpoint}/archive", response_model=EndpointView | EndpointDryRun)
 async def archive_endpoint(
     desk: Writing, endpoint: EndpointRef, if_match: IfMatch = None, dry_run: DryRun = False
 ) -> Shape:
@@ -113,7 +123,7 @@ async def archive_endpoint(
     return await act_on_endpoint(desk, lambda there: endpoints.archive_endpoint(there, found.id), dry_run)
 
 
-@router.delete("/{endpoint}", response_model=Deleted | EndpointRehearsed)
+@router.delete("/{endpoint}", response_model=Deleted | EndpointDryRun)
 async def delete_endpoint(
     desk: Writing, endpoint: EndpointRef, if_match: IfMatch = None, dry_run: DryRun = False
 ) -> Shape:

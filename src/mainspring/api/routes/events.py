@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 
 from mainspring.api.access import Known, Reading
-from mainspring.api.answers import Event, Page
 from mainspring.api.cursors import open_cursor, seal_cursor
-from mainspring.api.fields import Cursor, Limit
+from mainspring.api.models.answers import EventView, PageOf
+from mainspring.api.models.fields import Cursor, Limit
 from mainspring.domain.event import EventType, StoredEvent
-from mainspring.domain.selection import may_see
+from mainspring.domain.notify.event_filter import may_see
 from mainspring.operations.endpoints import Desk, find_endpoint
-from mainspring.shapes import Shape, event_shape
+from mainspring.views.shapes import Shape, event_shape
 
 router = APIRouter(prefix="/events", tags=["events"])
 
@@ -20,7 +20,7 @@ PAGE = 250
 LOOKED_THROUGH_MAX = 5_000  # events, for one page that is filtered
 
 
-@router.get("", response_model=Page[Event])
+@router.get("", response_model=PageOf[EventView])
 async def list_events(
     desk: Reading,
     principal: Known,

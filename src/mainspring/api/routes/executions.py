@@ -1,42 +1,49 @@
 """Executions: look at them, order them about, send them events, prove and replay their logs."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 from msgspec.structs import replace
 
 from mainspring.api.access import Known, Reading, Running, Writing
-from mainspring.api.answers import Page
 from mainspring.api.cursors import open_cursor, seal_cursor
-from mainspring.api.fields import Cursor, DryRun, Limit
-from mainspring.api.flows import (
-    BulkOrdered,
-    BulkRehearsed,
-    BulkWish,
-    Entry,
+from mainspring.api.endpoint_views import total_of
+from mainspring.api.models.answers import CountedPage, PageOf
+from mainspring.api.models.fields import Cursor, DryRun, Limit, WithTotal
+from mainspring.api.models.requests import one_of_two
+from mainspring.api.models.workflows import (
+    BulkCommandDryRun,
+    BulkCommandSent,
+    BulkExecutionRequest,
+    CommandDryRun,
+    CommandSent,
     Erased,
-    EraseRehearsed,
+    EraseDryRun,
+    EventDryRun,
     EventNew,
-    EventRehearsed,
+    EventsDryRun,
     EventSent,
     EventsNew,
-    EventsRehearsed,
     EventsSent,
-    Execution,
-    ExecutionInFull,
-    Exported,
-    Moment,
-    Ordered,
-    OrderRehearsed,
+    ExecutionDetailView,
+    ExecutionExport,
+    ExecutionView,
+    LogEntryView,
     Reason,
     Replayed,
-    ReplayWish,
+    ReplayRequest,
     StateAt,
-    Verdict,
+    TimelineEntryView,
+    VerdictView,
 )
-from mainspring.api.requests import one_of_two
 from mainspring.domain.errors import InvalidInput, NotFound
-from mainspring.flow_shapes import (
+from mainspring.operations import bulk_executions, execution_export, executions, replay, verification
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.executions import clock_of, find_execution
+from mainspring.ports.workflows import Execution as Found
+from mainspring.ports.workflows import ExecutionFilter
+from mainspring.views.shapes import Shape
+from mainspring.views.workflow_shapes import (
     entry_shape,
     execution_in_full,
     execution_shape,
@@ -47,28 +54,21 @@ from mainspring.flow_shapes import (
     tick_instant,
     verified_shape,
 )
-from mainspring.operations import executions, exporting, orders, playback, verification
-from mainspring.operations.endpoints import Desk
-from mainspring.operations.executions import clock_of, find_execution
-from mainspring.ports.flows import Execution as Found
-from mainspring.ports.flows import ExecutionFilter
-from mainspring.shapes import Shape
-from mainspring.workflow.model import Entry as LogEntry
-from mainspring.workflow.model import LogicalClock, Status
+from mainspring.workflow.model import LogEntry, LogicalClock, Status
 
 router = APIRouter(prefix="/executions", tags=["executions"])
 ExecutionRef = Annotated[
     str, Path(alias="execution", max_length=200, description="Id of an execution.", examples=["exe_0197..."])
 ]
 TICK_MAX = 10**10  # three centuries of seconds
-REHEARSED: dict[int | str, dict[str, Any]] = {200: {"model": OrderRehearsed}}
+REHEARSED: dict[int | str, dict[str, Any]] = {200: {"model": CommandDryRun}}
 LOG_MAX = 1_000
 InWorkflow = Annotated[str | None, Query(max_length=1_000, description="Only those of this workflow.")]
 Correlation = Annotated[str | None, Query(max_length=200, description="Only those under this key.")]
 LogLimit = Annotated[int, Query(ge=1, le=LOG_MAX, description="At most this many on a page.")]
 
 
-@router.get("", response_model=Page[Execution])
+@router.get("", response_model=CountedPage[ExecutionView])
 async def list_executions(
     desk: Reading,
     workflow: InWorkflow = None,
@@ -76,24 +76,32 @@ async def list_executions(
     correlation: Correlation = None,
     version: Annotated[int | None, Query(ge=1, le=1_000_000_000, description="Only those of this version.")] = None,
     step: Annotated[str | None, Query(max_length=100, description="Only those that stand at this step.")] = None,
+    sort: Annotated[
+        Literal["-created_at", "created_at"], Query(description="Newest first, or without the minus oldest first.")
+    ] = "-created_at",
+    with_total: WithTotal = False,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Shape:
-    """Newest first."""
-    return await _page(desk, ExecutionFilter(workflow, status, correlation, version=version, step=step), limit, cursor)
+    """Newest first, or as `sort` says."""
+    oldest_first = sort == "created_at"
+    wanted = ExecutionFilter(workflow, status, correlation, version=version, step=step, oldest_first=oldest_first)
+    return await _page(desk, wanted, limit, cursor, with_total)
 
 
-@router.get("/attention", response_model=Page[Execution])
+@router.get("/attention", response_model=CountedPage[ExecutionView])
 async def list_executions_in_need(
-    desk: Reading, workflow: InWorkflow = None, limit: Limit = 50, cursor: Cursor = None
+    desk: Reading,
+    workflow: InWorkflow = None,
+    with_total: WithTotal = False,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> Shape:
     """Those that wait for a person: they failed or are paused. `allows` says what may be done, `error` why."""
-    return await _page(desk, ExecutionFilter(workflow, in_need=True), limit, cursor)
+    return await _page(desk, ExecutionFilter(workflow, in_need=True), limit, cursor, with_total)
 
 
-@router.post(
-    "/send", status_code=202, response_model=EventSent | EventRehearsed, responses={200: {"model": EventRehearsed}}
-)
+@router.post("/send", status_code=202, response_model=EventSent | EventDryRun, responses={200: {"model": EventDryRun}})
 async def send_event(desk: Running, wish: EventNew, response: Response, dry_run: DryRun = False) -> Shape:
     """Send an event to an execution, or to all that run under a correlation key; it is taken in the next tick."""
     if dry_run:
@@ -105,8 +113,8 @@ async def send_event(desk: Running, wish: EventNew, response: Response, dry_run:
 @router.post(
     "/send-many",
     status_code=202,
-    response_model=EventsSent | EventsRehearsed,
-    responses={200: {"model": EventsRehearsed}},
+    response_model=EventsSent | EventsDryRun,
+    responses={200: {"model": EventsDryRun}},
 )
 async def send_events(desk: Running, wish: EventsNew, response: Response, dry_run: DryRun = False) -> Shape:
     """Send up to a thousand events, one after the other; one that finds nobody is told and stops none."""
@@ -123,30 +131,35 @@ async def send_events(desk: Running, wish: EventsNew, response: Response, dry_ru
 
 
 @router.post(
-    "/order", status_code=202, response_model=BulkOrdered | BulkRehearsed, responses={200: {"model": BulkRehearsed}}
+    "/order",
+    status_code=202,
+    response_model=BulkCommandSent | BulkCommandDryRun,
+    responses={200: {"model": BulkCommandDryRun}},
 )
-async def order_executions(desk: Running, wish: BulkWish, response: Response, dry_run: DryRun = False) -> Shape:
+async def order_executions(
+    desk: Running, wish: BulkExecutionRequest, response: Response, dry_run: DryRun = False
+) -> Shape:
     """Pause, resume, cancel, retry or skip many at once; with `dry_run`, how many that would be, and a sample."""
     status = None if wish.status is None else Status(wish.status)
     wanted = ExecutionFilter(wish.workflow, status, wish.correlation, None, wish.limit, wish.version, wish.step)
     if not dry_run:
-        before = (await orders.preview_orders(desk, wish.verb, wanted)).count
-        ordered = await orders.order_executions(desk, wish.verb, wanted, wish.reason)
+        before = (await bulk_executions.preview_orders(desk, wish.verb, wanted)).count
+        ordered = await bulk_executions.order_executions(desk, wish.verb, wanted, wish.reason)
         return {"verb": wish.verb, "ordered": len(ordered), "more": before > len(ordered) == wish.limit}
     response.status_code = 200
-    preview = await orders.preview_orders(desk, wish.verb, wanted)
+    preview = await bulk_executions.preview_orders(desk, wish.verb, wanted)
     sample = [execution_shape(each, await clock_of(desk, each)) for each in preview.sample]
     return {"dry_run": True, "verb": wish.verb, "count": preview.count, "sample": sample}
 
 
-@router.get("/{execution}", response_model=ExecutionInFull)
+@router.get("/{execution}", response_model=ExecutionDetailView)
 async def read_execution(desk: Reading, execution: ExecutionRef) -> Shape:
     """Where it stands, what it knows, and which orders it allows."""
     found = await find_execution(desk, execution)
     return execution_in_full(found, await clock_of(desk, found))
 
 
-@router.post("/{execution}/pause", status_code=202, response_model=Ordered | OrderRehearsed, responses=REHEARSED)
+@router.post("/{execution}/pause", status_code=202, response_model=CommandSent | CommandDryRun, responses=REHEARSED)
 async def pause_execution(
     desk: Running, execution: ExecutionRef, response: Response, wish: Reason | None = None, dry_run: DryRun = False
 ) -> Shape:
@@ -154,7 +167,7 @@ async def pause_execution(
     return await _order(desk, execution, "pause", wish, response, dry_run)
 
 
-@router.post("/{execution}/resume", status_code=202, response_model=Ordered | OrderRehearsed, responses=REHEARSED)
+@router.post("/{execution}/resume", status_code=202, response_model=CommandSent | CommandDryRun, responses=REHEARSED)
 async def resume_execution(
     desk: Running, execution: ExecutionRef, response: Response, wish: Reason | None = None, dry_run: DryRun = False
 ) -> Shape:
@@ -162,7 +175,7 @@ async def resume_execution(
     return await _order(desk, execution, "resume", wish, response, dry_run)
 
 
-@router.post("/{execution}/cancel", status_code=202, response_model=Ordered | OrderRehearsed, responses=REHEARSED)
+@router.post("/{execution}/cancel", status_code=202, response_model=CommandSent | CommandDryRun, responses=REHEARSED)
 async def cancel_execution(
     desk: Running, execution: ExecutionRef, response: Response, wish: Reason | None = None, dry_run: DryRun = False
 ) -> Shape:
@@ -170,7 +183,7 @@ async def cancel_execution(
     return await _order(desk, execution, "cancel", wish, response, dry_run)
 
 
-@router.post("/{execution}/retry", status_code=202, response_model=Ordered | OrderRehearsed, responses=REHEARSED)
+@router.post("/{execution}/retry", status_code=202, response_model=CommandSent | CommandDryRun, responses=REHEARSED)
 async def retry_execution(
     desk: Running, execution: ExecutionRef, response: Response, wish: Reason | None = None, dry_run: DryRun = False
 ) -> Shape:
@@ -178,7 +191,7 @@ async def retry_execution(
     return await _order(desk, execution, "retry", wish, response, dry_run)
 
 
-@router.post("/{execution}/skip", status_code=202, response_model=Ordered | OrderRehearsed, responses=REHEARSED)
+@router.post("/{execution}/skip", status_code=202, response_model=CommandSent | CommandDryRun, responses=REHEARSED)
 async def skip_execution(
     desk: Running, execution: ExecutionRef, response: Response, wish: Reason | None = None, dry_run: DryRun = False
 ) -> Shape:
@@ -186,7 +199,7 @@ async def skip_execution(
     return await _order(desk, execution, "skip", wish, response, dry_run)
 
 
-@router.get("/{execution}/timeline", response_model=Page[Moment])
+@router.get("/{execution}/timeline", response_model=PageOf[TimelineEntryView])
 async def list_timeline(desk: Reading, execution: ExecutionRef, limit: LogLimit = 200, cursor: Cursor = None) -> Shape:
     """Everything that happened, oldest first, in words."""
     found = await find_execution(desk, execution)
@@ -194,7 +207,7 @@ async def list_timeline(desk: Reading, execution: ExecutionRef, limit: LogLimit 
     return {"items": [moment_shape(each, clock) for each in entries], "next_cursor": more}
 
 
-@router.get("/{execution}/log", response_model=Page[Entry])
+@router.get("/{execution}/log", response_model=PageOf[LogEntryView])
 async def list_log(desk: Reading, execution: ExecutionRef, limit: LogLimit = 200, cursor: Cursor = None) -> Shape:
     """The same as it was written: with values, hashes and the hash of the entry before."""
     found = await find_execution(desk, execution)
@@ -209,7 +222,7 @@ async def read_state(
     tick: Annotated[int | None, Query(ge=0, le=TICK_MAX, description="As of this tick; else its last turn.")] = None,
 ) -> Shape:
     """What it was and knew at a tick, made again from its log: `ticks` are all in which it moved."""
-    found = await playback.state_at(desk, execution, tick)
+    found = await replay.state_at(desk, execution, tick)
     return {
         "execution": found.execution.id,
         "tick": found.clock.tick,
@@ -219,34 +232,34 @@ async def read_state(
     }
 
 
-@router.get("/{execution}/verify", response_model=Verdict)
+@router.get("/{execution}/verify", response_model=VerdictView)
 async def verify_execution(desk: Reading, execution: ExecutionRef) -> Shape:
     """Whether its log is what was written; else which entry is not, with what was expected and found."""
     return verified_shape(await verification.verify_execution(desk, execution))
 
 
 @router.post("/{execution}/replay", response_model=Replayed)
-async def replay_execution(desk: Reading, execution: ExecutionRef, wish: ReplayWish | None = None) -> Shape:
+async def replay_execution(desk: Reading, execution: ExecutionRef, wish: ReplayRequest | None = None) -> Shape:
     """Run it again from its log, without calls or clock: with its version, another one, or an unpublished document."""
-    wanted = wish or ReplayWish()
+    wanted = wish or ReplayRequest()
     one_of_two(wanted.version, wanted.document, ("version", "document"))
     if wanted.document is not None:
-        return replay_shape(await playback.replay_with(desk, execution, wanted.document))
+        return replay_shape(await replay.replay_with(desk, execution, wanted.document))
     return replay_shape(await executions.replay_execution(desk, execution, wanted.version))
 
 
-@router.get("/{execution}/export", response_model=Exported)
+@router.get("/{execution}/export", response_model=ExecutionExport)
 async def export_execution(desk: Reading, principal: Known, execution: ExecutionRef) -> Shape:
     """All that a stranger needs to check it: `mainspring execution verify FILE` does, without a database.
 
     Where there are several tenants, the chain of ticks, which holds executions of all of them, is for operators of the
     installation; `note` says where it was left out.
     """
-    shape: Shape = plain(await exporting.export_execution(desk, execution, as_operator=principal.is_operator))
+    shape: Shape = plain(await execution_export.export_execution(desk, execution, as_operator=principal.is_operator))
     return shape
 
 
-@router.post("/{execution}/erase", response_model=Erased | EraseRehearsed)
+@router.post("/{execution}/erase", response_model=Erased | EraseDryRun)
 async def erase_execution(
     desk: Writing, execution: ExecutionRef, wish: Reason | None = None, dry_run: DryRun = False
 ) -> Shape:
@@ -257,8 +270,9 @@ async def erase_execution(
     return {"id": execution, "entries": await executions.erase_execution(desk, execution, (wish or Reason()).reason)}
 
 
-async def _page(desk: Desk, wanted: ExecutionFilter, limit: int, cursor: str | None) -> Shape:
-    place = open_cursor(desk, "executions", cursor)
+async def _page(desk: Desk, wanted: ExecutionFilter, limit: int, cursor: str | None, with_total: bool) -> Shape:
+    kind = "executions, oldest first" if wanted.oldest_first else "executions"
+    place = open_cursor(desk, kind, cursor)
     wanted = replace(wanted, before_id=place[0] if place else None, limit=limit + 1)
     found = await desk.stores.flows.workflows.executions(desk.tenant_id, wanted)
     page = found[:limit]
@@ -266,8 +280,9 @@ async def _page(desk: Desk, wanted: ExecutionFilter, limit: int, cursor: str | N
     for each in page:
         if each.partition not in clocks:
             clocks[each.partition] = await clock_of(desk, each)
-    more = seal_cursor(desk, "executions", page[-1].id) if len(found) > limit else None
-    return {"items": [execution_shape(each, clocks[each.partition]) for each in page], "next_cursor": more}
+    more = seal_cursor(desk, kind, page[-1].id) if len(found) > limit else None
+    items = [execution_shape(each, clocks[each.partition]) for each in page]
+    return {"items": items, "next_cursor": more, "total": await total_of(desk, wanted, with_total)}
 
 
 async def _order(

@@ -5,18 +5,18 @@ from datetime import datetime, timedelta
 from fastapi import APIRouter
 
 from mainspring.api.access import Running
-from mainspring.api.answers import Endpoint, EndpointRehearsed
-from mainspring.api.fields import DryRun, EndpointRef
-from mainspring.api.requests import IntervalHintNew, OneShotHintNew, one_of_two
-from mainspring.api.sights import act_on_endpoint
+from mainspring.api.endpoint_views import act_on_endpoint
+from mainspring.api.models.answers import EndpointDryRun, EndpointView
+from mainspring.api.models.fields import DryRun, EndpointRef
+from mainspring.api.models.requests import IntervalHintNew, OneShotHintNew, one_of_two
 from mainspring.domain.errors import InvalidInput
 from mainspring.operations import endpoints
-from mainspring.shapes import Shape
+from mainspring.views.shapes import Shape
 
 router = APIRouter(prefix="/endpoints/{endpoint}/hints", tags=["hints"])
 
 
-@router.put("/interval", response_model=Endpoint | EndpointRehearsed)
+@router.put("/interval", response_model=EndpointView | EndpointDryRun)
 async def put_interval_hint(
     desk: Running, endpoint: EndpointRef, wish: IntervalHintNew, dry_run: DryRun = False
 ) -> Shape:
@@ -29,7 +29,7 @@ async def put_interval_hint(
     )
 
 
-@router.put("/one-shot", response_model=Endpoint | EndpointRehearsed)
+@router.put("/one-shot", response_model=EndpointView | EndpointDryRun)
 async def put_one_shot_hint(
     desk: Running, endpoint: EndpointRef, wish: OneShotHintNew, dry_run: DryRun = False
 ) -> Shape:
@@ -52,7 +52,7 @@ async def put_one_shot_hint(
         raise
 
 
-@router.delete("", response_model=Endpoint | EndpointRehearsed)
+@router.delete("", response_model=EndpointView | EndpointDryRun)
 async def clear_hints(desk: Running, endpoint: EndpointRef, dry_run: DryRun = False) -> Shape:
     """The baseline is back at once."""
     return await act_on_endpoint(desk, lambda there: endpoints.clear_hints(there, endpoint), dry_run)

@@ -3,27 +3,27 @@
 from fastapi import APIRouter, Response
 
 from mainspring.api.access import Reading, Running, Writing
-from mainspring.api.answers import Job, JobRehearsed, Page
+from mainspring.api.endpoint_views import rehearse_job
 from mainspring.api.etags import IfMatch, job_etag, refuse_other
-from mainspring.api.fields import DryRun, JobRef
-from mainspring.api.requests import JobNew, JobPatch
-from mainspring.api.sights import rehearse_job
+from mainspring.api.models.answers import JobDryRun, JobView, PageOf
+from mainspring.api.models.fields import DryRun, JobRef
+from mainspring.api.models.requests import JobNew, JobPatch
 from mainspring.domain.endpoint import JobStatus
 from mainspring.domain.errors import InvalidInput
 from mainspring.operations import jobs
 from mainspring.operations.endpoints import Desk
-from mainspring.shapes import Shape, job_shape
+from mainspring.views.shapes import Shape, job_shape
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 
 
-@router.get("", response_model=Page[Job])
+@router.get("", response_model=PageOf[JobView])
 async def list_jobs(desk: Reading) -> Shape:
     """All jobs, by name."""
     return {"items": [job_shape(job) for job in await desk.stores.endpoints.jobs(desk.tenant_id)], "next_cursor": None}
 
 
-@router.post("", status_code=201, response_model=Job | JobRehearsed, responses={200: {"model": JobRehearsed}})
+@router.post("", status_code=201, response_model=JobView | JobDryRun, responses={200: {"model": JobDryRun}})
 async def create_job(desk: Writing, wish: JobNew, response: Response, dry_run: DryRun = False) -> Shape:
     if dry_run:
         response.status_code = 200
@@ -34,14 +34,14 @@ async def create_job(desk: Writing, wish: JobNew, response: Response, dry_run: D
     return job_shape(job)
 
 
-@router.get("/{job}", response_model=Job)
+@router.get("/{job}", response_model=JobView)
 async def read_job(desk: Reading, job: JobRef, response: Response) -> Shape:
     found = await jobs.find_job(desk, job)
     response.headers["ETag"] = job_etag(found)
     return job_shape(found)
 
 
-@router.patch("/{job}", response_model=Job | JobRehearsed)
+@router.patch("/{job}", response_model=JobView | JobDryRun)
 async def update_job(
     desk: Writing, job: JobRef, wish: JobPatch, response: Response, if_match: IfMatch = None, dry_run: DryRun = False
 ) -> Shape:
@@ -58,18 +58,18 @@ async def update_job(
     return job_shape(edited)
 
 
-@router.post("/{job}/pause", response_model=Job | JobRehearsed)
+@router.post("/{job}/pause", response_model=JobView | JobDryRun)
 async def pause_job(desk: Running, job: JobRef, dry_run: DryRun = False) -> Shape:
     """None of its endpoints runs until it is resumed."""
     return await _set_status(desk, job, JobStatus.PAUSED, dry_run)
 
 
-@router.post("/{job}/resume", response_model=Job | JobRehearsed)
+@router.post("/{job}/resume", response_model=JobView | JobDryRun)
 async def resume_job(desk: Running, job: JobRef, dry_run: DryRun = False) -> Shape:
     return await _set_status(desk, job, JobStatus.ACTIVE, dry_run)
 
 
-@router.post("/{job}/archive", response_model=Job | JobRehearsed)
+@router.post("/{job}/archive", response_model=JobView | JobDryRun)
 async def archive_job(desk: Writing, job: JobRef, dry_run: DryRun = False) -> Shape:
     """Archive it with all its endpoints; they are kept, with their runs, and never run again."""
     return await _set_status(desk, job, JobStatus.ARCHIVED, dry_run)

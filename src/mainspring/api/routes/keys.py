@@ -6,26 +6,26 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 
 from mainspring.api.access import Administering, Known
-from mainspring.api.answers import Rehearsed
 from mainspring.api.context import Context
-from mainspring.api.fields import DryRun
-from mainspring.api.people import (
-    ApiKey,
-    ApiKeyMade,
+from mainspring.api.endpoint_views import compared
+from mainspring.api.models.accounts import (
+    ApiKeyCreated,
     ApiKeys,
+    ApiKeyView,
     KeyNew,
     Revoked,
     SigningKey,
-    SigningKeyMade,
+    SigningKeyCreated,
     SigningKeys,
 )
-from mainspring.api.sights import compared
-from mainspring.domain.access import Scope
+from mainspring.api.models.answers import DryRunOf
+from mainspring.api.models.fields import DryRun
+from mainspring.domain.access.scope import Scope
 from mainspring.domain.duration import parse_duration_ms
 from mainspring.domain.errors import Forbidden
-from mainspring.operations import apikeys, signing
-from mainspring.operations.account_rehearsal import rehearsed
-from mainspring.shapes import Shape, api_key_shape, instant
+from mainspring.operations import api_keys, signing_keys
+from mainspring.operations.account_dry_run import account_dry_run
+from mainspring.views.shapes import Shape, api_key_shape, instant
 
 router = APIRouter(tags=["keys"])
 
@@ -36,10 +36,15 @@ KeyRef = Annotated[str, Path(max_length=100, description="A key's id.")]
 async def list_api_keys(desk: Administering) -> Shape:
     """Every API key of the tenant, newest first; never the keys themselves."""
     now = await desk.stores.schedule.now()
-    return {"items": [api_key_shape(key, now) for key in await apikeys.list_api_keys(desk)]}
+    return {"items": [api_key_shape(key, now) for key in await api_keys.list_api_keys(desk)]}
 
 
-@router.post("/keys", status_code=201, response_model=ApiKeyMade | Rehearsed[ApiKey])
+@router.post(
+    "/keys",
+    status_code=201,
+    response_model=ApiKeyCreated | DryRunOf[ApiKeyView],
+    responses={200: {"model": DryRunOf[ApiKeyView]}},
+)
 async def create_api_key(
     desk: Administering,
     principal: Known,
@@ -55,18 +60,18 @@ async def create_api_key(
         raise Forbidden("only an operator of the installation makes an operator's key; ask one", scope="operator")
     context: Context = request.app.state.context
     life = timedelta(milliseconds=parse_duration_ms(wish.expires_in, field="expires_in"))
-    wanted = apikeys.KeyWish(wish.name, tuple(wish.scopes), life, wish.operator)
-    key, text = await apikeys.add_api_key(rehearsed(desk) if dry_run else desk, context.locksmith, wanted)
+    wanted = api_keys.NewApiKey(wish.name, tuple(wish.scopes), life, wish.operator)
+    key, text = await api_keys.add_api_key(account_dry_run(desk) if dry_run else desk, context.hasher, wanted)
     if dry_run:
         response.status_code = 200
         return compared(None, api_key_shape(key, key.created_at))
     return {**api_key_shape(key, key.created_at), "key": text}
 
 
-@router.delete("/keys/{key}", response_model=ApiKey | Rehearsed[ApiKey])
+@router.delete("/keys/{key}", response_model=ApiKeyView | DryRunOf[ApiKeyView])
 async def revoke_api_key(desk: Administering, key: KeyRef, dry_run: DryRun = False) -> Shape:
     """End an API key: the next request with it is refused, by every process."""
-    revoked = await apikeys.revoke_api_key(rehearsed(desk) if dry_run else desk, key)
+    revoked = await api_keys.revoke_api_key(account_dry_run(desk) if dry_run else desk, key)
     after = api_key_shape(revoked, await desk.stores.schedule.now())
     return compared({**after, "status": "live", "revoked_at": None}, after) if dry_run else after
 
@@ -74,27 +79,32 @@ async def revoke_api_key(desk: Administering, key: KeyRef, dry_run: DryRun = Fal
 @router.get("/signing-keys", response_model=SigningKeys)
 async def list_signing_keys(desk: Administering) -> Shape:
     """The live signing keys, newest first."""
-    keys = await signing.list_signing_keys(desk)
+    keys = await signing_keys.list_signing_keys(desk)
     return {"items": [{"id": key_id, "created_at": instant(created_at)} for key_id, created_at in keys]}
 
 
-@router.post("/signing-keys", status_code=201, response_model=SigningKeyMade | Rehearsed[SigningKey])
+@router.post(
+    "/signing-keys",
+    status_code=201,
+    response_model=SigningKeyCreated | DryRunOf[SigningKey],
+    responses={200: {"model": DryRunOf[SigningKey]}},
+)
 async def create_signing_key(
     desk: Administering, request: Request, response: Response, dry_run: DryRun = False
 ) -> Shape:
     """Make a signing key and show its secret, once; keys made before keep signing beside it."""
     context: Context = request.app.state.context
-    secret = signing.new_signing_secret(context.locksmith)
-    made = await signing.add_signing_key(rehearsed(desk) if dry_run else desk, secret)
+    secret = signing_keys.new_signing_secret(context.hasher)
+    made = await signing_keys.add_signing_key(account_dry_run(desk) if dry_run else desk, secret)
     if dry_run:
         response.status_code = 200
         return compared(None, {"id": made, "created_at": instant(await desk.stores.schedule.now())})
     return {"id": made, "secret": secret}
 
 
-@router.delete("/signing-keys/{key}", response_model=Revoked | Rehearsed[SigningKey])
+@router.delete("/signing-keys/{key}", response_model=Revoked | DryRunOf[SigningKey])
 async def revoke_signing_key(desk: Administering, key: KeyRef, dry_run: DryRun = False) -> Shape:
     """End a signing key; later calls are not signed with it."""
-    before = dict(await signing.list_signing_keys(desk))
-    await signing.revoke_signing_key(rehearsed(desk) if dry_run else desk, key)
+    before = dict(await signing_keys.list_signing_keys(desk))
+    await signing_keys.revoke_signing_key(account_dry_run(desk) if dry_run else desk, key)
     return compared({"id": key, "created_at": instant(before[key])}, None) if dry_run else {"id": key, "revoked": True}

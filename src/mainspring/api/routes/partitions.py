@@ -3,11 +3,11 @@
 from fastapi import APIRouter
 
 from mainspring.api.access import Operating
-from mainspring.api.partitions import Partitions, PartitionsVerified, PartitionWish, SignedCheckpoints
-from mainspring.flow_shapes import partition_shape, partition_verdict_shape, plain
+from mainspring.api.models.partitions import Partitions, PartitionsVerified, PartitionVerifyRequest, SignedCheckpoints
 from mainspring.operations import partitions
-from mainspring.ports.flows import Checkpoint
-from mainspring.shapes import Shape
+from mainspring.ports.workflows import Checkpoint
+from mainspring.views.shapes import Shape
+from mainspring.views.workflow_shapes import partition_shape, partition_verdict_shape, plain
 
 router = APIRouter(prefix="/partitions", tags=["partitions"])
 
@@ -27,7 +27,7 @@ async def export_checkpoints(desk: Operating) -> Shape:
 
 
 @router.post("/verify", response_model=PartitionsVerified)
-async def verify_partitions(desk: Operating, wish: PartitionWish) -> Shape:
+async def verify_partitions(desk: Operating, wish: PartitionVerifyRequest) -> Shape:
     """Whether partitions are what was written: their ticks, all their executions, and checkpoints kept elsewhere."""
     kept = [Checkpoint(**each.model_dump()) for each in wish.checkpoints]
     found = await partitions.verify_partitions(desk, wish.partition, kept)

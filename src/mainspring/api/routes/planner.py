@@ -5,27 +5,27 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 
 from mainspring.api.access import Operating, Reading, Running, Writing
-from mainspring.api.advice import (
-    ModeRehearsed,
+from mainspring.api.context import Context
+from mainspring.api.cursors import open_cursor, seal_cursor
+from mainspring.api.endpoint_views import differences
+from mainspring.api.models.answers import PageOf
+from mainspring.api.models.fields import Cursor, DryRun, EndpointRef, Limit
+from mainspring.api.models.planner import (
+    ModeChange,
+    ModeDryRun,
     ModeSet,
-    ModeWish,
     PlannerSession,
     PlannerStatus,
     ShadowResults,
     Spends,
 )
-from mainspring.api.answers import Page
-from mainspring.api.context import Context
-from mainspring.api.cursors import open_cursor, seal_cursor
-from mainspring.api.fields import Cursor, DryRun, EndpointRef, Limit
-from mainspring.api.sights import differences
-from mainspring.domain.firing import LIVE
-from mainspring.domain.session import Session
-from mainspring.operations import advising, rules
+from mainspring.domain.model.session import ModelSession
+from mainspring.domain.rules.apply import LIVE
+from mainspring.operations import planner, rules
 from mainspring.operations.endpoints import Desk, find_endpoint
 from mainspring.operations.tenants import find_tenant
-from mainspring.planner_shapes import session_shape, usage_shape
-from mainspring.shapes import Shape, instant
+from mainspring.views.planner_shapes import session_shape, usage_shape
+from mainspring.views.shapes import Shape, instant
 
 router = APIRouter(tags=["planner"])
 sessions_router = APIRouter(tags=["sessions"])
@@ -33,7 +33,7 @@ SessionRef = Annotated[str, Path(alias="session", max_length=200, description="I
 OfEndpoint = Annotated[str | None, Query(max_length=1_000, description="Of this endpoint alone: its id or name.")]
 
 
-@sessions_router.get("/sessions", response_model=Page[PlannerSession])
+@sessions_router.get("/sessions", response_model=PageOf[PlannerSession])
 async def list_planner_sessions(
     desk: Reading, endpoint: OfEndpoint = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Shape:
@@ -45,11 +45,11 @@ async def list_planner_sessions(
 @sessions_router.get("/sessions/{session}", response_model=PlannerSession)
 async def read_planner_session(desk: Reading, session: SessionRef) -> Shape:
     """One session: every tool call with its arguments and result, the reasoning, tokens and cost."""
-    (shape,) = await _told(desk, [await advising.find_session(desk, session)])
+    (shape,) = await _told(desk, [await planner.find_session(desk, session)])
     return shape
 
 
-@sessions_router.get("/endpoints/{endpoint}/sessions", response_model=Page[PlannerSession])
+@sessions_router.get("/endpoints/{endpoint}/sessions", response_model=PageOf[PlannerSession])
 async def list_endpoint_sessions(
     desk: Reading, endpoint: EndpointRef, limit: Limit = 50, cursor: Cursor = None
 ) -> Shape:
@@ -62,14 +62,14 @@ async def read_planner(desk: Reading, request: Request) -> Shape:
     """Rules alone or with a model, where it is live, and what the tenant spent this month."""
     context: Context = request.app.state.context
     model = "" if context.model_fault else context.settings.model
-    modes = await advising.modes_of(desk)
+    modes = await planner.modes_of(desk)
     known = await desk.stores.planner.rules(desk.tenant_id)
     tenant = await find_tenant(desk)
     return {
         "policy": "rules and model" if model else "rules",
         "model": model or None,
         "model_fault": context.model_fault or None,
-        "how_to_add_a_model": None if model else advising.HOW_TO_ADD_A_MODEL,
+        "how_to_add_a_model": None if model else planner.HOW_TO_ADD_A_MODEL,
         "modes": {
             "all": modes.everything,
             "tenant": modes.tenant,
@@ -79,6 +79,7 @@ async def read_planner(desk: Reading, request: Request) -> Shape:
         },
         "rules": len(known),
         "rules_with_faults": sum(any(state.fault for state in each.states.values()) for each in known),
+        "proposals_pending": await desk.stores.proposals.count_pending(desk.tenant_id),
         "spend": usage_shape(await desk.stores.sessions.token_usage(desk.tenant_id), tenant.tokens_per_month),
     }
 
@@ -94,21 +95,21 @@ async def list_spend(desk: Operating) -> Shape:
     return {"items": items}
 
 
-@router.put("/planner/mode", response_model=ModeSet | ModeRehearsed)
-async def set_tenant_mode(desk: Writing, wish: ModeWish, dry_run: DryRun = False) -> Shape:
-    """Live, in shadow mode or off for all of the tenant's endpoints."""
+@router.put("/planner/mode", response_model=ModeSet | ModeDryRun)
+async def set_tenant_mode(desk: Writing, wish: ModeChange, dry_run: DryRun = False) -> Shape:
+    """Live, ask, shadow or off for all of the tenant's endpoints; shadow and off withdraw pending proposals."""
     return await _set_mode(desk, "tenant", f"tenant:{desk.tenant_id}", wish, dry_run)
 
 
 @router.put("/planner/mode/all", response_model=ModeSet)
-async def set_mode_for_all(desk: Operating, wish: ModeWish) -> Shape:
-    """Live, in shadow mode or off for the whole installation."""
+async def set_mode_for_all(desk: Operating, wish: ModeChange) -> Shape:
+    """Live, ask, shadow or off for the whole installation; shadow and off withdraw pending proposals."""
     return await _set_mode(desk, "all", "all", wish, dry_run=False)
 
 
-@router.put("/endpoints/{endpoint}/planner-mode", response_model=ModeSet | ModeRehearsed)
-async def set_endpoint_mode(desk: Writing, endpoint: EndpointRef, wish: ModeWish, dry_run: DryRun = False) -> Shape:
-    """Live, in shadow mode or off for one endpoint."""
+@router.put("/endpoints/{endpoint}/planner-mode", response_model=ModeSet | ModeDryRun)
+async def set_endpoint_mode(desk: Writing, endpoint: EndpointRef, wish: ModeChange, dry_run: DryRun = False) -> Shape:
+    """Live, ask, shadow or off for one endpoint; shadow and off withdraw its pending proposals."""
     found = await find_endpoint(desk, endpoint)
     shape = await _set_mode(desk, found.id, f"endpoint:{found.id}", wish, dry_run)
     for each in (shape, shape.get("before"), shape.get("after")):
@@ -124,7 +125,7 @@ async def look_at_endpoint(desk: Running, endpoint: EndpointRef, request: Reques
     It takes as long as the model does, within a session's time. Without a model: 409, and how to add one.
     """
     context: Context = request.app.state.context
-    found, session = await advising.look_at(desk, endpoint, context.look, context.model_fault)
+    found, session = await planner.look_at(desk, endpoint, context.look, context.model_fault)
     return session_shape(session, found.name)
 
 
@@ -144,7 +145,7 @@ async def read_shadow_results(desk: Reading, endpoint: OfEndpoint = None, limit:
         }
         for each in firings
     ]
-    return {"firings": told, "sessions": await _told(desk, await advising.shadow_sessions(desk, only, limit))}
+    return {"firings": told, "sessions": await _told(desk, await planner.shadow_sessions(desk, only, limit))}
 
 
 async def _sessions(desk: Desk, endpoint_id: str | None, limit: int, cursor: str | None) -> Shape:
@@ -155,19 +156,19 @@ async def _sessions(desk: Desk, endpoint_id: str | None, limit: int, cursor: str
     return {"items": await _told(desk, page), "next_cursor": more}
 
 
-async def _told(desk: Desk, found: list[Session]) -> list[Shape]:
+async def _told(desk: Desk, found: list[ModelSession]) -> list[Shape]:
     ids = sorted({session.endpoint_id for session in found})
     names = await desk.stores.look.names(desk.tenant_id, ids) if ids else {}
     return [session_shape(session, names.get(session.endpoint_id, "")) for session in found]
 
 
-async def _set_mode(desk: Desk, scope: str, key: str, wish: ModeWish, dry_run: bool) -> Shape:
-    there = rules.rehearsed(desk) if dry_run else desk
+async def _set_mode(desk: Desk, scope: str, key: str, wish: ModeChange, dry_run: bool) -> Shape:
+    there = rules.dry_run_of(desk) if dry_run else desk
     mode = (await desk.stores.planner.modes()).get(key, LIVE)
-    held = len(await advising.advice_in_force(desk, scope))
+    held = len(await planner.advice_in_force(desk, scope))
     before: Shape = {"scope": scope, "mode": mode, "in_force": held, "undone": 0}
     await rules.set_mode(there, scope, wish.mode)
-    undone = await advising.undo_advice(desk, scope) if wish.undo and not dry_run else held if wish.undo else 0
+    undone = await planner.undo_advice(desk, scope) if wish.undo and not dry_run else held if wish.undo else 0
     after: Shape = {"scope": scope, "mode": wish.mode, "in_force": held - undone, "undone": undone}
     if not dry_run:
         return after

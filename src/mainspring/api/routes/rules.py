@@ -9,32 +9,32 @@ import msgspec
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from mainspring.api.access import Reading, Running, Writing
-from mainspring.api.advice import (
-    DraftWish,
-    Rule,
+from mainspring.api.context import Context
+from mainspring.api.cursors import open_cursor, seal_cursor
+from mainspring.api.endpoint_views import differences
+from mainspring.api.etags import IfMatch, refuse_other
+from mainspring.api.models.answers import Deleted, PageOf
+from mainspring.api.models.fields import Cursor, DryRun, Limit
+from mainspring.api.models.planner import (
+    DraftRequest,
+    RuleDryRun,
     RuleNew,
     RulePatch,
-    RuleRehearsed,
     RulesChecked,
     RulesDrafted,
     RulesGiven,
     RulesTested,
+    RuleView,
 )
-from mainspring.api.answers import Deleted, Page
-from mainspring.api.context import Context
-from mainspring.api.cursors import open_cursor, seal_cursor
-from mainspring.api.etags import IfMatch, refuse_other
-from mainspring.api.fields import Cursor, DryRun, Limit
-from mainspring.api.problems import ApiError, pointer_of
-from mainspring.api.sights import differences
+from mainspring.api.problems import HttpProblem, pointer_of
 from mainspring.domain.errors import Conflict, InvalidInput
-from mainspring.domain.rules import rule_document
+from mainspring.domain.rules.rule import rule_document
 from mainspring.operations import rules
-from mainspring.operations.advising import HOW_TO_ADD_A_MODEL
 from mainspring.operations.endpoints import Desk
-from mainspring.planner_shapes import draft_shape, rule_shape, tested_shape
-from mainspring.ports.planner import KnownRule
-from mainspring.shapes import Shape
+from mainspring.operations.planner import HOW_TO_ADD_A_MODEL
+from mainspring.ports.planner import RuleRevision
+from mainspring.views.planner_shapes import draft_shape, rule_shape, tested_shape
+from mainspring.views.shapes import Shape
 
 router = APIRouter(prefix="/rules", tags=["rules"])
 RuleRef = Annotated[str, Path(alias="rule_id", max_length=200, description="Id of a rule.", examples=["rule_0197..."])]
@@ -42,7 +42,7 @@ OfEndpoint = Annotated[str | None, Query(max_length=1_000, description="Rules of
 OfJob = Annotated[str | None, Query(max_length=1_000, description="Rules of this whole job: its id or name.")]
 
 
-@router.get("", response_model=Page[Rule])
+@router.get("", response_model=PageOf[RuleView])
 async def list_rules(
     desk: Reading, endpoint: OfEndpoint = None, job: OfJob = None, limit: Limit = 50, cursor: Cursor = None
 ) -> Shape:
@@ -58,13 +58,13 @@ async def list_rules(
     return {"items": [rule_shape(each) for each in page], "next_cursor": more}
 
 
-@router.post("", status_code=201, response_model=Rule | RuleRehearsed, responses={200: {"model": RuleRehearsed}})
+@router.post("", status_code=201, response_model=RuleView | RuleDryRun, responses={200: {"model": RuleDryRun}})
 async def create_rule(desk: Writing, wish: RuleNew, response: Response, dry_run: DryRun = False) -> Shape:
     """Add a rule to an endpoint or a job. It judges runs that finish from now on."""
     owner = await _owner(desk, wish.endpoint, wish.job)
     with _pointing_at("/rule"):
-        (stored,) = await rules.add_rules(rules.rehearsed(desk) if dry_run else desk, owner, [wish.rule])
-    made = KnownRule(stored, owner.name or "", {})
+        (stored,) = await rules.add_rules(rules.dry_run_of(desk) if dry_run else desk, owner, [wish.rule])
+    made = RuleRevision(stored, owner.name or "", {})
     if dry_run:
         response.status_code = 200
         return _compared(None, made)
@@ -96,14 +96,14 @@ async def test_rules(desk: Reading, wish: RulesGiven) -> Shape:
     else:
         with _pointing_at("/rules"):
             chosen = rules.check_rules(wish.rules, owner)
-    tested = await rules.rehearse_rules(desk, owner, chosen, wish.limit)
+    tested = await rules.try_rules(desk, owner, chosen, wish.limit)
     fired = {rule.name: sum(rule.name in each.fired for each in tested) for rule in chosen}
     names = sorted({each.endpoint for each in tested})
     return {"runs": [tested_shape(each) for each in tested], "fired": fired, "endpoints": names}
 
 
 @router.post("/draft", response_model=RulesDrafted)
-async def draft_rules(desk: Running, wish: DraftWish, request: Request) -> Shape:
+async def draft_rules(desk: Running, wish: DraftRequest, request: Request) -> Shape:
     """Let the model draft rules from an endpoint's description, with a back-test. Nothing is added: add what you like.
 
     It takes as long as the model does. Without a model: 409, and how to add one.
@@ -116,14 +116,14 @@ async def draft_rules(desk: Running, wish: DraftWish, request: Request) -> Shape
     return draft_shape(made.rules, made.explanation, made.session, owner.name or "", made.backtest)
 
 
-@router.get("/{rule_id}", response_model=Rule)
+@router.get("/{rule_id}", response_model=RuleView)
 async def read_rule(desk: Reading, rule: RuleRef, response: Response) -> Shape:
     known, _ = await rules.find_rule(desk, rule)
     response.headers["ETag"] = _etag(known)
     return rule_shape(known)
 
 
-@router.patch("/{rule_id}", response_model=Rule | RuleRehearsed)
+@router.patch("/{rule_id}", response_model=RuleView | RuleDryRun)
 async def update_rule(
     desk: Writing,
     rule: RuleRef,
@@ -139,23 +139,23 @@ async def update_rule(
     known, _ = await rules.find_rule(desk, rule)
     refuse_other(if_match, _etag(known), "rule", known.stored.rule.name)
     with _pointing_at("/rule"):
-        edited = await rules.edit_rule(rules.rehearsed(desk) if dry_run else desk, rule, wish.rule)
+        edited = await rules.edit_rule(rules.dry_run_of(desk) if dry_run else desk, rule, wish.rule)
     if dry_run:
         return _compared(known, edited)
     response.headers["ETag"] = _etag(edited)
     return rule_shape(edited)
 
 
-@router.delete("/{rule_id}", response_model=Deleted | RuleRehearsed)
+@router.delete("/{rule_id}", response_model=Deleted | RuleDryRun)
 async def delete_rule(desk: Writing, rule: RuleRef, if_match: IfMatch = None, dry_run: DryRun = False) -> Shape:
     """Hints that it wrote stay until they expire."""
     known, owner = await rules.find_rule(desk, rule)
     refuse_other(if_match, _etag(known), "rule", known.stored.rule.name)
-    await rules.remove_rules(rules.rehearsed(desk) if dry_run else desk, owner, [rule])
+    await rules.remove_rules(rules.dry_run_of(desk) if dry_run else desk, owner, [rule])
     return _compared(known, None) if dry_run else {"id": rule, "name": known.stored.rule.name, "deleted": True}
 
 
-async def _owner(desk: Desk, endpoint: str | None, job: str | None) -> rules.Owner:
+async def _owner(desk: Desk, endpoint: str | None, job: str | None) -> rules.RuleOwner:
     if (endpoint is None) == (job is None):
         raise InvalidInput("whose rules? give an endpoint or a job, and not both", field="endpoint")
     return await rules.find_owner(desk, endpoint, job)
@@ -172,14 +172,14 @@ def _pointing_at(place: str) -> Iterator[None]:
             {"pointer": place + pointer_of(each.path).removeprefix(sent_as), "detail": each.message}
             for each in fault.faults
         ]
-        raise ApiError("invalid-input", str(fault), errors=errors) from None
+        raise HttpProblem("invalid-input", str(fault), errors=errors) from None
 
 
-def _etag(known: KnownRule) -> str:
+def _etag(known: RuleRevision) -> str:
     return f'"{sha256(msgspec.json.encode(known.stored.rule)).hexdigest()[:16]}"'
 
 
-def _compared(before: KnownRule | None, after: KnownRule | None) -> Shape:
+def _compared(before: RuleRevision | None, after: RuleRevision | None) -> Shape:
     old = None if before is None else rule_shape(before)
     new = None if after is None else rule_shape(after)
     return {"dry_run": True, "before": old, "after": new, "changed": differences(old, new)}

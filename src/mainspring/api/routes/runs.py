@@ -6,20 +6,21 @@ from fastapi import APIRouter, Query, Response
 from msgspec.structs import replace
 
 from mainspring.api.access import Reading
-from mainspring.api.answers import BodyShown, Page, Run, RunInFull
 from mainspring.api.cursors import open_cursor, seal_cursor
-from mainspring.api.fields import Cursor, EndpointRef, Instant, Limit, RunRef
+from mainspring.api.endpoint_views import total_of
+from mainspring.api.models.answers import BodyView, CountedPage, RunDetailView, RunView
+from mainspring.api.models.fields import Cursor, EndpointRef, Instant, Limit, NewestOrOldest, RunRef, WithTotal
 from mainspring.domain.errors import NotFound
-from mainspring.domain.looking import RunLook, StatusFilter
-from mainspring.domain.run import Body, Trigger
+from mainspring.domain.run import Body, RunTrigger
 from mainspring.operations.endpoints import Desk, find_endpoint
-from mainspring.shapes import Shape, body_shape, run_in_full, run_shape
+from mainspring.ports.filters import RunListFilter, StatusFilter
+from mainspring.views.shapes import Shape, body_shape, run_in_full, run_shape
 
 router = APIRouter(tags=["runs"])
 Status = Annotated[
     StatusFilter | None, Query(description="Only runs that ended so; `failed`: as failure, timeout or blocked.")
 ]
-By = Annotated[Trigger | None, Query(description="Only runs that began for this reason.")]
+By = Annotated[RunTrigger | None, Query(description="Only runs that began for this reason.")]
 Since = Annotated[Instant | None, Query(description="Only runs that began at this instant or later.")]
 Until = Annotated[Instant | None, Query(description="Only runs that began before this instant.")]
 RAW_HEADERS = {
@@ -30,7 +31,7 @@ RAW_HEADERS = {
 RAW = {"text/plain": {"schema": {"type": "string", "format": "binary"}}}
 
 
-@router.get("/runs", response_model=Page[Run])
+@router.get("/runs", response_model=CountedPage[RunView])
 async def list_runs(
     desk: Reading,
     endpoint: Annotated[str | None, Query(max_length=1_000, description="Id or name of an endpoint.")] = None,
@@ -38,15 +39,22 @@ async def list_runs(
     trigger: By = None,
     since: Since = None,
     until: Until = None,
+    sort: NewestOrOldest = "-started_at",
+    with_total: WithTotal = False,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Shape:
-    """Newest first. With a filter a page may be short and still have a next one."""
+    """Newest first, or as `sort` says. With a filter a page may be short and still have a next one."""
     endpoint_id = None if endpoint is None else (await find_endpoint(desk, endpoint)).id
-    return await _page(desk, RunLook(endpoint_id, status, trigger, since, until, None, limit), cursor)
+    return await _page(
+        desk,
+        RunListFilter(endpoint_id, status, trigger, since, until, None, limit, sort == "started_at"),
+        cursor,
+        with_total,
+    )
 
 
-@router.get("/endpoints/{endpoint}/runs", response_model=Page[Run])
+@router.get("/endpoints/{endpoint}/runs", response_model=CountedPage[RunView])
 async def list_runs_of_endpoint(
     desk: Reading,
     endpoint: EndpointRef,
@@ -54,15 +62,22 @@ async def list_runs_of_endpoint(
     trigger: By = None,
     since: Since = None,
     until: Until = None,
+    sort: NewestOrOldest = "-started_at",
+    with_total: WithTotal = False,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Shape:
-    """Newest first."""
+    """Newest first, or as `sort` says."""
     found = await find_endpoint(desk, endpoint)
-    return await _page(desk, RunLook(found.id, status, trigger, since, until, None, limit), cursor)
+    return await _page(
+        desk,
+        RunListFilter(found.id, status, trigger, since, until, None, limit, sort == "started_at"),
+        cursor,
+        with_total,
+    )
 
 
-@router.get("/runs/{run}", response_model=RunInFull)
+@router.get("/runs/{run}", response_model=RunDetailView)
 async def read_run(desk: Reading, run: RunRef) -> Shape:
     """With its phases, its response headers, its body as text, and the decision that planned it."""
     found = await desk.stores.runs.run(desk.tenant_id, run)
@@ -73,7 +88,7 @@ async def read_run(desk: Reading, run: RunRef) -> Shape:
     return run_in_full(found, names.get(found.endpoint_id, found.endpoint_id), body)
 
 
-@router.get("/runs/{run}/body", response_model=BodyShown)
+@router.get("/runs/{run}/body", response_model=BodyView)
 async def read_body(desk: Reading, run: RunRef) -> Shape:
     """The response body as harmless text: what would act on a screen is spelled out."""
     return body_shape(await _body(desk, run))
@@ -93,11 +108,13 @@ async def _body(desk: Desk, run: str) -> Body:
     return body
 
 
-async def _page(desk: Desk, wanted: RunLook, cursor: str | None) -> Shape:
-    place = open_cursor(desk, "runs", cursor)
+async def _page(desk: Desk, wanted: RunListFilter, cursor: str | None, with_total: bool) -> Shape:
+    kind = "runs, oldest first" if wanted.oldest_first else "runs"
+    place = open_cursor(desk, kind, cursor)
     page = await desk.stores.look.runs(desk.tenant_id, replace(wanted, before_id=place[0] if place else None))
     after = page.next_before_id
     return {
         "items": [run_shape(run, name) for run, name in page.runs],
-        "next_cursor": None if after is None else seal_cursor(desk, "runs", after),
+        "next_cursor": None if after is None else seal_cursor(desk, kind, after),
+        "total": await total_of(desk, wanted, with_total),
     }

@@ -6,12 +6,19 @@ from fastapi import APIRouter, Path, Request
 
 from mainspring.api.access import Reading, Running
 from mainspring.api.context import Context
-from mainspring.api.playing import Backtest, BacktestWish, Played, ScenarioInFull, Scenarios, SimulationWish
+from mainspring.api.models.simulations import (
+    Backtest,
+    BacktestInput,
+    Played,
+    ScenarioDetailView,
+    Scenarios,
+    SimulationRequest,
+)
 from mainspring.domain.errors import InvalidInput, Misconfigured
-from mainspring.operations import backtesting, rules
-from mainspring.planner_shapes import backtest_shape
+from mainspring.operations import backtest, rules
 from mainspring.ports.planner import Simulator
-from mainspring.shapes import Shape
+from mainspring.views.planner_shapes import backtest_shape
+from mainspring.views.shapes import Shape
 
 router = APIRouter(tags=["simulations"])
 ScenarioRef = Annotated[str, Path(alias="scenario", max_length=100, examples=["flash-sale"])]
@@ -23,14 +30,14 @@ async def list_simulations(desk: Reading, request: Request) -> Shape:
     return {"items": _simulator(request).scenarios()}
 
 
-@router.get("/simulations/{scenario}", response_model=ScenarioInFull)
+@router.get("/simulations/{scenario}", response_model=ScenarioDetailView)
 async def read_simulation(desk: Reading, scenario: ScenarioRef, request: Request) -> Shape:
     """A scenario in full: its curve, its endpoints with their rules, its checks."""
     return _simulator(request).scenario(scenario)
 
 
 @router.post("/simulations", response_model=Played)
-async def run_simulation(desk: Running, wish: SimulationWish, request: Request) -> Shape:
+async def run_simulation(desk: Running, wish: SimulationRequest, request: Request) -> Shape:
     """Play a scenario, ours by name or one of your own, and tell what happened. Nothing is called, nothing is kept.
 
     The same scenario and seed give the same answer. One simulation is played at a time, for at most 30 seconds.
@@ -41,7 +48,7 @@ async def run_simulation(desk: Running, wish: SimulationWish, request: Request) 
 
 
 @router.post("/backtests", response_model=Backtest)
-async def run_backtest(desk: Reading, wish: BacktestWish) -> Shape:
+async def run_backtest(desk: Reading, wish: BacktestInput) -> Shape:
     """Replay recorded runs through changed rules, limits or another baseline: calls, failures seen, decisions.
 
     Between two recorded runs the last response holds. Nothing is called, nothing is kept.
@@ -49,8 +56,8 @@ async def run_backtest(desk: Reading, wish: BacktestWish) -> Shape:
     if (wish.endpoint is None) == (wish.job is None):
         raise InvalidInput("whose runs? give an endpoint or a job, and not both", field="endpoint")
     owner = await rules.find_owner(desk, wish.endpoint, wish.job)
-    wanted = backtesting.Wish(**wish.model_dump(exclude={"endpoint", "job"}))
-    return backtest_shape(await backtesting.run_backtest(desk, owner, wanted))
+    wanted = backtest.BacktestRequest(**wish.model_dump(exclude={"endpoint", "job"}))
+    return backtest_shape(await backtest.run_backtest(desk, owner, wanted))
 
 
 def _simulator(request: Request) -> Simulator:

@@ -1,59 +1,104 @@
-"""Single sign-on: to the OIDC issuer and back. For browsers, so it is not in the API's document."""
+"""Single sign-on: to the OIDC issuer and back. For browsers, so it is not in the API's document.
+
+A refused login leads to the login page, which shows the reason. The reason travels in a cookie that no script reads:
+in the address, anyone could let the login page say anything.
+"""
+
+from urllib.parse import quote, unquote
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from mainspring.api import cookies
-from mainspring.api.problems import ApiError
+from mainspring.api.problems import HttpProblem
 from mainspring.api.routes.auth import Anonymous, context_of
-from mainspring.domain.access import Role
-from mainspring.domain.errors import NotAuthenticated
+from mainspring.domain.access.scope import Role
+from mainspring.domain.errors import Conflict, Forbidden, InvalidInput, NotAuthenticated, QuotaExceeded, TooManyRequests
 from mainspring.domain.name import shown
-from mainspring.operations.single_sign_on import Issuer, begin_login, finish_login
+from mainspring.operations.single_sign_on import Issuer, address_after, begin_login, finish_login, own_address
 
 router = APIRouter(prefix="/auth/oidc", include_in_schema=False)
 
 COOKIE = "mainspring-oidc"
 COOKIE_LIFE_S = 600
+REFUSAL = "mainspring-oidc-refusal"
+REFUSAL_LIFE_S = 60
+REFUSAL_CHARS_MAX = 500  # a cookie holds 4 kB, and each character may take nine bytes
+REFUSALS = (Conflict, Forbidden, InvalidInput, NotAuthenticated, QuotaExceeded, TooManyRequests)
+
+
+@router.get("")
+async def is_offered(request: Request, response: Response) -> dict[str, bool | str]:
+    """Whether single sign-on is configured, so that the login page shows its button, and why the last one failed."""
+    refusal = request.cookies.get(REFUSAL, "")
+    if refusal:
+        _delete(request, response, REFUSAL)
+    return {"configured": context_of(request).issuer is not None, "refusal": unquote(refusal)}
 
 
 @router.get("/login")
 async def begin(desk: Anonymous, request: Request) -> Response:
-    url, kept = await begin_login(desk, context_of(request).locksmith, _issuer(request), _redirect_uri(request))
+    """`?from=` is the page that was asked for; the login returns to it."""
+    back = request.query_params.get("from", "")
+    issuer = _issuer(request)
+    try:
+        url, kept = await begin_login(desk, context_of(request).hasher, issuer, _redirect_uri(request), back)
+    except REFUSALS as refused:
+        return _refused(request, refused, own_address(back))
     response = RedirectResponse(url, 302)
-    secure = cookies.is_https(request)
-    # Lax, not Strict: the way back begins on the issuer's page.
-    response.set_cookie(COOKIE, kept, COOKIE_LIFE_S, path="/", secure=secure, httponly=True, samesite="lax")
+    _set(request, response, COOKIE, kept, COOKIE_LIFE_S)
     return response
 
 
 @router.get("/callback")
 async def come_back(desk: Anonymous, request: Request) -> Response:
-    context, given = context_of(request), request.query_params
-    if "error" in given:
-        raise NotAuthenticated(f"the issuer refused: {shown(given['error'])}; try again, or log in with a password")
-    role = context.settings.oidc_role
-    entry = await finish_login(
-        desk,
-        context.locksmith,
-        _issuer(request),
-        kept=request.cookies.get(COOKIE, ""),
-        state=given.get("state", ""),
-        code=given.get("code", ""),
-        redirect_uri=_redirect_uri(request),
-        role=Role(role) if role else None,
-        agent=request.headers.get("user-agent", ""),
-    )
-    response = RedirectResponse("/", 303)
+    context, given, issuer = context_of(request), request.query_params, _issuer(request)
+    role, kept = context.settings.oidc_role, request.cookies.get(COOKIE, "")
+    address = address_after(desk, kept)
+    try:
+        if "error" in given:
+            raise NotAuthenticated(f"the issuer refused: {shown(given['error'])}; try again, or log in with a password")
+        entry = await finish_login(
+            desk,
+            context.hasher,
+            issuer,
+            kept=kept,
+            state=given.get("state", ""),
+            code=given.get("code", ""),
+            redirect_uri=_redirect_uri(request),
+            role=Role(role) if role else None,
+            agent=request.headers.get("user-agent", ""),
+        )
+    except REFUSALS as refused:
+        return _refused(request, refused, address)
+    response = RedirectResponse(address, 303)
     cookies.set_cookies(request, response, entry)
-    response.delete_cookie(COOKIE, path="/", secure=cookies.is_https(request), httponly=True, samesite="lax")
+    _delete(request, response, COOKIE)
     return response
+
+
+def _refused(request: Request, refused: Exception, address: str) -> Response:
+    """To the login page, from which the next try leads to the address that was asked for."""
+    back = f"?from={quote(address, safe='')}" if address not in ("", "/") else ""
+    response = RedirectResponse(f"/login{back}", 303)
+    _set(request, response, REFUSAL, quote(str(refused)[:REFUSAL_CHARS_MAX], safe=""), REFUSAL_LIFE_S)
+    return response
+
+
+def _set(request: Request, response: Response, name: str, value: str, life_s: int) -> None:
+    # Lax, not Strict: the way back begins on the issuer's page.
+    secure = cookies.is_https(request)
+    response.set_cookie(name, value, life_s, path="/", secure=secure, httponly=True, samesite="lax")
+
+
+def _delete(request: Request, response: Response, name: str) -> None:
+    response.delete_cookie(name, path="/", secure=cookies.is_https(request), httponly=True, samesite="lax")
 
 
 def _issuer(request: Request) -> Issuer:
     issuer = context_of(request).issuer
     if issuer is None:
-        raise ApiError("not-found", "single sign-on is not set up here; its operator sets MAINSPRING_OIDC_ISSUER")
+        raise HttpProblem("not-found", "single sign-on is not set up here; its operator sets MAINSPRING_OIDC_ISSUER")
     return issuer
 
 

@@ -4,14 +4,14 @@ from fastapi import APIRouter
 from msgspec.structs import replace
 
 from mainspring.api.access import OperatingHere, Reading
-from mainspring.api.answers import Page, Quotas, QuotasRehearsed, Usage, Worker
-from mainspring.api.fields import DryRun
-from mainspring.api.requests import QuotasPatch
-from mainspring.api.sights import differences
+from mainspring.api.endpoint_views import differences
+from mainspring.api.models.answers import PageOf, Quotas, QuotasDryRun, Usage, WorkerView
+from mainspring.api.models.fields import DryRun
+from mainspring.api.models.requests import QuotasPatch
 from mainspring.domain.endpoint import Tenant
-from mainspring.operations.rehearsal import rehearsal
+from mainspring.operations.dry_run import dry_run_desk
 from mainspring.operations.tenants import find_tenant, set_quotas
-from mainspring.shapes import Shape, instant
+from mainspring.views.shapes import Shape, instant
 
 router = APIRouter()
 
@@ -37,19 +37,19 @@ async def read_quotas(desk: Reading) -> Shape:
     return _quotas(await find_tenant(desk))
 
 
-@router.patch("/quotas", tags=["tenant"], response_model=Quotas | QuotasRehearsed)
+@router.patch("/quotas", tags=["tenant"], response_model=Quotas | QuotasDryRun)
 async def update_quotas(desk: OperatingHere, wish: QuotasPatch, dry_run: DryRun = False) -> Shape:
     """What is not named stays, null is no limit. Endpoints that waited for an old quota are due again at once."""
     given = {name: getattr(wish, name) for name in wish.model_fields_set}
     before = _quotas(await find_tenant(desk))
-    there = rehearsal(desk) if dry_run else desk
+    there = dry_run_desk(desk) if dry_run else desk
     after = _quotas(await set_quotas(there, lambda tenant: replace(tenant, **given)))
     if not dry_run:
         return after
     return {"dry_run": True, "before": before, "after": after, "changed": differences(before, after)}
 
 
-@router.get("/workers", tags=["system"], response_model=Page[Worker])
+@router.get("/workers", tags=["system"], response_model=PageOf[WorkerView])
 async def list_workers(desk: Reading) -> Shape:
     """Processes with a sign of life in the last 30 seconds."""
     workers = await desk.stores.presence.alive()

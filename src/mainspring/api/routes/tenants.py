@@ -6,19 +6,19 @@ from fastapi import APIRouter, Path, Query, Response
 from msgspec.structs import replace
 
 from mainspring.api.access import Administering, Known, Operating
-from mainspring.api.answers import Rehearsed
-from mainspring.api.fields import DryRun
-from mainspring.api.people import AuditPage, AuditVerdict, QuotaPatch, Tenant, TenantNew, Tenants
-from mainspring.api.problems import ApiError
-from mainspring.api.sights import compared
-from mainspring.domain.access import Principal
-from mainspring.domain.audit import INSTALLATION, AuditFault
+from mainspring.api.endpoint_views import compared
+from mainspring.api.models.accounts import AuditPage, AuditVerdict, QuotaPatch, TenantNew, Tenants, TenantView
+from mainspring.api.models.answers import DryRunOf
+from mainspring.api.models.fields import DryRun
+from mainspring.api.problems import HttpProblem
+from mainspring.domain.access.audit import INSTALLATION, AuditFault
+from mainspring.domain.access.scope import Principal
 from mainspring.domain.errors import Forbidden, InvalidInput
 from mainspring.domain.name import check_name
-from mainspring.operations import tenants, trail
-from mainspring.operations.account_rehearsal import rehearsed
+from mainspring.operations import audit, tenants
+from mainspring.operations.account_dry_run import account_dry_run
 from mainspring.operations.endpoints import Desk
-from mainspring.shapes import Shape, audit_shape, tenant_shape
+from mainspring.views.shapes import Shape, audit_shape, tenant_shape
 
 router = APIRouter(tags=["tenants"])
 
@@ -31,12 +31,17 @@ async def list_tenants(desk: Operating) -> Shape:
     return {"items": [tenant_shape(tenant) for tenant in await desk.stores.accounts.tenants()]}
 
 
-@router.post("/tenants", status_code=201, response_model=Tenant | Rehearsed[Tenant])
+@router.post(
+    "/tenants",
+    status_code=201,
+    response_model=TenantView | DryRunOf[TenantView],
+    responses={200: {"model": DryRunOf[TenantView]}},
+)
 async def create_tenant(
     desk: Operating, principal: Known, wish: TenantNew, response: Response, dry_run: DryRun = False
 ) -> Shape:
     """Add a tenant; the user who makes it becomes its first owner."""
-    there = rehearsed(desk) if dry_run else desk
+    there = account_dry_run(desk) if dry_run else desk
     made = tenant_shape(await tenants.add_tenant(there, wish.id, wish.name, principal.user_id))
     if dry_run:
         response.status_code = 200
@@ -44,12 +49,12 @@ async def create_tenant(
     return made
 
 
-@router.get("/tenants/{tenant}", response_model=Tenant)
+@router.get("/tenants/{tenant}", response_model=TenantView)
 async def read_tenant(desk: Operating, tenant: TenantRef) -> Shape:
     return tenant_shape(await tenants.find_tenant(replace(desk, tenant_id=tenant)))
 
 
-@router.patch("/tenants/{tenant}", response_model=Tenant | Rehearsed[Tenant])
+@router.patch("/tenants/{tenant}", response_model=TenantView | DryRunOf[TenantView])
 async def update_tenant(desk: Operating, tenant: TenantRef, wish: QuotaPatch, dry_run: DryRun = False) -> Shape:
     """Change a tenant's name or quotas; what waited for a quota runs again at once, if the new one allows it."""
     wanted = {name: getattr(wish, name) for name in wish.model_fields_set}
@@ -59,7 +64,7 @@ async def update_tenant(desk: Operating, tenant: TenantRef, wish: QuotaPatch, dr
         wanted["name"] = check_name(wanted["name"], field="name", kind="tenant")
     there = replace(desk, tenant_id=tenant)
     before = tenant_shape(await tenants.find_tenant(there))
-    there = rehearsed(there) if dry_run else there
+    there = account_dry_run(there) if dry_run else there
     after = tenant_shape(await tenants.set_quotas(there, lambda present: replace(present, **wanted)))
     return compared(before, after) if dry_run else after
 
@@ -69,14 +74,14 @@ async def list_audit_entries(
     desk: Administering,
     principal: Known,
     installation: Installation = False,
-    limit: Annotated[int, Query(ge=1, le=trail.PAGE_MAX)] = 50,
+    limit: Annotated[int, Query(ge=1, le=audit.PAGE_MAX)] = 50,
     cursor: Annotated[str | None, Query(max_length=20, description="`next_cursor` of the page before.")] = None,
 ) -> Shape:
     """Who did what, when and from where; newest first."""
     if cursor is not None and not (cursor.isascii() and cursor.isdigit()):
-        raise ApiError("malformed-request", "this is no cursor of ours; give back `next_cursor` as it came")
+        raise HttpProblem("malformed-request", "this is no cursor of ours; give back `next_cursor` as it came")
     before = None if cursor is None else min(int(cursor), 1 << 62)
-    entries = await trail.audit_entries(_audited(desk, principal, installation), before, limit)
+    entries = await audit.audit_entries(_audited(desk, principal, installation), before, limit)
     has_more = len(entries) == limit and entries[-1].seq > 1
     names = await desk.stores.look.names(desk.tenant_id, [each.subject for each in entries])
     return {
@@ -88,7 +93,7 @@ async def list_audit_entries(
 @router.get("/audit/verify", response_model=AuditVerdict)
 async def verify_audit(desk: Administering, principal: Known, installation: Installation = False) -> Shape:
     """Follow the trail from its first entry to its last: any entry that was changed, moved or removed is found."""
-    found = await trail.verify_audit(_audited(desk, principal, installation))
+    found = await audit.verify_audit(_audited(desk, principal, installation))
     if isinstance(found, AuditFault):
         return {"whole": False, "entries": found.seq - 1, "fault_at": found.seq, "why": found.why}
     return {"whole": True, "entries": found.seq, "fault_at": None, "why": None}

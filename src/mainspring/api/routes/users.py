@@ -5,29 +5,29 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 
 from mainspring.api.access import Administering, Known, Operating, Reading
-from mainspring.api.answers import Rehearsed
 from mainspring.api.context import Context
-from mainspring.api.fields import DryRun
+from mainspring.api.endpoint_views import compared
 from mainspring.api.links import hand_out, proof_of, sends_links
-from mainspring.api.people import (
+from mainspring.api.models.accounts import (
     Invited,
-    Member,
     MemberAdded,
     MemberNew,
     Members,
-    RoleWish,
-    User,
+    MemberView,
+    RoleChange,
     UserNew,
     UserPatch,
     Users,
+    UserView,
 )
-from mainspring.api.sights import compared
-from mainspring.domain.access import SCOPES_OF, Principal, Scope
-from mainspring.domain.account import check_email, check_role
+from mainspring.api.models.answers import DryRunOf
+from mainspring.api.models.fields import DryRun
+from mainspring.domain.access.account import check_email, check_role
+from mainspring.domain.access.scope import SCOPES_OF, Principal, Scope
 from mainspring.operations import accounts, members, second_factor
-from mainspring.operations.account_rehearsal import rehearsed
-from mainspring.operations.throttle import refuse_invitations
-from mainspring.shapes import Shape, member_shape, user_shape
+from mainspring.operations.account_dry_run import account_dry_run
+from mainspring.operations.login_limit import refuse_invitations
+from mainspring.views.shapes import Shape, member_shape, user_shape
 
 router = APIRouter(tags=["users"])
 
@@ -42,7 +42,12 @@ async def list_users(desk: Operating) -> Shape:
     return {"items": [user_shape(user) for user in await desk.stores.accounts.users()]}
 
 
-@router.post("/users", status_code=201, response_model=Invited | Rehearsed[User])
+@router.post(
+    "/users",
+    status_code=201,
+    response_model=Invited | DryRunOf[UserView],
+    responses={200: {"model": DryRunOf[UserView]}},
+)
 async def create_user(
     desk: Operating,
     principal: Known,
@@ -56,8 +61,8 @@ async def create_user(
     place = (wish.tenant, check_role(wish.role)) if wish.tenant else None
     _require_grant(principal, SCOPES_OF[place[1]] if place else frozenset(), is_operator=wish.operator)
     made = await accounts.add_user(
-        rehearsed(desk) if dry_run else desk,
-        context.locksmith,
+        account_dry_run(desk) if dry_run else desk,
+        context.hasher,
         wish.email,
         wish.name,
         is_operator=wish.operator,
@@ -72,24 +77,29 @@ async def create_user(
     }
 
 
-@router.get("/users/{user}", response_model=User)
+@router.get("/users/{user}", response_model=UserView)
 async def read_user(desk: Operating, user: UserRef) -> Shape:
     return user_shape(await accounts.find_user(desk, user))
 
 
-@router.patch("/users/{user}", response_model=User | Rehearsed[User])
+@router.patch("/users/{user}", response_model=UserView | DryRunOf[UserView])
 async def update_user(
     desk: Operating, principal: Known, user: UserRef, wish: UserPatch, dry_run: DryRun = False
 ) -> Shape:
     """Rename, disable or enable a user. Disabling ends all its sessions at once."""
     _require_grant(principal, frozenset(), is_operator=bool(wish.operator))
     before = await accounts.find_user(desk, user)
-    there = rehearsed(desk) if dry_run else desk
+    there = account_dry_run(desk) if dry_run else desk
     edited = await accounts.edit_user(there, user, name=wish.name, disabled=wish.disabled, is_operator=wish.operator)
     return compared(user_shape(before), user_shape(edited)) if dry_run else user_shape(edited)
 
 
-@router.post("/users/{user}/link", status_code=201, response_model=Invited | Rehearsed[User])
+@router.post(
+    "/users/{user}/link",
+    status_code=201,
+    response_model=Invited | DryRunOf[UserView],
+    responses={200: {"model": DryRunOf[UserView]}},
+)
 async def create_user_link(
     desk: Operating, principal: Known, user: UserRef, request: Request, response: Response, dry_run: DryRun = False
 ) -> Shape:
@@ -100,14 +110,14 @@ async def create_user_link(
         there = user_shape(await accounts.find_user(desk, user))
         return compared(there, there)
     context: Context = request.app.state.context
-    made = await accounts.make_link(desk, context.locksmith, user)
+    made = await accounts.make_link(desk, context.hasher, user)
     return {
         "user": user_shape(made.user),
         **await hand_out(request, made.user.email, made.token, RESET, to_operator=True),
     }
 
 
-@router.delete("/users/{user}/second-factor", response_model=User | Rehearsed[User])
+@router.delete("/users/{user}/second-factor", response_model=UserView | DryRunOf[UserView])
 async def reset_second_factor(desk: Operating, principal: Known, user: UserRef, dry_run: DryRun = False) -> Shape:
     """Let a user who has lost app and recovery codes log in with the password alone."""
     _require_grant(principal, frozenset(Scope), is_operator=True)
@@ -124,7 +134,12 @@ async def list_members(desk: Reading) -> Shape:
     return {"items": [member_shape(member) for member in await members.list_members(desk)]}
 
 
-@router.post("/members", status_code=201, response_model=MemberAdded | Rehearsed[Member])
+@router.post(
+    "/members",
+    status_code=201,
+    response_model=MemberAdded | DryRunOf[MemberView],
+    responses={200: {"model": DryRunOf[MemberView]}},
+)
 async def create_member(
     desk: Administering,
     principal: Known,
@@ -140,11 +155,11 @@ async def create_member(
     """
     _require_grant(principal, SCOPES_OF[check_role(wish.role)])
     context: Context = request.app.state.context
-    there = rehearsed(desk) if dry_run else desk
+    there = account_dry_run(desk) if dry_run else desk
     if sends_links(request) and not dry_run:
         await refuse_invitations(desk.stores, desk.tenant_id, check_email(wish.email))
     member, token = await members.add_member(
-        there, context.locksmith, wish.email, wish.role, wish.name, proof=proof_of(request, principal)
+        there, context.hasher, wish.email, wish.role, wish.name, proof=proof_of(request, principal)
     )
     if dry_run:
         response.status_code = 200
@@ -152,21 +167,21 @@ async def create_member(
     return {"member": member_shape(member), **await hand_out(request, member.email, token, INVITED)}
 
 
-@router.patch("/members/{user}", response_model=Member | Rehearsed[Member])
+@router.patch("/members/{user}", response_model=MemberView | DryRunOf[MemberView])
 async def update_member(
-    desk: Administering, principal: Known, user: UserRef, wish: RoleWish, dry_run: DryRun = False
+    desk: Administering, principal: Known, user: UserRef, wish: RoleChange, dry_run: DryRun = False
 ) -> Shape:
     """Give a member another role, at most the caller's own. A tenant keeps at least one owner."""
     _require_grant(principal, SCOPES_OF[check_role(wish.role)])
     before = await members.find_member(desk, user)
-    after = member_shape(await members.set_role(rehearsed(desk) if dry_run else desk, user, wish.role))
+    after = member_shape(await members.set_role(account_dry_run(desk) if dry_run else desk, user, wish.role))
     return compared(member_shape(before), after) if dry_run else after
 
 
-@router.delete("/members/{user}", response_model=Member | Rehearsed[Member])
+@router.delete("/members/{user}", response_model=MemberView | DryRunOf[MemberView])
 async def remove_member(desk: Administering, user: UserRef, dry_run: DryRun = False) -> Shape:
     """Remove a member from the tenant, or take an invitation back; the user stays."""
-    removed = member_shape(await members.remove_member(rehearsed(desk) if dry_run else desk, user))
+    removed = member_shape(await members.remove_member(account_dry_run(desk) if dry_run else desk, user))
     return compared(removed, None) if dry_run else removed
 
 

@@ -5,33 +5,39 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from mainspring.api.access import Reading, Running, Writing
-from mainspring.api.answers import Page
 from mainspring.api.etags import IfMatch, refuse_other
-from mainspring.api.fields import DryRun
-from mainspring.api.flows import (
-    Document,
+from mainspring.api.models.answers import PageOf
+from mainspring.api.models.fields import DryRun
+from mainspring.api.models.requests import one_of_two
+from mainspring.api.models.workflows import (
     ExecutionStarted,
     Graph,
     ReplayedMany,
-    ReplayManyWish,
+    ReplayManyRequest,
     Simulated,
-    SimulationWish,
+    StartDryRun,
     StartedMany,
     StartMany,
-    StartManyRehearsed,
+    StartManyDryRun,
     StartOne,
-    StartRehearsed,
-    StartWish,
-    Workflow,
+    StartOptions,
     WorkflowArchived,
     WorkflowChecked,
+    WorkflowDetailView,
     WorkflowDiff,
-    WorkflowInFull,
+    WorkflowDocument,
+    WorkflowDryRun,
     WorkflowPublished,
-    WorkflowRehearsed,
+    WorkflowSimulationRequest,
+    WorkflowView,
 )
-from mainspring.api.requests import one_of_two
-from mainspring.flow_shapes import (
+from mainspring.operations import replay, workflow_archive, workflows
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.executions import clock_of
+from mainspring.operations.workflows import StartRequest
+from mainspring.ports.workflows import Published
+from mainspring.views.shapes import Shape
+from mainspring.views.workflow_shapes import (
     archived_shape,
     compared_shape,
     execution_in_full,
@@ -42,14 +48,8 @@ from mainspring.flow_shapes import (
     workflow_in_full,
     workflow_shape,
 )
-from mainspring.operations import archiving, playback, workflows
-from mainspring.operations.endpoints import Desk
-from mainspring.operations.executions import clock_of
-from mainspring.operations.workflows import Wish
-from mainspring.ports.flows import Published
-from mainspring.shapes import Shape
 from mainspring.workflow.model import LogicalClock
-from mainspring.workflow.replay import Answer, Happening
+from mainspring.workflow.replay import SimulatedAnswer, SimulatedEvent
 
 router = APIRouter(prefix="/workflows", tags=["workflows"])
 WorkflowRef = Annotated[
@@ -60,7 +60,7 @@ Archived = Annotated[bool, Query(description="Those that were archived instead."
 Version = Annotated[int | None, Query(ge=1, le=1_000_000_000, description="This version; the newest if none is named.")]
 
 
-@router.get("", response_model=Page[Workflow])
+@router.get("", response_model=PageOf[WorkflowView])
 async def list_workflows(desk: Reading, archived: Archived = False) -> Shape:
     """By name, each with its newest version."""
     found = await desk.stores.flows.workflows.versions(desk.tenant_id, None)
@@ -71,11 +71,11 @@ async def list_workflows(desk: Reading, archived: Archived = False) -> Shape:
 @router.post(
     "",
     status_code=201,
-    response_model=WorkflowPublished | WorkflowRehearsed,
-    responses={200: {"model": WorkflowPublished | WorkflowRehearsed}},
+    response_model=WorkflowPublished | WorkflowDryRun,
+    responses={200: {"model": WorkflowPublished | WorkflowDryRun}},
 )
 async def publish_workflow(
-    desk: Writing, wish: Document, response: Response, if_match: IfMatch = None, dry_run: DryRun = False
+    desk: Writing, wish: WorkflowDocument, response: Response, if_match: IfMatch = None, dry_run: DryRun = False
 ) -> Shape:
     """The next version of the workflow that the document names; executions under way keep theirs.
 
@@ -104,30 +104,30 @@ async def publish_workflow(
 
 
 @router.post("/check", response_model=WorkflowChecked)
-async def check_workflow(desk: Reading, wish: Document) -> Shape:
+async def check_workflow(desk: Reading, wish: WorkflowDocument) -> Shape:
     """What a document means, without publishing it; every fault is told with its path and line."""
     workflow = await workflows.check_workflow(desk, wish.document)
     return model_shape(workflow) | {"graph": graph_shape(workflow)}
 
 
 @router.post("/simulate", response_model=Simulated)
-async def simulate_workflow(desk: Reading, wish: SimulationWish) -> Shape:
+async def simulate_workflow(desk: Reading, wish: WorkflowSimulationRequest) -> Shape:
     """Run a document or a workflow that perhaps never ran, with given events, in no time. Nothing is sent."""
     one_of_two(wish.document, wish.workflow, ("document", "workflow"), required=True)
     if wish.document is not None:
         workflow = await workflows.check_workflow(desk, wish.document)
     else:
         workflow = (await workflows.find_workflow(desk, wish.workflow or "", wish.version)).workflow
-    events = [Happening(each.after_ms, each.type, dict(each.data)) for each in wish.events]
+    events = [SimulatedEvent(each.after_ms, each.type, dict(each.data)) for each in wish.events]
     answers = {
-        step: [Answer(each.outcome, each.result, each.code, each.error, each.after_ms) for each in given]
+        step: [SimulatedAnswer(each.outcome, each.result, each.code, each.error, each.after_ms) for each in given]
         for step, given in wish.answers.items()
     }
-    played = await desk.sandbox.call(desk.tenant_id, playback.play, workflow, wish.input, events, answers)
-    return simulation_shape(played, LogicalClock(0, playback.EPOCH))
+    played = await desk.sandbox.call(desk.tenant_id, replay.play, workflow, wish.input, events, answers)
+    return simulation_shape(played, LogicalClock(0, replay.EPOCH))
 
 
-@router.get("/{workflow}", response_model=WorkflowInFull)
+@router.get("/{workflow}", response_model=WorkflowDetailView)
 async def read_workflow(desk: Reading, workflow: WorkflowRef, response: Response) -> Shape:
     """Its newest version, with the document."""
     found = await workflows.find_workflow(desk, workflow)
@@ -135,7 +135,7 @@ async def read_workflow(desk: Reading, workflow: WorkflowRef, response: Response
     return workflow_in_full(found)
 
 
-@router.get("/{workflow}/versions", response_model=Page[Workflow])
+@router.get("/{workflow}/versions", response_model=PageOf[WorkflowView])
 async def list_workflow_versions(desk: Reading, workflow: WorkflowRef) -> Shape:
     """Newest first."""
     await workflows.find_workflow(desk, workflow)
@@ -143,7 +143,7 @@ async def list_workflow_versions(desk: Reading, workflow: WorkflowRef) -> Shape:
     return {"items": [workflow_shape(each) for each in found], "next_cursor": None}
 
 
-@router.get("/{workflow}/versions/{version}", response_model=WorkflowInFull)
+@router.get("/{workflow}/versions/{version}", response_model=WorkflowDetailView)
 async def read_workflow_version(desk: Reading, workflow: WorkflowRef, version: VersionRef, response: Response) -> Shape:
     found = await workflows.find_workflow(desk, workflow, version)
     response.headers["ETag"] = _etag(found)
@@ -166,8 +166,8 @@ async def read_workflow_graph(desk: Reading, workflow: WorkflowRef, version: Ver
 @router.post(
     "/{workflow}/start",
     status_code=201,
-    response_model=ExecutionStarted | StartRehearsed,
-    responses={200: {"model": ExecutionStarted | StartRehearsed}},
+    response_model=ExecutionStarted | StartDryRun,
+    responses={200: {"model": ExecutionStarted | StartDryRun}},
 )
 async def start_execution(
     desk: Running, workflow: WorkflowRef, response: Response, wish: StartOne | None = None, dry_run: DryRun = False
@@ -189,8 +189,8 @@ async def start_execution(
 @router.post(
     "/{workflow}/start-many",
     status_code=201,
-    response_model=StartedMany | StartManyRehearsed,
-    responses={200: {"model": StartManyRehearsed}},
+    response_model=StartedMany | StartManyDryRun,
+    responses={200: {"model": StartManyDryRun}},
 )
 async def start_executions(
     desk: Running, workflow: WorkflowRef, wish: StartMany, response: Response, dry_run: DryRun = False
@@ -213,27 +213,27 @@ async def start_executions(
 @router.post("/{workflow}/archive", response_model=WorkflowArchived)
 async def archive_workflow(desk: Writing, workflow: WorkflowRef, dry_run: DryRun = False) -> Shape:
     """From now on nothing starts it, by hand or by its triggers; executions under way go on."""
-    return archived_shape(await archiving.archive_workflow(desk, workflow, dry_run=dry_run), dry_run=dry_run)
+    return archived_shape(await workflow_archive.archive_workflow(desk, workflow, dry_run=dry_run), dry_run=dry_run)
 
 
 @router.post("/{workflow}/restore", response_model=WorkflowArchived)
 async def restore_workflow(desk: Writing, workflow: WorkflowRef, dry_run: DryRun = False) -> Shape:
     """An archived workflow may be started again."""
-    return archived_shape(await archiving.restore_workflow(desk, workflow, dry_run=dry_run), dry_run=dry_run)
+    return archived_shape(await workflow_archive.restore_workflow(desk, workflow, dry_run=dry_run), dry_run=dry_run)
 
 
 @router.post("/{workflow}/replay", response_model=ReplayedMany)
-async def replay_workflow(desk: Reading, workflow: WorkflowRef, wish: ReplayManyWish | None = None) -> Shape:
+async def replay_workflow(desk: Reading, workflow: WorkflowRef, wish: ReplayManyRequest | None = None) -> Shape:
     """Old executions under another version, or under a document before it is published: whose path would change?"""
-    wanted = wish or ReplayManyWish()
+    wanted = wish or ReplayManyRequest()
     one_of_two(wanted.version, wanted.document, ("version", "document"))
-    found = await playback.compare_executions(desk, workflow, wanted.document, wanted.version, wanted.limit)
+    found = await replay.compare_executions(desk, workflow, wanted.document, wanted.version, wanted.limit)
     items = [compared_shape(each) for each in found]
     return {"compared": len(items), "identical": sum(bool(each["identical"]) for each in items), "items": items}
 
 
 async def _rehearse_start(desk: Desk, workflow: str, wanted: StartOne) -> Shape:
-    started = await workflows.rehearse_start(desk, workflow, _wish(wanted), version=wanted.version)
+    started = await workflows.dry_run_start(desk, workflow, _wish(wanted), version=wanted.version)
     workflows.refuse_reentry(started)
     there = None if started.is_new else started.execution
     state = started.execution.state
@@ -246,8 +246,8 @@ async def _rehearse_start(desk: Desk, workflow: str, wanted: StartOne) -> Shape:
     }
 
 
-def _wish(given: StartWish) -> Wish:
-    return Wish(dict(given.input), given.correlation, given.key, given.at)
+def _wish(given: StartOptions) -> StartRequest:
+    return StartRequest(dict(given.input), given.correlation, given.key, given.at)
 
 
 def _etag(published: Published) -> str:

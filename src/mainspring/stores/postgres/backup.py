@@ -11,9 +11,9 @@ from typing import Any
 import asyncpg
 
 from mainspring.domain.errors import Conflict, InvalidInput, Misconfigured, StoreUnavailable
-from mainspring.stores.postgres.database import CONNECT_TIMEOUT_S, EVERY_TENANT, QUERIES, REFUSED, Database
+from mainspring.stores.postgres.database import CONNECT_TIMEOUT_S, EVERY_TENANT, QUERIES, REFUSED, PostgresDatabase
 from mainspring.stores.postgres.hosts import Hosts, for_writing, without_password
-from mainspring.stores.postgres.migrating import MIGRATION_LOCK
+from mainspring.stores.postgres.migrate import MIGRATION_LOCK
 
 HEARD_WITHIN = timedelta(seconds=15)  # longer than the time between two heartbeats
 
@@ -62,7 +62,7 @@ async def restore(file: Path, url: str, installation_id: str, *, force: bool, be
         await asyncio.to_thread(_fill, file, url, force=force)
     finally:
         connection.terminate()  # gives the lock back
-    database = await Database.open(url, pool_size=2)
+    database = await PostgresDatabase.open(url, pool_size=2)
     try:
         async with database.transaction() as session:
             for query in FENCES:

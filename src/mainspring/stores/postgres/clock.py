@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import cast
 
-from mainspring.domain.clock import AHEAD_MIN, ClockReport, step_event
 from mainspring.domain.event import Event
-from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import from_us, to_us
+from mainspring.domain.schedule.clock_steps import AHEAD_MIN, ClockReport, step_event
+from mainspring.domain.schedule.governor import CronReader
 from mainspring.ports.clock import BroughtBack, PartitionClock, RepairedPartition
 from mainspring.stores.clock import (
     PARTITION_LEASE_MAX,
@@ -21,7 +21,7 @@ from mainspring.stores.clock import (
     soon_us,
     waits_on,
 )
-from mainspring.stores.postgres.database import Database, Session, as_json
+from mainspring.stores.postgres.database import PostgresDatabase, PostgresSession, as_json
 from mainspring.stores.postgres.endpoints import add_events
 from mainspring.stores.postgres.schedule import lock
 from mainspring.stores.rows import endpoint_from, id_floor, state_values
@@ -30,7 +30,7 @@ REPORT_LOCK = 0x6D61696E73706B  # "mainspk"
 
 
 class PostgresClock:
-    def __init__(self, database: Database, wake: Callable[[], None], cron: CronReader) -> None:
+    def __init__(self, database: PostgresDatabase, wake: Callable[[], None], cron: CronReader) -> None:
         self._db = database
         self._wake = wake
         self._cron = cron
@@ -127,15 +127,15 @@ class PostgresClock:
         return [(cast(int, tick), from_us(cast(int, zero_us))) for tick, zero_us in rows]
 
 
-async def _reports(session: Session, since: datetime, limit: int) -> list[ClockReport]:
+async def _reports(session: PostgresSession, since: datetime, limit: int) -> list[ClockReport]:
     return [ClockReport(*row) for row in await session.rows("clock_reports", since, limit)]  # type: ignore[arg-type]  # columns
 
 
-async def _partitions(session: Session) -> list[tuple[int, int, int, int]]:
+async def _partitions(session: PostgresSession) -> list[tuple[int, int, int, int]]:
     return [cast("tuple[int, int, int, int]", tuple(row)) for row in await session.rows("partition_clocks")]
 
 
-async def _move_waits(session: Session, partition: int, tick: int, shift: int, soon: int) -> int:
+async def _move_waits(session: PostgresSession, partition: int, tick: int, shift: int, soon: int) -> int:
     """Executions that waited before the clock was set ahead wait for the same instant, which is another tick now."""
     after, count = "", 0
     while rows := await session.rows("waiting_executions", partition, tick, after, WAITING_PAGE):

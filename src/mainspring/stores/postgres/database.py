@@ -14,17 +14,19 @@ from typing import Any, Self
 import asyncpg
 import msgspec
 
-from mainspring.domain.audit import AuditKeys
+from mainspring.domain.access.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
-from mainspring.domain.fairness import SLOW_AFTER_MS, Pace
 from mainspring.domain.instant import to_us
-from mainspring.ports.outside import Clock
-from mainspring.stores.lists import look_fragments
-from mainspring.stores.people import ACCOUNT_FRAGMENTS
+from mainspring.domain.schedule.fairness import SLOW_AFTER_MS, EndpointPace
+from mainspring.ports.outbound import Clock
+from mainspring.stores.account_rows import ACCOUNT_FRAGMENTS
+from mainspring.stores.model_session_rows import ANALYSIS_COLUMNS
+from mainspring.stores.paging import look_fragments
 from mainspring.stores.postgres.hosts import Hosts, for_writing
-from mainspring.stores.postgres.lasting import CHANNEL, LastingConnection
-from mainspring.stores.postgres.migrating import migrate
-from mainspring.stores.queries import load_queries, numbered
+from mainspring.stores.postgres.lasting_connection import CHANNEL, LastingConnection
+from mainspring.stores.postgres.migrate import migrate
+from mainspring.stores.proposals import PROPOSAL_FRAGMENTS
+from mainspring.stores.queries import load_queries
 from mainspring.stores.rows import (
     CONFIG_COLUMNS,
     ENDPOINT_COLUMNS,
@@ -38,7 +40,7 @@ from mainspring.stores.rows import (
     STATE_COLUMNS,
     qualified,
 )
-from mainspring.stores.sessions import ANALYSIS_COLUMNS
+from mainspring.stores.session import UniqueViolation
 
 PACKAGE = "mainspring.stores.postgres"
 CONNECT_TIMEOUT_S = 3
@@ -150,7 +152,7 @@ def _parameters(columns: Iterable[str]) -> str:
     return ", ".join(f":{column}" for column in columns)
 
 
-_QUERIES = load_queries(
+QUERIES = load_queries(
     PACKAGE,
     {
         "endpoint_columns": ", ".join(qualified(ENDPOINT_COLUMNS)),
@@ -185,16 +187,17 @@ _QUERIES = load_queries(
         "used_this_month": _USED.format(month="to_char((SELECT now FROM clock) AT TIME ZONE 'UTC', 'YYYY-MM')"),
         "sealed_keys": _KEYS,
         "is_slow": f"((last_duration_ms < {SLOW_AFTER_MS}) IS NOT TRUE)",  # or new
-        "pace": f"(CASE WHEN last_duration_ms IS NULL THEN {Pace.NEW:d} WHEN last_duration_ms < {SLOW_AFTER_MS} "
-        f"THEN {Pace.QUICK:d} ELSE {Pace.SLOW:d} END)",
+        "pace": f"(CASE WHEN last_duration_ms IS NULL THEN {EndpointPace.NEW:d} WHEN "
+        f"last_duration_ms < {SLOW_AFTER_MS} THEN {EndpointPace.QUICK:d} ELSE {EndpointPace.SLOW:d} END)",
         "unchanged": _UNCHANGED,
         "upcoming": _UPCOMING,
         "event_era": EVENT_ERA,
         "idle_limit": IDLE_LIMIT,
         **ACCOUNT_FRAGMENTS,
+        **PROPOSAL_FRAGMENTS,
     },
+    "$",
 )
-QUERIES = {name: numbered(sql) for name, sql in _QUERIES.items()}
 
 
 def as_json(rows: Sequence[Sequence[object]]) -> str:
@@ -207,32 +210,62 @@ def columns(rows: Sequence[Sequence[object]], width: int) -> list[list[object]]:
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
 
 
-class Session:
+class PostgresSession:
     """A connection inside one transaction, with our queries by name; `found` is how many rows its beginning found."""
 
-    def __init__(self, connection: Any, audit_keys: AuditKeys, found: int = 0) -> None:  # asyncpg ships no types
+    def __init__(self, connection: Any, database: "PostgresDatabase", found: int = 0) -> None:  # asyncpg ships no types
         self._connection = connection
-        self.audit_keys = audit_keys
+        self._clock = database.clock
+        self.audit_keys = database.audit_keys
         self.found = found
 
     async def rows(self, query: str, *values: object) -> list[Sequence[object]]:
-        return list(await self._connection.fetch(QUERIES[query], *values))
+        try:
+            return list(await self._connection.fetch(QUERIES[query], *values))
+        except asyncpg.UniqueViolationError as fault:
+            raise UniqueViolation(str(fault)) from fault
 
     async def value(self, query: str, *values: object, timeout_s: float | None = None) -> object:
         return await self._connection.fetchval(QUERIES[query], *values, timeout=timeout_s)
 
     async def run(self, query: str, *values: object) -> int:
         """Execute for its effect; how many rows it changed."""
-        return _rows_of(await self._connection.execute(QUERIES[query], *values))
+        try:
+            return _rows_of(await self._connection.execute(QUERIES[query], *values))
+        except asyncpg.UniqueViolationError as fault:
+            raise UniqueViolation(str(fault)) from fault
 
     async def run_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
         """Execute once for each row, without waiting for the answers in between."""
-        await self._connection.executemany(QUERIES[query], rows)
+        try:
+            if rows:
+                await self._connection.executemany(QUERIES[query], rows)
+        except asyncpg.UniqueViolationError as fault:
+            raise UniqueViolation(str(fault)) from fault
+
+    async def insert(self, query: str, rows: Sequence[Sequence[object]]) -> None:
+        if rows:
+            await self.run(query, *columns(rows, len(rows[0])))
+
+    async def lock(self, query: str, *values: object) -> None:
+        await self._connection.fetch(QUERIES[query], *values)
+
+    async def now(self) -> datetime:
+        return self._clock.now() if self._clock is not None else await self.value("read_clock")  # type: ignore[return-value]  # timestamptz
+
+    def at(self, read: object) -> datetime:
+        return self._clock.now() if self._clock is not None else read  # type: ignore[return-value]  # timestamptz
+
+    def instant(self, value: object) -> datetime | None:
+        return value  # type: ignore[return-value]  # timestamptz
+
+    def instants(self, row: Sequence[object], columns: Sequence[int]) -> list[object]:
+        return list(row)
 
     @asynccontextmanager
-    async def ahead(self) -> AsyncIterator["Ahead"]:
+    async def ahead(self) -> AsyncIterator["PipelinedStatement"]:
         """Statements that are on their way while the caller makes the next one; all are done where the block ends."""
-        ahead = Ahead(self)
+        ahead = PipelinedStatement(self)
         try:
             yield ahead
             await ahead.settle()
@@ -247,10 +280,10 @@ class Session:
         await self._connection.execute(sql, timeout=timeout_s)
 
 
-class Ahead:
+class PipelinedStatement:
     """One statement of a session at a time, which the server works at while we do something else."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: PostgresSession) -> None:
         self._session = session
         self._under_way: asyncio.Task[int] | None = None
 
@@ -270,7 +303,9 @@ class Ahead:
             await asyncio.wait((self._under_way,))
 
 
-class Database:
+class PostgresDatabase:
+    has_one_writer = False
+
     def __init__(
         self, url: str, clock: Clock | None, *, pool_size: int, behind_bouncer: bool, audit_keys: AuditKeys
     ) -> None:
@@ -316,7 +351,7 @@ class Database:
         return database
 
     @asynccontextmanager
-    async def transaction(self, tenant_id: str | None = None, begin: str = "begin") -> AsyncIterator[Session]:
+    async def transaction(self, tenant_id: str | None = None, begin: str = "begin") -> AsyncIterator[PostgresSession]:
         """One transaction: commits where the block ends, leaves nothing where it raises.
 
         With a tenant, row-level security hides every other tenant in it: whatever is asked for within one tenant
@@ -326,7 +361,7 @@ class Database:
         async with self._lent() as connection:
             try:
                 found = _rows_of(await connection.execute(QUERIES[begin]))
-                session = Session(connection, self.audit_keys, found)
+                session = PostgresSession(connection, self, found)
                 if tenant_id is not None:
                     await session.only(tenant_id)
                 elif self.behind_bouncer:
@@ -339,26 +374,30 @@ class Database:
                 raise
 
     @asynccontextmanager
-    async def statement(self, tenant_id: str | None = None) -> AsyncIterator[Session]:
+    async def statement(self, tenant_id: str | None = None) -> AsyncIterator[PostgresSession]:
         """Single statements, each a transaction of its own; for a tenant, or behind a bouncer, all in one."""
         if tenant_id is not None or self.behind_bouncer:  # what holds for a transaction only needs one
             async with self.transaction(tenant_id) as session:
                 yield session
         else:
             async with self._lent() as connection:
-                yield Session(connection, self.audit_keys)
+                yield PostgresSession(connection, self)
+
+    reading = statement  # a read needs no more than a single writing statement does
+    looking = statement
+    long_transaction = transaction  # the server does the work, so nothing here can block the event loop
 
     @asynccontextmanager
-    async def unbounded(self) -> AsyncIterator[Session]:
+    async def unbounded(self) -> AsyncIterator[PostgresSession]:
         """Single statements that may wait and work for as long as they need, outside a transaction."""
         async with self._lent() as connection:
             if self.behind_bouncer:  # what is set there for a session is set for whoever has it next
-                yield Session(connection, self.audit_keys)
+                yield PostgresSession(connection, self)
                 return
             await connection.execute("SET lock_timeout = 0; SET statement_timeout = 0")
             await connection.fetchval(QUERIES["bound_transactions"], "0", False)
             try:
-                yield Session(connection, self.audit_keys)
+                yield PostgresSession(connection, self)
             finally:
                 if not connection.is_closed():
                     await connection.execute("RESET lock_timeout; RESET statement_timeout")
@@ -370,15 +409,15 @@ class Database:
         async with self.statement() as session:
             return await self.now_in(session)
 
-    async def now_in(self, session: Session) -> datetime:
+    async def now_in(self, session: PostgresSession) -> datetime:
         """The clock that counts, read in the transaction it counts for."""
-        return self.at(await session.value("read_clock"))
+        return await session.now()
 
     def at(self, read: object) -> datetime:
         """The instant that a statement read off the database's clock, unless another clock counts."""
         return self.clock.now() if self.clock is not None else read  # type: ignore[return-value]  # timestamptz
 
-    async def notify(self, session: Session, moved_to: datetime | None = None) -> None:
+    async def notify(self, session: PostgresSession, moved_to: datetime | None = None) -> None:
         await session.value("notify", CHANNEL, self.word_of(moved_to))
 
     def word_of(self, moved_to: datetime | None) -> str:

@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Sequence
 
-import asyncpg
-
-from mainspring.domain.audit import FIRST_SEAL, chained
-from mainspring.domain.changes import Act, Change
+from mainspring.domain.access.audit import FIRST_SEAL, chained
 from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
+from mainspring.domain.schedule.changes import Act, Change
 from mainspring.ports.accounts import ORIGIN
 from mainspring.ports.endpoints import EndpointFilter, Join, as_it_is
-from mainspring.stores.lists import filtered_query, in_order
-from mainspring.stores.people import AUDIT_COLUMNS, audited_by_tenant, digests, head_from, struct_values
-from mainspring.stores.postgres.database import Database, Session, as_json, columns
+from mainspring.stores.account_rows import AUDIT_COLUMNS, audited_by_tenant, digests, head_from, struct_values
+from mainspring.stores.paging import filtered_query, in_order
+from mainspring.stores.postgres.database import PostgresDatabase, PostgresSession, as_json, columns
+from mainspring.stores.postgres.proposals import place_proposals, withdraw_proposals
 from mainspring.stores.postgres.schedule import lock, tenants
+from mainspring.stores.proposals import ARCHIVED, archived_scopes
 from mainspring.stores.rows import (
     config_values,
     endpoint_from,
@@ -24,10 +24,11 @@ from mainspring.stores.rows import (
     joined_status,
     state_values,
 )
+from mainspring.stores.session import UniqueViolation
 
 
 class PostgresEndpoints:
-    def __init__(self, database: Database, wake: Callable[[], None]) -> None:
+    def __init__(self, database: PostgresDatabase, wake: Callable[[], None]) -> None:
         self._db = database
         self._wake = wake
 
@@ -38,7 +39,7 @@ class PostgresEndpoints:
             new = join(endpoint, joined_status(job), int(str(others or 0)))
             try:
                 await session.run("add_endpoint", *config_values(new))
-            except asyncpg.UniqueViolationError as fault:
+            except UniqueViolation as fault:
                 raise _taken("endpoint", new.name) from fault
             await session.run("add_schedule", new.id, new.tenant_id, new.host, *state_values(new))
             await add_events(session, [event], (), [new])
@@ -76,7 +77,11 @@ class PostgresEndpoints:
             if states:
                 await session.run("write_states", as_json(states))
             after = [change.endpoint for change in changes]
-            await add_events(session, [event for change in changes for event in change.events], endpoints, after)
+            told = [event for change in changes for event in change.events]
+            told += await place_proposals(session, [each for change in changes for each in change.proposals], now)
+            for scope, actor in archived_scopes(endpoints, changes):
+                told += await withdraw_proposals(session, scope, actor, ARCHIVED, now)
+            await add_events(session, told, endpoints, after)
             await self._db.notify(session)
         self._wake()
         return changes
@@ -94,7 +99,7 @@ class PostgresEndpoints:
         async with self._db.transaction(job.tenant_id) as session:
             try:
                 await session.run("add_job", *job_values(job))
-            except asyncpg.UniqueViolationError as fault:
+            except UniqueViolation as fault:
                 raise _taken("job", job.name) from fault
             await add_events(session, [event])
 
@@ -106,7 +111,7 @@ class PostgresEndpoints:
         async with self._db.transaction(job.tenant_id) as session:
             try:
                 await put_job(session, job)
-            except asyncpg.UniqueViolationError as fault:
+            except UniqueViolation as fault:
                 raise _taken("job", job.name) from fault
             await add_events(session, [event])
 
@@ -126,21 +131,21 @@ class PostgresEndpoints:
             await self._db.notify(session)
         self._wake()
 
-    async def _write_config(self, session: Session, endpoint: Endpoint) -> None:
+    async def _write_config(self, session: PostgresSession, endpoint: Endpoint) -> None:
         try:
             await session.run("write_config", *config_values(endpoint)[1:], endpoint.id)
             await session.run("write_host", endpoint.host, endpoint.id)
-        except asyncpg.UniqueViolationError as fault:
+        except UniqueViolation as fault:
             raise _taken("endpoint", endpoint.name) from fault
 
 
-async def put_job(session: Session, job: Job) -> None:
+async def put_job(session: PostgresSession, job: Job) -> None:
     values = (job.name, job.description, job.status, job.updated_at, job.managed_by, job.tenant_id, job.id)
     await session.run("put_job", *values)
 
 
 async def add_events(
-    session: Session, events: Sequence[Event], before: Sequence[Endpoint] = (), after: Sequence[Endpoint] = ()
+    session: PostgresSession, events: Sequence[Event], before: Sequence[Endpoint] = (), after: Sequence[Endpoint] = ()
 ) -> None:
     """Tell what happened, and put into the audit trail what belongs there; `before` and `after` are what it changed."""
     await session.run("add_events", as_json(event_rows(events)))

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import cast
 
 from mainspring.domain.event import StoredEvent
-from mainspring.stores.postgres.database import Session
 from mainspring.stores.rows import parse_cursor, stored_events
+from mainspring.stores.session import Session
 
 Rows = Sequence[tuple[str, str]]
 
@@ -20,21 +20,21 @@ async def horizon(session: Session) -> int:
     return int(str(await session.value("event_horizon")))
 
 
-async def events_after(session: Session, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
-    place, index = parse_cursor(cursor, "0.0")
-    tx, _, seq = place.partition(".")
-    upto = await horizon(session)
-    if tenant_id is None:
-        rows = await session.rows("events_after", tx, int(seq), upto, limit + 1)
-    else:
-        rows = await session.rows("events_of_tenant_after", tenant_id, tx, int(seq), upto, limit + 1)
-    return stored_events(cast(Rows, rows), (place, index))[:limit]
+class PostgresEventReader:
+    async def events_after(self, session: Session, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
+        place, index = parse_cursor(cursor, "0.0")
+        tx, _, seq = place.partition(".")
+        upto = await horizon(session)
+        if tenant_id is None:
+            rows = await session.rows("events_after", tx, int(seq), upto, limit + 1)
+        else:
+            rows = await session.rows("events_of_tenant_after", tenant_id, tx, int(seq), upto, limit + 1)
+        return stored_events(cast(Rows, rows), (place, index))[:limit]
 
-
-async def latest_events(session: Session, tenant_id: str | None, limit: int) -> list[StoredEvent]:
-    upto = await horizon(session)
-    if tenant_id is None:
-        rows = await session.rows("latest_events", upto, limit)
-    else:
-        rows = await session.rows("latest_events_of_tenant", tenant_id, upto, limit)
-    return stored_events(cast(Rows, rows[::-1]))[-limit:]
+    async def latest_events(self, session: Session, tenant_id: str | None, limit: int) -> list[StoredEvent]:
+        upto = await horizon(session)
+        if tenant_id is None:
+            rows = await session.rows("latest_events", upto, limit)
+        else:
+            rows = await session.rows("latest_events_of_tenant", tenant_id, upto, limit)
+        return stored_events(cast(Rows, rows[::-1]))[-limit:]

@@ -65,20 +65,36 @@ ON CONFLICT (rule_id, endpoint_id) DO UPDATE SET streak = excluded.streak, fired
 
 -- name: newest_results
 -- The newest runs of endpoints that ended by a call of the schedule.
-SELECT newest.* FROM unnest(:ids::text[], :limits::bigint[], :headers::boolean[])
-    WITH ORDINALITY AS wanted (id, most, headers, place)
+SELECT newest.* FROM unnest(:ids::text[], :limits::bigint[], :headers::boolean[], :upto::text[])
+    WITH ORDINALITY AS wanted (id, most, headers, upto, place)
 CROSS JOIN LATERAL (
     SELECT id, endpoint_id, status, status_code, finished_at, duration_ms, body,
            CASE WHEN wanted.headers THEN detail ELSE '' END FROM run
-    WHERE endpoint_id = wanted.id AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test'
+    WHERE endpoint_id = wanted.id AND id <= wanted.upto COLLATE "C"
+      AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test'
     ORDER BY id DESC LIMIT wanted.most) AS newest
 ORDER BY wanted.place, newest.id DESC;
 
+-- name: window_results
+-- An endpoint's runs that finished within a span, with the size of their bodies: what is read is chosen by that.
+SELECT id, endpoint_id, status, status_code, finished_at, duration_ms, COALESCE(octet_length(body), 0) FROM run
+WHERE endpoint_id = :endpoint_id AND id >= :first AND id < :before AND finished_at > :since AND finished_at <= :until
+  AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test'
+ORDER BY id DESC LIMIT :limit;
+
+-- name: bodies_of_runs
+-- The bodies of some runs.
+SELECT id, body FROM run WHERE id = ANY (:ids::text[]);
+
 -- name: health
--- How an endpoint's runs ended since an id was made.
-SELECT COUNT(*), COUNT(*) FILTER (WHERE status = 'success'), AVG(duration_ms)::float8 FROM run
-WHERE endpoint_id = :endpoint_id AND id >= :since AND status IN ('success', 'failure', 'timeout', 'blocked')
-  AND trigger <> 'test';
+-- How an endpoint's runs ended that finished in the hour, the four hours and the day before an instant.
+SELECT COUNT(*) FILTER (WHERE finished_at >= :hour), COUNT(*) FILTER (WHERE finished_at >= :hour AND status = 'success'),
+       (AVG(duration_ms) FILTER (WHERE finished_at >= :hour))::float8,
+       COUNT(*) FILTER (WHERE finished_at >= :four_hours), COUNT(*) FILTER (WHERE finished_at >= :four_hours AND status = 'success'),
+       (AVG(duration_ms) FILTER (WHERE finished_at >= :four_hours))::float8,
+       COUNT(*), COUNT(*) FILTER (WHERE status = 'success'), AVG(duration_ms)::float8 FROM run
+WHERE endpoint_id = :endpoint_id AND id >= :first AND id < :before AND finished_at >= :day AND finished_at <= :until
+  AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test';
 
 -- name: add_rule
 -- A new rule.
@@ -102,7 +118,7 @@ DELETE FROM rule WHERE tenant_id = :tenant_id AND id = ANY (:ids::text[]);
 SELECT scope, mode FROM planner_mode WHERE mode <> 'live';
 
 -- name: set_planner_mode
--- Live, shadow or off, for everything, a tenant or an endpoint.
+-- Live, ask, shadow or off, for everything, a tenant or an endpoint.
 INSERT INTO planner_mode (scope, mode) VALUES (:scope, :mode)
 ON CONFLICT (scope) DO UPDATE SET mode = excluded.mode;
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import to_us
+from mainspring.domain.schedule.governor import CronReader
 from mainspring.ports.presence import ALIVE_WITHIN_MS, SILENT_MS, SILENT_MS_WITHOUT_LOCK, Freed, WorkerRow
-from mainspring.stores.batches import Batch, end_lost_all, give_back_all
-from mainspring.stores.postgres.database import Database, Session, as_json
+from mainspring.stores.claim_batch import Batch, end_lost_all, give_back_all
+from mainspring.stores.postgres.database import PostgresDatabase, PostgresSession, as_json
 from mainspring.stores.postgres.schedule import PostgresSchedule, close_runs, write_states
 
 # After a restart of the server every lock is free until its process has connected again.
@@ -18,7 +18,7 @@ End = Callable[[Sequence[Endpoint], datetime, CronReader], Batch]
 
 
 class PostgresPresence:
-    def __init__(self, database: Database, schedule: PostgresSchedule, cron: CronReader) -> None:
+    def __init__(self, database: PostgresDatabase, schedule: PostgresSchedule, cron: CronReader) -> None:
         self._db = database
         self._schedule = schedule
         self._cron = cron
@@ -60,7 +60,7 @@ class PostgresPresence:
             rows = await session.rows("alive_and_read_clock", self._told(), ALIVE_WITHIN_MS, self._db.behind_bouncer)
         return [WorkerRow(*row) for row in rows]  # type: ignore[arg-type]  # columns
 
-    async def _free(self, session: Session, workers: tuple[str, ...], end: End) -> Freed:
+    async def _free(self, session: PostgresSession, workers: tuple[str, ...], end: End) -> Freed:
         """A row that another transaction holds is left to the next look, and so is the worker it belongs to."""
         now = await self._db.now_in(session)
         locked = {str(row[0]): int(str(row[1])) for row in await session.rows("lock_leased_by", list(workers))}

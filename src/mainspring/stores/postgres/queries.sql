@@ -377,6 +377,10 @@ SELECT body, body_type, body_truncated, body_seen FROM run WHERE tenant_id = :te
 -- Events on their own.
 INSERT INTO event ({{event_columns}}) SELECT * FROM {{event_rows}};
 
+-- name: insert_events
+-- What a transaction did, in one statement over arrays.
+INSERT INTO event ({{event_columns}}) SELECT * FROM unnest(:tenant_ids::text[], :ats::timestamptz[], :events::text[]);
+
 -- name: event_horizon
 -- Up to which number every event can be read by the statements that follow. No transaction but those that write events
 -- of this installation holds it back.

@@ -11,29 +11,33 @@ from typing import NamedTuple
 import asyncpg
 from msgspec.structs import replace
 
-from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, Tenant
-from mainspring.domain.fairness import Candidate, Caps, Pace, SlowRoom, for_new, for_slow, pick
-from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import from_us, to_us
-from mainspring.domain.settling import Finished
-from mainspring.ports.outside import Ids
+from mainspring.domain.schedule.claim import Claim
+from mainspring.domain.schedule.fairness import Candidate, Caps, EndpointPace, SlowRoom, for_new, for_slow, pick
+from mainspring.domain.schedule.finish import Finished
+from mainspring.domain.schedule.governor import CronReader
+from mainspring.ports.outbound import Ids
 from mainspring.ports.schedule import ClaimBatch, FinishReport
-from mainspring.stores.batches import Batch, Row, admit_all, expire_all, month_of, release_all, settle_all
 from mainspring.stores.cache import EndpointCache
-from mainspring.stores.limits import HostRates, earliest, host_caps, host_rates, paid_after, shut_to_slow
-from mainspring.stores.postgres.database import Database, Session, as_json, columns
-from mainspring.stores.postgres.lasting import CHANNEL
+from mainspring.stores.claim_batch import Batch, Row, admit_all, expire_all, month_of, release_all, settle_all
+from mainspring.stores.host_rates import HostRates, earliest, host_caps, host_rates, paid_after, shut_to_slow
+from mainspring.stores.postgres.database import PostgresDatabase, PostgresSession, as_json, columns
+from mainspring.stores.postgres.lasting_connection import CHANNEL
 from mainspring.stores.rows import endpoint_from
 
 CLAIM_LOCK_TRIES = 20
 CLAIM_LOCK_PAUSE_S = 0.002
 CROWDED_S = 1.0  # how long we stand in line after somebody was faster; taking what others take as well is in vain
-_SLOW_ALIKE = (sys.maxsize, sys.maxsize, Pace.SLOW)  # shares of a tenant's cap, and the pace, that hold nobody back
+_SLOW_ALIKE = (
+    sys.maxsize,
+    sys.maxsize,
+    EndpointPace.SLOW,
+)  # shares of a tenant's cap, and the pace, that hold nobody back
 NOTICE = timedelta(seconds=5)  # what is due sooner than a sleeping worker's next look is worth a notification
 
 
-class _Sight(NamedTuple):
+class _Candidates(NamedTuple):
     """What a claim sees: under which caps, the time, when to look again, the tenants of what is due, who gets a place,
     at which revisions they are, whether somebody due was left out, and what rates leave to hosts."""
 
@@ -67,7 +71,7 @@ class _Outrun(Exception):
 
 
 class PostgresSchedule:
-    def __init__(self, database: Database, ids: Ids, cron: CronReader) -> None:
+    def __init__(self, database: PostgresDatabase, ids: Ids, cron: CronReader) -> None:
         self._db = database
         self._ids = ids
         self._cron = cron
@@ -184,12 +188,14 @@ class PostgresSchedule:
                 sight = sight._replace(upcoming=earliest(upcoming, sight.rates.opens_at))  # type: ignore[arg-type]  # timestamptz
         return self._handed(sight, rows, claims)
 
-    async def _admit(self, session: Session, sight: _Sight, asked: _Asked) -> tuple[list[Claim], Batch, Counter[str]]:
+    async def _admit(
+        self, session: PostgresSession, sight: _Candidates, asked: _Asked
+    ) -> tuple[list[Claim], Batch, Counter[str]]:
         endpoints = await self.endpoints_at(session, sight.revisions)
         by = asked.worker, asked.lease_margin_ms
         return admit_all(endpoints, sight.tenants, sight.now, *by, self._ids, self._cron)
 
-    def _handed(self, sight: _Sight, rows: Batch, claims: list[Claim]) -> ClaimBatch:
+    def _handed(self, sight: _Candidates, rows: Batch, claims: list[Claim]) -> ClaimBatch:
         """What was claimed, once it is committed."""
         self._cache.keep(sight.revisions, rows.endpoints, written=1)
         # What comes next was looked up before these leases were written, which will be over some day.
@@ -197,7 +203,7 @@ class PostgresSchedule:
         soonest = min((at for at in (sight.upcoming, *ends) if at is not None), default=None)
         return ClaimBatch(sight.now, self._now(), tuple(claims), None if sight.more else soonest, sight.more)
 
-    async def _look(self, session: Session, asked: _Asked) -> _Sight:
+    async def _look(self, session: PostgresSession, asked: _Asked) -> _Candidates:
         self._moved_to_us = sys.maxsize
         caps, limit, slow = asked.caps, asked.limit, asked.slow
         rates = await self._rates(session, caps)
@@ -226,9 +232,9 @@ class PostgresSchedule:
         revisions = {each: due[each][4] for each in picked}
         places = [each for each in candidates if each.id in revisions]
         soonest = earliest(upcoming[3], rates.opens_at)  # type: ignore[arg-type]  # timestamptz
-        return _Sight(caps, now, soonest, tenants, places, revisions, more, rates)  # type: ignore[arg-type]  # columns
+        return _Candidates(caps, now, soonest, tenants, places, revisions, more, rates)  # type: ignore[arg-type]  # columns
 
-    async def _rates(self, session: Session, caps: Caps) -> HostRates:
+    async def _rates(self, session: PostgresSession, caps: Caps) -> HostRates:
         """What rates leave to hosts; without any, the database is not asked."""
         if not caps.has_rates:
             return HostRates({})
@@ -270,7 +276,7 @@ class PostgresSchedule:
         return replace(report, waiting=tuple(waiting)) if waiting else report
 
     async def _write_results(
-        self, session: Session, rows: Batch, revisions: dict[str, int], report: FinishReport, now: datetime
+        self, session: PostgresSession, rows: Batch, revisions: dict[str, int], report: FinishReport, now: datetime
     ) -> None:
         is_soon = report.next_due_at is not None and report.next_due_at < now + NOTICE
         await session.run(
@@ -293,7 +299,7 @@ class PostgresSchedule:
         """The database's clock, by what it said to the last claim."""
         return self._db.at(from_us(time.monotonic_ns() // 1000 + self._offset_us))
 
-    async def endpoints_at(self, session: Session, revisions: dict[str, int]) -> list[Endpoint]:
+    async def endpoints_at(self, session: PostgresSession, revisions: dict[str, int]) -> list[Endpoint]:
         """Endpoints that the session has locked, at these revisions."""
         endpoints, unknown = self._cache.known(revisions)
         if unknown:
@@ -302,7 +308,7 @@ class PostgresSchedule:
 
 
 async def lock(
-    database: Database, session: Session, ids: Sequence[str], query: str = "lock_and_read_clock"
+    database: PostgresDatabase, session: PostgresSession, ids: Sequence[str], query: str = "lock_and_read_clock"
 ) -> tuple[dict[str, int], datetime]:
     """What these endpoints' revisions are, theirs until the transaction ends, and what time it was when they were."""
     rows = await session.rows(query, list(ids))
@@ -310,18 +316,18 @@ async def lock(
     return _revisions(rows), now
 
 
-async def _held(session: Session, ids: Sequence[str], locked: dict[str, int]) -> set[str]:
+async def _held(session: PostgresSession, ids: Sequence[str], locked: dict[str, int]) -> set[str]:
     """Endpoints that somebody else has locked; those that are gone are nobody's."""
     missing = [each for each in ids if each not in locked]
     return {str(row[0]) for row in await session.rows("endpoints_that_exist", missing)} if missing else set()
 
 
-async def tenants(session: Session, ids: set[str], now: datetime) -> dict[str, Tenant]:
+async def tenants(session: PostgresSession, ids: set[str], now: datetime) -> dict[str, Tenant]:
     rows = await session.rows("tenants", month_of(now), list(ids))
     return {str(row[0]): Tenant(*row[:7], tuple(row[7])) for row in rows}  # type: ignore[arg-type, call-arg]  # columns
 
 
-async def _take_turn(session: Session) -> None:
+async def _take_turn(session: PostgresSession) -> None:
     """Wait a moment for our turn to claim, unless the transaction began with it."""
     is_ours: object = session.found
     for _ in range(CLAIM_LOCK_TRIES):
@@ -331,14 +337,14 @@ async def _take_turn(session: Session) -> None:
         is_ours = await session.value("take_claim_turn")
 
 
-async def _lock_due(session: Session, revisions: Iterable[str], now: datetime) -> dict[str, int]:
+async def _lock_due(session: PostgresSession, revisions: Iterable[str], now: datetime) -> dict[str, int]:
     return _revisions(await session.rows("lock_due", list(revisions), now))
 
 
 async def _lease(
-    session: Session,
+    session: PostgresSession,
     rows: Batch,
-    sight: _Sight,
+    sight: _Candidates,
     started: Counter[str],
     worker: str,
     told: datetime | None,
@@ -365,7 +371,7 @@ async def _lease(
     return leased == len(rows.leases)
 
 
-async def _pay(session: Session, sight: _Sight, claims: Sequence[Claim]) -> None:
+async def _pay(session: PostgresSession, sight: _Candidates, claims: Sequence[Claim]) -> None:
     """Take what was claimed from the rates of its hosts, unless another worker did so meanwhile."""
     paid = paid_after(sight.caps, claims, sight.rates.paid, sight.now)
     hosts = list(paid)
@@ -389,12 +395,12 @@ def _revisions(rows: Sequence[Sequence[object]]) -> dict[str, int]:
     return {row[0]: row[1] for row in rows}  # type: ignore[misc]  # columns
 
 
-async def write_states(session: Session, rows: Batch) -> None:
+async def write_states(session: PostgresSession, rows: Batch) -> None:
     if rows.states:
         await session.run("write_states", as_json(rows.states))
 
 
-async def close_runs(session: Session, batch: Batch, now: datetime) -> None:
+async def close_runs(session: PostgresSession, batch: Batch, now: datetime) -> None:
     if batch.closed:
         tenant_ids, run_ids, statuses, errors = columns(batch.closed, 4)
         await session.run("close_runs", now, tenant_ids, run_ids, statuses, errors)

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from mainspring.failpoints import failpoint
 from mainspring.ports.sealing import SealedKind, SealedRow
-from mainspring.stores.postgres.database import Database, columns
+from mainspring.stores.postgres.database import PostgresDatabase, columns
 from mainspring.stores.postgres.schedule import lock
 from mainspring.stores.sealing import BETWEEN, beginning, resealed, sealed_row
 
 
 class PostgresSealed:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._db = database
 
     async def sealed(self, kind: SealedKind, after: tuple[str, ...], limit: int) -> list[SealedRow]:
@@ -28,6 +28,11 @@ class PostgresSealed:
                 case SealedKind.ANSWER:
                     rows = await session.rows("sealed_answer", BETWEEN, await self._db.now_in(session), *place, limit)
         return [sealed_row(kind, row) for row in rows]
+
+    async def readable_queries(self, after: tuple[str, ...], limit: int) -> list[SealedRow]:
+        async with self._db.statement() as session:
+            rows = await session.rows("readable_queries", *beginning(SealedKind.ENDPOINT, after), limit)
+        return [sealed_row(SealedKind.ENDPOINT, row) for row in rows]
 
     async def reseal(self, rows: Sequence[tuple[SealedRow, Mapping[str, str]]]) -> int:
         if not rows:

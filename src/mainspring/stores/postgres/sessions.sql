@@ -1,6 +1,5 @@
--- name: lease_analyses
--- Lease endpoints that are due for a model's look; or this one, due or not. What another one has leased, or looked at
--- meanwhile, is left out. Here who looks keeps nobody from writing.
+-- name: analyses_due
+-- Endpoints that are due for a model's look, and that nobody has leased; or this one, due or not.
 -- What was never looked at is due by a run of its own, or of a sibling: that may be what it sleeps for.
 WITH described AS (
     SELECT id, job_id FROM endpoint WHERE description <> '' AND archived_at IS NULL AND :only::text IS NULL
@@ -12,8 +11,7 @@ lively AS (
                         WHERE NOT EXISTS (SELECT 1 FROM analysis WHERE analysis.endpoint_id = described.id)) AS unseen
     WHERE EXISTS (SELECT 1 FROM endpoint AS member JOIN schedule ON schedule.id = member.id
                   WHERE member.job_id = unseen.job_id AND schedule.last_run_at >= :since))
-INSERT INTO analysis (endpoint_id, tenant_id, next_analysis_at, failure_count, lease_until, worker)
-SELECT described.id, schedule.tenant_id, :now::timestamptz, schedule.failure_count, :lease_until::timestamptz, :worker::text
+SELECT described.id
 FROM described JOIN schedule ON schedule.id = described.id JOIN job ON job.id = described.job_id
 LEFT JOIN analysis AS seen ON seen.endpoint_id = described.id
 WHERE job.status = 'active' AND (seen.lease_until IS NULL OR seen.lease_until <= :now)
@@ -23,10 +21,17 @@ WHERE job.status = 'active' AND (seen.lease_until IS NULL OR seen.lease_until <=
             OR (seen.failure_count > 0 AND schedule.failure_count = 0))
        AND (SELECT COUNT(*) FROM planner_session AS held
             WHERE held.endpoint_id = described.id AND held.id >= :hour) < :per_hour)
-ORDER BY seen.next_analysis_at NULLS FIRST, described.id LIMIT :limit
+ORDER BY seen.next_analysis_at NULLS FIRST, described.id LIMIT :limit;
+
+-- name: lease_analyses
+-- Lease those of them that are still due. What another one has leased, or looked at meanwhile, is left out.
+INSERT INTO analysis (endpoint_id, tenant_id, next_analysis_at, failure_count, lease_until, worker)
+SELECT endpoint.id, endpoint.tenant_id, :now::timestamptz, schedule.failure_count, :lease_until::timestamptz, :worker::text
+FROM unnest(:due::text[]) AS due (id) JOIN endpoint ON endpoint.id = due.id JOIN schedule ON schedule.id = endpoint.id
+WHERE endpoint.archived_at IS NULL
 ON CONFLICT (endpoint_id) DO UPDATE SET lease_until = excluded.lease_until, worker = excluded.worker
 WHERE (analysis.lease_until IS NULL OR analysis.lease_until <= :now)
-  AND (:only::text IS NOT NULL OR analysis.next_analysis_at <= :now OR excluded.failure_count > analysis.failure_count
+  AND ((:wanted::boolean) OR analysis.next_analysis_at <= :now OR excluded.failure_count > analysis.failure_count
        OR (analysis.failure_count > 0 AND excluded.failure_count = 0))
 RETURNING endpoint_id;
 

@@ -8,8 +8,11 @@ from msgspec.structs import replace
 
 from mainspring.domain.instant import to_us
 from mainspring.failpoints import is_on
-from mainspring.ports.flows import Checkpoint, EffectAnswer, Intent, Lead, Sending, Tell, TickLoad, nothing_to_tell
-from mainspring.stores.flows import (
+from mainspring.ports.workflows import Checkpoint, EffectAnswer, Intent, Lead, Sending, Tell, TickLoad, nothing_to_tell
+from mainspring.stores.postgres.database import PostgresDatabase, PostgresSession, as_json, columns
+from mainspring.stores.postgres.endpoints import add_events
+from mainspring.stores.turns import take_aside
+from mainspring.stores.workflow_rows import (
     arrival_values,
     checkpoint_values,
     clock_of,
@@ -22,10 +25,8 @@ from mainspring.stores.flows import (
     text_of,
     tick_from_outlook,
 )
-from mainspring.stores.postgres.database import Database, Session, as_json, columns
-from mainspring.stores.postgres.endpoints import add_events
 from mainspring.workflow.audit import GENESIS, TickHead
-from mainspring.workflow.ticking import Moved, Turns, pick
+from mainspring.workflow.tick import ExecutionMove, TickRun, pick
 
 EFFECT_WIDTH, TAKEN_WIDTH = 13, 4
 # Turns of one statement: the server writes them while the next are taken. The sooner the first leave, the better.
@@ -33,7 +34,7 @@ FIRST_BATCH, BATCH = 50, 90
 
 
 class PostgresTicks:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._db = database
 
     async def lead(self, partition: int, worker: str, ttl_ms: int) -> Lead | None:
@@ -70,7 +71,7 @@ class PostgresTicks:
             return TickLoad(wall, tick, ready_of(rows, lead, arrivals), next_tick)
 
     async def commit_tick(
-        self, lead: Lead, turns: Turns, wall: datetime, ttl_ms: int, tell: Tell = nothing_to_tell
+        self, lead: Lead, turns: TickRun, wall: datetime, ttl_ms: int, tell: Tell = nothing_to_tell
     ) -> Lead | None:
         wall_us, unfenced = to_us(wall), is_on("no_tick_fence")
         due = {each.id: each.due_tick for each in turns.ready if each.due_tick is not None}
@@ -87,13 +88,13 @@ class PostgresTicks:
                     *max(places),
                     text_of(due),
                 )
-                batch = turns.take(FIRST_BATCH)
+                batch = await take_aside(turns, FIRST_BATCH)
                 if not await writing.settle() and not unfenced:
                     return None
                 while batch:
                     rows, entries, hashes = turn_rows(batch, wall_us, due)
                     await writing.run("write_turns", rows, wall_us, lead.partition, hashes, entries)
-                    batch = turns.take(BATCH)
+                    batch = await take_aside(turns, BATCH)
                 ticked = turns.close()
                 events = tell(ticked)
             moved, head = ticked.moved, ticked.head
@@ -158,7 +159,7 @@ class PostgresTicks:
 
 
 class PostgresEffects:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._db = database
 
     async def claim_effects(self, worker: str, limit: int, lease_ms: int) -> list[Intent]:
@@ -184,7 +185,7 @@ class PostgresEffects:
             return bool(await session.value("any_effect"))
 
 
-def turn_rows(moved: Iterable[Moved], wall_us: int, gone: Container[str] = ()) -> tuple[str, str, bytes]:
+def turn_rows(moved: Iterable[ExecutionMove], wall_us: int, gone: Container[str] = ()) -> tuple[str, str, bytes]:
     """Executions as JSON, their entries as JSON, and the hashes of all the entries as bytes.
 
     Those in `gone` have left their place in the queue of those that are ready.
@@ -208,7 +209,9 @@ def turn_rows(moved: Iterable[Moved], wall_us: int, gone: Container[str] = ()) -
     return as_json(rows), as_json(entries), bytes.fromhex("".join(hashes))
 
 
-async def _close(session: Session, lead: Lead, head: TickHead, wall: datetime, ttl_ms: int, taken: int) -> int | None:
+async def _close(
+    session: PostgresSession, lead: Lead, head: TickHead, wall: datetime, ttl_ms: int, taken: int
+) -> int | None:
     """The compare-and-set of a tick: how many arrivals were numbered by then, or None where another was faster."""
     numbered = await session.value(
         "close_tick", head.tick, head.sequence, head.hash, later_us(wall, ttl_ms), taken, lead.partition, lead.epoch,

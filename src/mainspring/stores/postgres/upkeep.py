@@ -4,9 +4,10 @@ from datetime import timedelta
 
 import asyncpg
 
+from mainspring.domain.advice.proposal import told
 from mainspring.domain.errors import StoreUnavailable
-from mainspring.domain.fairness import SLOW_AFTER_MS
-from mainspring.domain.waiting import Flight, Queue, Waiting
+from mainspring.domain.schedule.fairness import SLOW_AFTER_MS
+from mainspring.domain.schedule.queue import Flight, Queue, Waiting
 from mainspring.failpoints import failpoint
 from mainspring.ports.presence import ALIVE_WITHIN_MS
 from mainspring.ports.upkeep import (
@@ -19,11 +20,12 @@ from mainspring.ports.upkeep import (
     StoreFacts,
     Swept,
 )
-from mainspring.stores.batches import USAGE_KEPT, month_of
-from mainspring.stores.limits import caps_from
-from mainspring.stores.postgres.database import PACKAGE, Database, Session
+from mainspring.stores.claim_batch import USAGE_KEPT, month_of
+from mainspring.stores.host_rates import caps_from
+from mainspring.stores.postgres.database import PACKAGE, PostgresDatabase, PostgresSession
 from mainspring.stores.postgres.endpoints import add_events
 from mainspring.stores.postgres.events import horizon
+from mainspring.stores.proposals import proposal_from
 from mainspring.stores.rows import id_floor, zombie_event
 from mainspring.stores.schema import check_applied, newer_than_known
 
@@ -32,7 +34,7 @@ ENDPOINTS_PER_LOOK = 50
 
 
 class PostgresUpkeep:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PostgresDatabase) -> None:
         self._db = database
         self._checked_up_to = ""
 
@@ -43,6 +45,20 @@ class PostgresUpkeep:
             zombies = [map(str, row) for row in await session.rows("close_zombies", now, before, limit)]
             await add_events(session, [zombie_event(now, *zombie) for zombie in zombies])
         return len(zombies)
+
+    async def expire_proposals(self, limit: int) -> int:
+        async with self._db.statement() as session:
+            if not await session.value("any_expired_proposal", await self._db.now_in(session)):
+                return 0
+        async with self._db.transaction() as session:
+            now = await self._db.now_in(session)
+            expired = [proposal_from(row) for row in await session.rows("expire_proposals", now, limit)]
+            left = {
+                each.endpoint_id: await session.value("count_pending_proposals", each.tenant_id, now, each.endpoint_id)
+                for each in expired
+            }
+            await add_events(session, [told(each, now, int(str(left[each.endpoint_id]))) for each in expired])
+        return len(expired)
 
     async def sweep(self, keep: Retention, batch: int) -> Swept:
         """One small batch of whatever there is to remove, each statement its own transaction."""
@@ -55,8 +71,9 @@ class PostgresUpkeep:
                 for query, before in (("sweep_runs", keep.runs_before), ("sweep_bodies", keep.bodies_before)):
                     if removed := await session.run(query, tenant_id, id_floor("run", before), batch):
                         return Swept(removed, done=False)
-            if removed := await session.run("sweep_events", keep.events_before, batch):
-                return Swept(removed, done=False)
+            for query in ("sweep_events", "sweep_proposals"):
+                if removed := await session.run(query, keep.events_before, batch):
+                    return Swept(removed, done=False)
             return await self._sweep_surplus(session, keep.runs_per_endpoint_max, batch)
 
     async def backlog(self, late_ms: int) -> Backlog:
@@ -138,7 +155,7 @@ class PostgresUpkeep:
     async def check_identity(self) -> None:
         """A server's database has no file that could be replaced."""
 
-    async def _sweep_surplus(self, session: Session, most: int, batch: int) -> Swept:
+    async def _sweep_surplus(self, session: PostgresSession, most: int, batch: int) -> Swept:
         for (endpoint_id,) in await session.rows("crowded_endpoints", self._checked_up_to, ENDPOINTS_PER_LOOK):
             if removed := await session.run("sweep_surplus", endpoint_id, most, batch):
                 return Swept(removed, done=False)

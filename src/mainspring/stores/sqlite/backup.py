@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 
 from mainspring.domain.errors import Conflict, InvalidInput
-from mainspring.stores.sqlite.database import UNUSABLE, Connection
+from mainspring.stores.sqlite.connection import UNUSABLE, SqliteConnection
 
 
 def back_up(database: Path, target: Path) -> None:
@@ -60,7 +60,7 @@ def restore(file: Path, database: Path, installation_id: str) -> None:
                 copy.write(block)
             copy.flush()
             os.fsync(copy.fileno())
-        connection = Connection(str(fresh))
+        connection = SqliteConnection(str(fresh))
         try:
             connection.script("BEGIN IMMEDIATE")
             for query in ("fence_schedules", "fence_partitions", "forget_all_workers"):

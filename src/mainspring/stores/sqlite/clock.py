@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import cast
 
-from mainspring.domain.clock import AHEAD_MIN, ClockReport, step_event
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import from_us, to_us
+from mainspring.domain.schedule.clock_steps import AHEAD_MIN, ClockReport, step_event
+from mainspring.domain.schedule.governor import CronReader
 from mainspring.ports.clock import BroughtBack, PartitionClock, RepairedPartition
 from mainspring.stores.clock import (
     PARTITION_LEASE_MAX,
@@ -22,7 +22,8 @@ from mainspring.stores.clock import (
     waits_on,
 )
 from mainspring.stores.rows import id_floor, state_values
-from mainspring.stores.sqlite.database import Connection, Database, instant, microseconds
+from mainspring.stores.sqlite.connection import SqliteConnection, instant, microseconds
+from mainspring.stores.sqlite.database import SqliteDatabase
 from mainspring.stores.sqlite.endpoints import add_events
 from mainspring.stores.sqlite.schedule import encoded, endpoint_row
 
@@ -30,7 +31,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class SqliteClock:
-    def __init__(self, database: Database, wake: Callable[[], None], cron: CronReader) -> None:
+    def __init__(self, database: SqliteDatabase, wake: Callable[[], None], cron: CronReader) -> None:
         self._db = database
         self._wake = wake
         self._cron = cron
@@ -44,7 +45,7 @@ class SqliteClock:
     async def add_report(self, report: ClockReport) -> bool:
         r = report
 
-        def work(db: Connection) -> bool:
+        def work(db: SqliteConnection) -> bool:
             db.run("forget_clock_reports", r.at - REPORTS_KEPT)
             near = (r.at - SAME_STEP, r.at + SAME_STEP)
             return bool(db.run("add_clock_report", r.id, r.at, r.kind, r.ms, r.worker, r.changed, *near))
@@ -52,7 +53,7 @@ class SqliteClock:
         return await self._db.write(work)
 
     async def tell(self, report_id: str, changed: int) -> None:
-        def work(db: Connection) -> None:
+        def work(db: SqliteConnection) -> None:
             db.run("count_clock_report", changed, report_id)
             report = next(each for each in _reports(db, from_us(0), TENANTS_TOLD_MAX) if each.id == report_id)
             tenants = [str(tenant_id) for (tenant_id,) in db.rows("tenants")[:TENANTS_TOLD_MAX]]
@@ -68,7 +69,7 @@ class SqliteClock:
         rows = await self._db.read(lambda db: db.rows("endpoints_ahead", after_id, soon, limit))
         ids = [str(row[0]) for row in rows]
 
-        def work(db: Connection) -> int:
+        def work(db: SqliteConnection) -> int:
             now, changed = self._db.clock.now(), 0
             for row in db.rows("endpoints_by_id", encoded(ids)):
                 old = endpoint_row(row)
@@ -85,7 +86,7 @@ class SqliteClock:
         return BroughtBack(ids[-1] if len(ids) == limit else "", changed)
 
     async def bring_claims_back(self, back: timedelta) -> None:
-        def work(db: Connection) -> None:
+        def work(db: SqliteConnection) -> None:
             now = self._db.clock.now()
             now_us, soon = to_us(now), now + AHEAD_MIN
             db.run("bring_workers_back", now, soon)
@@ -100,7 +101,7 @@ class SqliteClock:
         return [partition_clock(cast("tuple[int, int, int, int]", row), self._db.clock.now()) for row in rows]
 
     async def repair_partition(self, partition: int) -> RepairedPartition | None:
-        def work(db: Connection) -> RepairedPartition | None:
+        def work(db: SqliteConnection) -> RepairedPartition | None:
             now = self._db.clock.now()
             rows = cast("list[tuple[int, int, int, int]]", db.rows("partition_clocks"))
             row = next((each for each in rows if each[0] == partition), None)
@@ -122,19 +123,19 @@ class SqliteClock:
         return [(cast(int, tick), from_us(cast(int, zero_us))) for tick, zero_us in rows]
 
 
-def _reports(db: Connection, since: datetime, limit: int) -> list[ClockReport]:
+def _reports(db: SqliteConnection, since: datetime, limit: int) -> list[ClockReport]:
     rows = db.rows("clock_reports", since, limit)
     return [ClockReport(row[0], instant(row[1]), *row[2:]) for row in rows]  # type: ignore[arg-type]  # columns
 
 
-def _ran(db: Connection, endpoint: Endpoint, now: datetime) -> tuple[datetime, datetime] | None:
+def _ran(db: SqliteConnection, endpoint: Endpoint, now: datetime) -> tuple[datetime, datetime] | None:
     if endpoint.cron is None:
         return None
     ((first, last),) = db.rows("slots_ahead", endpoint.id, id_floor("run", now), now)
     return None if first is None or last is None else (from_us(cast(int, first)), from_us(cast(int, last)))
 
 
-def _move_waits(db: Connection, partition: int, tick: int, shift: int, soon: int) -> int:
+def _move_waits(db: SqliteConnection, partition: int, tick: int, shift: int, soon: int) -> int:
     """Executions that waited before the clock was set ahead wait for the same instant, which is another tick now."""
     after, count = "", 0
     while rows := db.rows("waiting_executions", partition, tick, after, WAITING_PAGE):

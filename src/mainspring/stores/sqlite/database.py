@@ -12,106 +12,34 @@ held it until its loop had time for it, and kept the other process out meanwhile
 
 import asyncio
 import os
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from contextvars import copy_context
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 import apsw
 
 from mainspring import __version__
-from mainspring.domain.audit import AuditKeys
+from mainspring.domain.access.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
-from mainspring.domain.fairness import SLOW_AFTER_MS, Pace
-from mainspring.domain.instant import EPOCH, from_us
-from mainspring.ports.outside import Clock
-from mainspring.stores.lists import look_fragments
-from mainspring.stores.people import ACCOUNT_FRAGMENTS
-from mainspring.stores.queries import load_queries, migrations
-from mainspring.stores.rows import (
-    CONFIG_COLUMNS,
-    ENDPOINT_COLUMNS,
-    EVENT_COLUMNS,
-    JOB_COLUMNS,
-    LEASE_COLUMNS,
-    OUTCOME_COLUMNS,
-    RESULT_COLUMNS,
-    RUN_COLUMNS,
-    RUN_SUMMARY_COLUMNS,
-    STATE_COLUMNS,
-    qualified,
-)
-from mainspring.stores.sessions import ANALYSIS_COLUMNS
+from mainspring.ports.outbound import Clock
+from mainspring.stores.queries import migrations
+from mainspring.stores.sqlite.connection import BUSY_TIMEOUT_MS, PACKAGE, SqliteConnection
+from mainspring.stores.sqlite.session import SqliteSession
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-BUSY_TIMEOUT_MS = 10_000
 BUSY_PAUSE_S = 0.002  # about as long as another process takes to write
-WAL_SAFE_VERSION = 3_051_003  # before it, two writers in WAL mode could corrupt the file (sqlite.org/wal.html)
-PACKAGE = "mainspring.stores.sqlite"
-UNUSABLE = (apsw.CantOpenError, apsw.NotADBError, apsw.CorruptError, apsw.ReadOnlyError, apsw.PermissionsError)
-_MICROSECOND = timedelta(microseconds=1)
 AWAY = (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError, apsw.ReadOnlyError)
 WAYS_OUT: dict[type[Exception], str] = {  # of what does not pass by itself
     apsw.ReadOnlyError: "make the file and its folder writable for who runs this",
     apsw.FullError: "make room on its disk",
 }
-
-
-def _assignments(columns: Iterable[str]) -> str:
-    return ", ".join(f"{column} = :{column}" for column in columns)
-
-
-def _from_new(columns: Iterable[str]) -> str:
-    return ", ".join(f"{column} = new.{column}" for column in columns)
-
-
-def _from_json(columns: Iterable[str]) -> str:
-    """The columns of a row that came as a JSON array."""
-    return ", ".join(f"value ->> {at} AS {column}" for at, column in enumerate(columns))
-
-
-def _parameters(columns: Iterable[str]) -> str:
-    return ", ".join(f":{column}" for column in columns)
-
-
-QUERIES = load_queries(
-    PACKAGE,
-    {
-        "endpoint_columns": ", ".join(qualified(ENDPOINT_COLUMNS)),
-        "is_slow": f"((last_duration_ms < {SLOW_AFTER_MS}) IS NOT TRUE)",  # or new
-        "pace": f"(CASE WHEN last_duration_ms IS NULL THEN {Pace.NEW:d} WHEN last_duration_ms < {SLOW_AFTER_MS} "
-        f"THEN {Pace.QUICK:d} ELSE {Pace.SLOW:d} END)",
-        "config_columns": ", ".join(CONFIG_COLUMNS),
-        "config_parameters": _parameters(CONFIG_COLUMNS),
-        "state_columns": ", ".join(STATE_COLUMNS),
-        "state_parameters": _parameters(STATE_COLUMNS),
-        "state_assignments": _assignments(STATE_COLUMNS),
-        "lease_assignments": _from_new(LEASE_COLUMNS),
-        "lease_values": _from_json((*LEASE_COLUMNS, "id")),
-        "outcome_values": _from_json((*OUTCOME_COLUMNS, "id")),
-        "result_values": _from_json(RESULT_COLUMNS),
-        "outcome_assignments": _from_new(OUTCOME_COLUMNS),
-        "config_assignments": _assignments(CONFIG_COLUMNS[1:]),
-        "run_summary": ", ".join(f"run.{column}" for column in RUN_SUMMARY_COLUMNS),
-        **look_fragments("instr", "action"),
-        "run_columns": ", ".join(RUN_COLUMNS),
-        "run_parameters": _parameters(RUN_COLUMNS),
-        "result_assignments": f"{_from_new(RESULT_COLUMNS[2:-1])}, body = unhex(new.body)",
-        "event_columns": ", ".join(EVENT_COLUMNS),
-        "event_parameters": _parameters(EVENT_COLUMNS),
-        "job_columns": ", ".join(JOB_COLUMNS),
-        "job_parameters": _parameters(JOB_COLUMNS),
-        "analysis_columns": ", ".join(ANALYSIS_COLUMNS),
-        "analysis_parameters": _parameters(ANALYSIS_COLUMNS),
-        **ACCOUNT_FRAGMENTS,
-    },
-)
 
 
 def _file_id(path: str) -> tuple[int, int] | None:
@@ -123,108 +51,10 @@ def _file_id(path: str) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def bound(values: Iterable[object]) -> tuple[object, ...]:
-    """Values as SQLite takes them: instants as exact microseconds."""
-    return tuple([microseconds(value) if type(value) is datetime else value for value in values])
-
-
-def microseconds(instant: datetime | None) -> int | None:
-    return None if instant is None else (instant - EPOCH) // _MICROSECOND
-
-
-class Connection:
-    """One SQLite connection with our pragmas and our queries by name."""
-
-    def __init__(self, path: str, *, readonly: bool = False) -> None:
-        self.audit_keys = AuditKeys()
-        try:
-            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
-            self._db = apsw.Connection(path, flags=flags)
-            self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
-            journal = "wal" if apsw.SQLITE_VERSION_NUMBER >= WAL_SAFE_VERSION else "delete"
-            for pragma in (f"journal_mode={journal}", "synchronous=full", "foreign_keys=on", "temp_store=memory"):
-                self._set(*pragma.split("="))
-        except UNUSABLE as fault:
-            raise Misconfigured(
-                f"cannot open the database file {path}: {fault}; it must be an SQLite file, in a folder that exists "
-                "and is writable: name another one with MAINSPRING_DATABASE_URL",
-                setting="MAINSPRING_DATABASE_URL",
-            ) from fault
-        self._queue: list[tuple[str, tuple[object, ...]]] = []
-        if readonly:
-            self._db.pragma("query_only", 1)
-
-    def _set(self, pragma: str, value: str) -> None:
-        """SQLite does not wait to change a fresh file's journal: who opens it beside us is in the way."""
-        deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
-        while True:
-            try:
-                self._db.pragma(pragma, value)
-            except apsw.BusyError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-            else:
-                return
-
-    def rows(self, query: str, *values: object) -> list[tuple[object, ...]]:
-        return list(self._db.execute(QUERIES[query], bound(values)))
-
-    def value(self, query: str, *values: object) -> object:
-        for row in self._db.execute(QUERIES[query], bound(values)):
-            return row[0]
-        return None
-
-    def run(self, query: str, *values: object) -> int:
-        """Execute for its effect; how many rows it changed."""
-        self._db.execute(QUERIES[query], bound(values))
-        return self._db.changes()
-
-    def run_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        """Execute once for each row; instants in them are microseconds already."""
-        if rows:
-            self._db.executemany(QUERIES[query], rows)
-
-    def try_begin(self) -> bool:
-        """Begin to write, unless another process does so at the moment: then somebody must wait, not the event loop."""
-        self._db.set_busy_timeout(0)
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-        except apsw.BusyError:
-            return False
-        finally:
-            self._db.set_busy_timeout(BUSY_TIMEOUT_MS)
-        return True
-
-    def later(self, query: str, *values: object) -> None:
-        """Queue a statement for the end of the transaction."""
-        self._queue.append((QUERIES[query], bound(values)))
-
-    def commit(self) -> None:
-        """Execute what is queued, then make it last."""
-        queue, self._queue = self._queue, []
-        for sql, values in queue:
-            self._db.execute(sql, values)
-        self._db.execute("COMMIT")
-
-    def script(self, sql: str) -> None:
-        self._db.execute(sql)
-
-    def rollback(self) -> None:
-        self._queue = []
-        if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
-
-    def data_version(self) -> int:
-        """Changes whenever another connection, of any process, committed."""
-        return int(self._db.pragma("data_version"))
-
-    def close(self) -> None:
-        self._db.close()
-
-
-class Database:
+class SqliteDatabase:
     """The file behind every SQLite port."""
+
+    has_one_writer = True
 
     def __init__(self, path: str, clock: Clock, *, inline: bool = False, audit_keys: AuditKeys | None = None) -> None:
         in_memory = path == ":memory:"
@@ -237,12 +67,14 @@ class Database:
         self.clock = clock
         self._inline = inline
         self.audit_keys = audit_keys or AuditKeys()
-        self._writer = Connection(path)
-        self._writer.audit_keys = self.audit_keys
-        self._reader = self._writer if in_memory else Connection(path, readonly=True)  # in its thread
-        self._looker = self._writer if in_memory else Connection(path, readonly=True)  # where it is called
+        self._writer = SqliteConnection(path)
+        self._reader = self._writer if in_memory else SqliteConnection(path, readonly=True)  # in its thread
+        self._looker = self._writer if in_memory else SqliteConnection(path, readonly=True)  # where it is called
+        for connection in (self._writer, self._reader, self._looker):
+            connection.audit_keys = self.audit_keys
         self._file = None if in_memory else _file_id(path)
         self._writing = asyncio.Lock()
+        self._reading = asyncio.Lock()  # of the reader's connection, for as long as one snapshot lasts
         self._kept_open: list[int] = []
         self._threads = (ThreadPoolExecutor(1, "sqlite-writer"), ThreadPoolExecutor(1, "sqlite-reader"))
         self.migrated = () if self._is_current() else self._transact("BEGIN IMMEDIATE", self._writer, self._migrate)
@@ -257,7 +89,7 @@ class Database:
                 setting="MAINSPRING_DATABASE_URL",
             )
 
-    async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def write(self, work: Callable[Concatenate[SqliteConnection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run short `work` in one write transaction: commits where it returns, leaves nothing where it raises."""
         if self._inline:
             return self._transact("BEGIN IMMEDIATE", self._writer, work, *args, **kwargs)
@@ -275,7 +107,79 @@ class Database:
                 raise self._unavailable(fault) from fault
         return result
 
-    async def write_much(self, work: Callable[[Connection], T]) -> T:
+    async def now(self) -> datetime:
+        return self.clock.now()
+
+    @asynccontextmanager
+    async def transaction(self, tenant_id: str | None = None) -> AsyncIterator[SqliteSession]:
+        """Nothing else may be awaited inside: the lock of the file is held, and other processes wait for it."""
+        async with self._transaction(SqliteSession(self._writer, self.clock)) as session:
+            loop, turned = asyncio.get_running_loop(), False
+
+            def turn() -> None:
+                nonlocal turned
+                turned = True
+
+            handle = loop.call_soon(turn)
+            try:
+                yield session
+            finally:
+                handle.cancel()
+            assert not turned, "something was awaited inside a transaction, while the database was locked"
+
+    @asynccontextmanager
+    async def long_transaction(self, tenant_id: str | None = None) -> AsyncIterator[SqliteSession]:
+        """Every statement runs in the writer's thread."""
+        hop = None if self._inline else partial(self._in_thread, 0)
+        async with self._transaction(SqliteSession(self._writer, self.clock, hop)) as session:
+            yield session
+
+    statement = transaction
+
+    @asynccontextmanager
+    async def looking(self) -> AsyncIterator[SqliteSession]:
+        """Where it is called, without a thread."""
+        try:
+            yield SqliteSession(self._looker, self.clock)
+        except AWAY as fault:
+            raise self._unavailable(fault) from fault
+
+    @asynccontextmanager
+    async def reading(self, tenant_id: str | None = None) -> AsyncIterator[SqliteSession]:
+        """One consistent snapshot; every statement runs in the reader's thread."""
+        if self._inline and self._reader is self._writer:
+            yield SqliteSession(self._reader, self.clock)  # in memory and without threads: nobody can write meanwhile
+            return
+        hop = None if self._inline else partial(self._in_thread, 1)
+        async with self._reading:
+            try:
+                self._reader.script("BEGIN")  # touches no file yet, nor does the end
+                try:
+                    yield SqliteSession(self._reader, self.clock, hop)
+                finally:
+                    self._reader.rollback()
+            except AWAY as fault:
+                raise self._unavailable(fault) from fault
+
+    @asynccontextmanager
+    async def _transaction(self, session: SqliteSession) -> AsyncIterator[SqliteSession]:
+        async with self._writing:
+            self._refuse_lost_file()
+            try:
+                await self._begin()
+                try:
+                    yield session
+                    if self._inline:
+                        self._writer.commit()
+                    else:
+                        await self._in_thread(0, self._writer.commit)
+                except BaseException:
+                    self._writer.rollback()
+                    raise
+            except AWAY as fault:
+                raise self._unavailable(fault) from fault
+
+    async def write_much(self, work: Callable[[SqliteConnection], T]) -> T:
         """The same for work that takes long, all of it in the thread."""
         if self._inline:
             return self._transact("BEGIN IMMEDIATE", self._writer, work)
@@ -284,15 +188,20 @@ class Database:
             self._refuse_lost_file()
             return await self._in_thread(0, lambda: context.run(self._transact, "BEGIN IMMEDIATE", self._writer, work))
 
-    async def read(self, work: Callable[[Connection], T]) -> T:
+    async def read(self, work: Callable[[SqliteConnection], T]) -> T:
         """Run `work` on one consistent snapshot."""
         if self._inline and self._reader is self._writer:
             return work(self._reader)  # in memory and without threads: nobody can write meanwhile
         if self._inline:
             return self._transact("BEGIN", self._reader, work)
-        return await self._in_thread(1, lambda: self._transact("BEGIN", self._reader, work))
+        async with self._reading:
+            return await self._in_thread(1, lambda: self._transact("BEGIN", self._reader, work))
 
-    def look(self, work: Callable[[Connection], T]) -> T:
+    @property
+    def is_inline(self) -> bool:
+        return self._inline
+
+    def look(self, work: Callable[[SqliteConnection], T]) -> T:
         """Read a few rows at once, without waiting for anybody."""
         try:
             return work(self._looker)
@@ -342,8 +251,8 @@ class Database:
     def _transact(
         self,
         begin: str,
-        connection: Connection,
-        work: Callable[Concatenate[Connection, P], T],
+        connection: SqliteConnection,
+        work: Callable[Concatenate[SqliteConnection, P], T],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
@@ -371,7 +280,7 @@ class Database:
             return False
         return applied == {number for number, _, _ in migrations(PACKAGE)}
 
-    def _migrate(self, connection: Connection) -> tuple[str, ...]:
+    def _migrate(self, connection: SqliteConnection) -> tuple[str, ...]:
         """Bring the schema up to date, and say what that took; the write lock keeps two migrators apart."""
         connection.run("create_migration_table")
         applied = {row[0] for row in connection.rows("applied_migrations")}
@@ -388,7 +297,3 @@ class Database:
             connection.script(text)
             connection.run("add_migration", number, name, self.clock.now())
         return tuple(name for _, name, _ in missing)
-
-
-def instant(value: object) -> datetime | None:
-    return None if value is None else from_us(value)  # type: ignore[arg-type]  # INTEGER column

@@ -4,27 +4,30 @@ from collections.abc import Callable, Sequence
 
 import apsw
 
-from mainspring.domain.audit import FIRST_SEAL, chained
-from mainspring.domain.changes import Act, Change
+from mainspring.domain.access.audit import FIRST_SEAL, chained
 from mainspring.domain.endpoint import Endpoint, Job, Tenant
 from mainspring.domain.errors import Conflict
 from mainspring.domain.event import Event
+from mainspring.domain.schedule.changes import Act, Change
 from mainspring.ports.accounts import ORIGIN
 from mainspring.ports.endpoints import EndpointFilter, Join, as_it_is
-from mainspring.stores.lists import filtered_query, in_order
-from mainspring.stores.people import audited_by_tenant, digests, head_from, struct_values
+from mainspring.stores.account_rows import audited_by_tenant, digests, head_from, struct_values
+from mainspring.stores.paging import filtered_query, in_order
+from mainspring.stores.proposals import ARCHIVED, archived_scopes
 from mainspring.stores.rows import config_values, event_rows, job_from, job_values, joined_status, state_values
-from mainspring.stores.sqlite.database import Connection, Database, instant, microseconds
+from mainspring.stores.sqlite.connection import SqliteConnection, instant, microseconds
+from mainspring.stores.sqlite.database import SqliteDatabase
+from mainspring.stores.sqlite.proposals import place_proposals, withdraw_proposals
 from mainspring.stores.sqlite.schedule import encoded, endpoint_row, tenant
 
 
 class SqliteEndpoints:
-    def __init__(self, database: Database, wake: Callable[[], None]) -> None:
+    def __init__(self, database: SqliteDatabase, wake: Callable[[], None]) -> None:
         self._db = database
         self._wake = wake
 
     async def add_endpoint(self, endpoint: Endpoint, event: Event, join: Join = as_it_is) -> None:
-        def work(db: Connection) -> None:
+        def work(db: SqliteConnection) -> None:
             job = db.value("lock_job", endpoint.tenant_id, endpoint.job_id)
             others = db.value("count_endpoints", endpoint.tenant_id)
             new = join(endpoint, joined_status(job), int(str(others or 0)))
@@ -51,7 +54,7 @@ class SqliteEndpoints:
         return [endpoint_row(row) for row in await self._db.read(lambda db: db.rows(query, *values))]
 
     async def change_endpoints(self, tenant_id: str, ids: Sequence[str], act: Act) -> list[Change]:
-        def work(db: Connection) -> list[Change]:
+        def work(db: SqliteConnection) -> list[Change]:
             now = self._db.clock.now()
             changes: list[Change] = []
             rows = db.rows("endpoints_by_id", encoded(ids))
@@ -62,7 +65,11 @@ class SqliteEndpoints:
                     self._write(db, old, change.endpoint)
                 changes.append(change)
             after = [change.endpoint for change in changes]
-            add_events(db, [event for change in changes for event in change.events], endpoints, after)
+            told = [event for change in changes for event in change.events]
+            told += place_proposals(db, [each for change in changes for each in change.proposals], now)
+            for scope, actor in archived_scopes(endpoints, changes):
+                told += withdraw_proposals(db, scope, actor, ARCHIVED, now)
+            add_events(db, told, endpoints, after)
             return changes
 
         changes = await self._db.write(work)
@@ -70,7 +77,7 @@ class SqliteEndpoints:
         return changes
 
     async def delete_endpoint(self, tenant_id: str, endpoint_id: str, event: Event) -> bool:
-        def work(db: Connection) -> bool:
+        def work(db: SqliteConnection) -> bool:
             rows = db.rows("endpoint", tenant_id, endpoint_id)
             if not db.run("delete_endpoint", tenant_id, endpoint_id):
                 return False
@@ -81,7 +88,7 @@ class SqliteEndpoints:
         return await self._db.write_much(work)
 
     async def add_job(self, job: Job, event: Event) -> None:
-        def work(db: Connection) -> None:
+        def work(db: SqliteConnection) -> None:
             try:
                 db.run("add_job", *job_values(job))
             except apsw.ConstraintError as fault:
@@ -95,7 +102,7 @@ class SqliteEndpoints:
         return [job_row(row) for row in rows]
 
     async def put_job(self, job: Job, event: Event) -> None:
-        def work(db: Connection) -> None:
+        def work(db: SqliteConnection) -> None:
             try:
                 put_job(db, job)
             except apsw.ConstraintError as fault:
@@ -105,14 +112,14 @@ class SqliteEndpoints:
         await self._db.write(work)
 
     async def tenant(self, tenant_id: str) -> Tenant | None:
-        def work(db: Connection) -> Tenant | None:
+        def work(db: SqliteConnection) -> Tenant | None:
             now = self._db.clock.now()
             return tenant(db, tenant_id, now) if (tenant_id,) in db.rows("tenants") else None
 
         return await self._db.read(work)
 
     async def put_tenant(self, tenant: Tenant, event: Event | None = None) -> None:
-        def work(db: Connection) -> None:
+        def work(db: SqliteConnection) -> None:
             db.run(
                 "put_tenant", tenant.id, tenant.name, tenant.runs_per_month, tenant.tokens_per_month,
                 tenant.endpoints_max, tenant.interval_ms_min,
@@ -124,7 +131,7 @@ class SqliteEndpoints:
         self._wake()
 
     @staticmethod
-    def _write(db: Connection, old: Endpoint, new: Endpoint) -> None:
+    def _write(db: SqliteConnection, old: Endpoint, new: Endpoint) -> None:
         if new.version != old.version:
             try:
                 db.run("write_config", *config_values(new)[1:], old.id)
@@ -138,13 +145,13 @@ def job_row(row: tuple[object, ...]) -> Job:
     return job_from((*row[:5], instant(row[5]), instant(row[6]), row[7]))
 
 
-def put_job(db: Connection, job: Job) -> None:
+def put_job(db: SqliteConnection, job: Job) -> None:
     values = (job.name, job.description, job.status, job.updated_at, job.managed_by, job.tenant_id, job.id)
     db.run("put_job", *values)
 
 
 def add_events(
-    db: Connection, events: Sequence[Event], before: Sequence[Endpoint] = (), after: Sequence[Endpoint] = ()
+    db: SqliteConnection, events: Sequence[Event], before: Sequence[Endpoint] = (), after: Sequence[Endpoint] = ()
 ) -> None:
     """Tell what happened, and put into the audit trail what belongs there; `before` and `after` are what it changed."""
     db.run_many("add_event", event_rows(events, microseconds))
@@ -153,7 +160,7 @@ def add_events(
         head = head_from(db.rows("lock_audit_head", tenant_id))
         entries = chained(head, audited, digests(before, after), ORIGIN.get(), db.audit_keys)
         for entry in entries:
-            db.run("add_audit_entry", *struct_values(entry))
+            db.run("add_audit_entries", *struct_values(entry))
         db.run("put_audit_head", entries[-1].seq, entries[-1].seal, tenant_id)
 
 

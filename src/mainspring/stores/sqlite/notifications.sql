@@ -86,7 +86,7 @@ INSERT INTO outbox_position (id, cursor) VALUES (1, :cursor) ON CONFLICT (id) DO
 -- Take in up to here, where nobody did so meanwhile.
 UPDATE outbox_position SET cursor = :after WHERE cursor = :before;
 
--- name: add_delivery
+-- name: add_deliveries
 -- One delivery for one message to one channel, of a subscription that is still there.
 INSERT INTO delivery (id, tenant_id, subscription_id, channel, key, type, payload, status, attempt, next_attempt_at, created_at,
        happened_at, sent_at, status_code, error, snippet, duration_ms)
@@ -98,6 +98,7 @@ ON CONFLICT DO NOTHING;
 -- name: claim_deliveries
 -- Begin due deliveries once more, a few of each receiver: for each one a walk to its first ones. CROSS JOIN keeps the
 -- receivers first, and the condition that the partial index has must be there word for word.
+-- parameters: now, per_receiver, busy, limit, until, worker
 UPDATE delivery SET attempt = attempt + 1, next_attempt_at = :until, worker = :worker WHERE id IN (
     SELECT due.id FROM subscription CROSS JOIN delivery AS due ON due.id IN (
         SELECT id FROM delivery WHERE subscription_id = subscription.id AND status IN ('pending', 'held')

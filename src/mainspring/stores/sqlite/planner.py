@@ -6,47 +6,66 @@ from collections.abc import Callable, Sequence
 import apsw
 
 from mainspring.domain.event import Event
-from mainspring.domain.governor import CronReader
-from mainspring.domain.rulebook import Decisions, Facts, Health, Member, Page, Result, StoredRule, Want
-from mainspring.ports.planner import KnownRule
-from mainspring.stores.firings import (
+from mainspring.domain.rules.judge import (
+    Decisions,
+    FactsWanted,
+    Health,
+    HealthWanted,
+    JobMember,
+    JudgedPage,
+    RuleFacts,
+    RuleResult,
+    StoredRule,
+)
+from mainspring.domain.rules.run_window import RunWindow
+from mainspring.domain.schedule.governor import CronReader
+from mainspring.ports.planner import RuleRevision
+from mainspring.stores.rows import state_values
+from mainspring.stores.rule_rows import (
     CURSOR,
-    HEALTH_SPANS,
+    WITHDRAWING,
     apply_firings,
+    chosen_rows,
     cut_page,
     edited_values,
+    health_bounds,
+    health_from,
+    last_id,
     result_from,
     rule_states,
     rule_taken,
     rule_values,
     state_rows,
     stored_rule,
+    window_ids,
+    withdrawn_because,
 )
-from mainspring.stores.rows import id_floor, state_values
-from mainspring.stores.sqlite.database import Connection, Database, bound, instant
+from mainspring.stores.sqlite.connection import SqliteConnection, bound, instant
+from mainspring.stores.sqlite.database import SqliteDatabase
 from mainspring.stores.sqlite.endpoints import add_events
+from mainspring.stores.sqlite.proposals import place_proposals, withdraw_proposals
 from mainspring.stores.sqlite.schedule import POLL_S, encoded, endpoint_row
 
 
-def begin_judging(db: Connection) -> None:
+def begin_judging(db: SqliteConnection) -> None:
     """Where there is no rule yet: the first one judges what comes from now on."""
     if not db.value("any_rule"):
         db.run("start_planner_cursor", CURSOR, str(db.value("newest_event")))
 
 
 class SqlitePlanner:
-    def __init__(self, database: Database, wake: Callable[[], None], cron: CronReader) -> None:
+    def __init__(self, database: SqliteDatabase, wake: Callable[[], None], cron: CronReader) -> None:
         self._db = database
         self._wake = wake
         self._cron = cron
         self._seen_version = 0
 
-    async def next_page(self, limit: int) -> Page | None:
+    async def next_page(self, limit: int) -> JudgedPage | None:
         if not self._db.look(lambda db: db.value("any_rule")):
             return None
         return await self._db.read(lambda db: self._page(db, limit))
 
-    def _page(self, db: Connection, limit: int) -> Page | None:
+    def _page(self, db: SqliteConnection, limit: int) -> JudgedPage | None:
         cursor = db.value("planner_cursor", CURSOR)
         if cursor is None:
             return None
@@ -66,41 +85,51 @@ class SqlitePlanner:
         )
         modes = _modes(db)
         now = self._db.clock.now()
-        return Page(str(cursor), upto, now, runs, tuple(rules), tuple(members), states, modes)
+        return JudgedPage(str(cursor), upto, now, runs, tuple(rules), tuple(members), states, modes)
 
-    async def facts(self, wants: Sequence[Want]) -> Facts:
-        def work(db: Connection) -> Facts:
+    async def facts(self, wants: Sequence[FactsWanted]) -> RuleFacts:
+        def work(db: SqliteConnection) -> RuleFacts:
             results = {
                 want.endpoint_id: tuple(
-                    _result(row) for row in db.rows("newest_results", want.headers, want.endpoint_id, want.results)
+                    _result(row)
+                    for row in db.rows("newest_results", want.headers, want.endpoint_id, last_id(want), want.results)
                 )
                 for want in wants
             }
-            health = {want.endpoint_id: self._health(db, want.endpoint_id) for want in wants if want.health}
-            return Facts(results, health)
+            now = self._db.clock.now()
+            health = {
+                each.endpoint_id: _health(db, HealthWanted(each.endpoint_id, now)) for each in wants if each.health
+            }
+            return RuleFacts(results, health)
 
         return await self._db.read(work)
 
-    def _health(self, db: Connection, endpoint_id: str) -> tuple[Health, Health, Health]:
-        now = self._db.clock.now()
-        hour, four, day = (
-            Health(*db.rows("health", endpoint_id, id_floor("run", now - span))[0])  # type: ignore[arg-type]  # columns
-            for span in HEALTH_SPANS
-        )
-        return hour, four, day
+    async def window(self, wanted: RunWindow) -> tuple[RuleResult, ...]:
+        def work(db: SqliteConnection) -> tuple[RuleResult, ...]:
+            span = bound((wanted.since, wanted.until))
+            found = db.rows("window_results", wanted.endpoint_id, *window_ids(wanted), *span, wanted.runs_max)
+            rows = chosen_rows(found, wanted)
+            ids = encoded([row[0] for row in rows]) if wanted.bodies else "[]"
+            bodies = {row[0]: row[1] for row in db.rows("bodies_of_runs", ids)}
+            return tuple(_result((*row[:6], bodies.get(row[0]), "")) for row in rows)
 
-    async def commit_page(self, page: Page, decisions: Decisions) -> bool:
-        def work(db: Connection) -> bool:
+        return await self._db.read(work)
+
+    async def health(self, wanted: HealthWanted) -> Health:
+        return await self._db.read(lambda db: _health(db, wanted))
+
+    async def commit_page(self, page: JudgedPage, decisions: Decisions) -> bool:
+        def work(db: SqliteConnection) -> bool:
             if not db.run("move_planner_cursor", page.upto, CURSOR, page.cursor):
                 return False
             ids = encoded(list(dict.fromkeys(firing.target_id for firing in decisions.firings)))
             locked = [endpoint_row(row) for row in db.rows("endpoints_by_id", ids)] if decisions.firings else []
             now = self._db.clock.now()
-            changed, events, refusals = apply_firings(locked, decisions, _modes(db), now, self._cron)
-            for endpoint in changed:
+            applied = apply_firings(locked, decisions, _modes(db), now, self._cron)
+            for endpoint in applied.changed:
                 db.run("write_state", *state_values(endpoint), endpoint.id)
-            db.run_many("put_rule_state", [bound(row) for row in state_rows(page, decisions, refusals, now)])
-            add_events(db, events)
+            db.run_many("put_rule_state", [bound(row) for row in state_rows(page, decisions, applied.refusals, now)])
+            add_events(db, [*applied.events, *place_proposals(db, applied.proposals, now)])
             return True
 
         if not await self._db.write(work):
@@ -121,7 +150,7 @@ class SqlitePlanner:
             await asyncio.sleep(min(left, POLL_S))
 
     async def add_rules(self, rules: Sequence[StoredRule], event: Event) -> None:
-        def work(db: Connection) -> None:
+        def work(db: SqliteConnection) -> None:
             begin_judging(db)
             for position, stored in enumerate(rules):
                 try:
@@ -133,7 +162,7 @@ class SqlitePlanner:
         await self._db.write(work)
 
     async def put_rule(self, stored: StoredRule, event: Event) -> bool:
-        def work(db: Connection) -> bool:
+        def work(db: SqliteConnection) -> bool:
             try:
                 if not db.run("put_rule", *edited_values(stored)):
                     return False
@@ -146,7 +175,7 @@ class SqlitePlanner:
         return await self._db.write(work)
 
     async def remove_rules(self, tenant_id: str, ids: Sequence[str], event: Event) -> int:
-        def work(db: Connection) -> int:
+        def work(db: SqliteConnection) -> int:
             removed = db.run("remove_rules", tenant_id, encoded(ids))
             if removed:
                 add_events(db, [event])
@@ -154,15 +183,15 @@ class SqlitePlanner:
 
         return await self._db.write(work)
 
-    async def rules(self, tenant_id: str, job_id: str | None = None) -> list[KnownRule]:
-        def work(db: Connection) -> list[KnownRule]:
+    async def rules(self, tenant_id: str, job_id: str | None = None) -> list[RuleRevision]:
+        def work(db: SqliteConnection) -> list[RuleRevision]:
             rows = db.rows("rules_of_tenant", tenant_id, job_id)
             states = rule_states(
                 (*row[:3], instant(row[3]), *row[4:6])
                 for row in db.rows("states_of_rules", encoded([row[0] for row in rows]))
             )
             return [
-                KnownRule(
+                RuleRevision(
                     _stored(row[:6]), str(row[6]), {ep: each for (rule, ep), each in states.items() if rule == row[0]}
                 )
                 for row in rows
@@ -174,18 +203,26 @@ class SqlitePlanner:
         return await self._db.read(_modes)
 
     async def set_mode(self, scope: str, mode: str, event: Event) -> None:
-        def work(db: Connection) -> None:
+        def work(db: SqliteConnection) -> None:
             db.run("set_planner_mode", scope, mode)
-            add_events(db, [event])
+            events = [event]
+            if mode in WITHDRAWING:
+                events += withdraw_proposals(db, scope, event.actor, withdrawn_because(mode), self._db.clock.now())
+            add_events(db, events)
 
         await self._db.write(work)
 
 
-def _member(row: tuple[object, ...]) -> Member:
-    return Member(*row[:4], instant(row[4]), *row[5:10], instant(row[10]))  # type: ignore[arg-type, call-arg]  # columns
+def _member(row: tuple[object, ...]) -> JobMember:
+    return JobMember(*row[:4], instant(row[4]), *row[5:10], instant(row[10]))  # type: ignore[arg-type, call-arg]  # columns
 
 
-def _modes(db: Connection) -> dict[str, str]:
+def _health(db: SqliteConnection, wanted: HealthWanted) -> Health:
+    (row,) = db.rows("health", *bound(health_bounds(wanted)))
+    return health_from(row)
+
+
+def _modes(db: SqliteConnection) -> dict[str, str]:
     return {str(scope): str(mode) for scope, mode in db.rows("planner_modes")}
 
 
@@ -193,5 +230,5 @@ def _stored(row: tuple[object, ...]) -> StoredRule:
     return stored_rule((*row[:5], instant(row[5])))
 
 
-def _result(row: tuple[object, ...]) -> Result:
+def _result(row: tuple[object, ...]) -> RuleResult:
     return result_from((*row[:4], instant(row[4]), *row[5:]))

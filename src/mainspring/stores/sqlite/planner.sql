@@ -19,6 +19,10 @@ ON CONFLICT (name) DO UPDATE SET cursor = excluded.cursor;
 -- The place of the newest event.
 SELECT COALESCE(MAX(seq), 0) FROM event;
 
+-- name: last_place
+-- The place of the newest event.
+SELECT COALESCE(MAX(seq), 0) FROM event;
+
 -- name: planner_events
 -- What happened after a place; of tenants without rules only that something did, so that the cursor passes it.
 SELECT seq, CASE WHEN tenant_id IN (SELECT tenant_id FROM rule) THEN events END FROM event
@@ -64,14 +68,30 @@ ON CONFLICT (rule_id, endpoint_id) DO UPDATE SET streak = excluded.streak, fired
 -- An endpoint's newest runs that ended by a call of the schedule.
 SELECT id, endpoint_id, status, status_code, finished_at, duration_ms, body,
        CASE WHEN :headers THEN detail ELSE '' END FROM run
-WHERE endpoint_id = :endpoint_id AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test'
+WHERE endpoint_id = :endpoint_id AND id <= :upto AND status IN ('success', 'failure', 'timeout', 'blocked')
+  AND trigger <> 'test'
 ORDER BY id DESC LIMIT :limit;
 
+-- name: window_results
+-- An endpoint's runs that finished within a span, with the size of their bodies: what is read is chosen by that.
+SELECT id, endpoint_id, status, status_code, finished_at, duration_ms, COALESCE(length(body), 0) FROM run
+WHERE endpoint_id = :endpoint_id AND id >= :first AND id < :before AND finished_at > :since AND finished_at <= :until
+  AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test'
+ORDER BY id DESC LIMIT :limit;
+
+-- name: bodies_of_runs
+-- The bodies of some runs.
+SELECT id, body FROM run WHERE id IN (SELECT value FROM json_each(:ids));
+
 -- name: health
--- How an endpoint's runs ended since an id was made.
-SELECT COUNT(*), COALESCE(SUM(status = 'success'), 0), AVG(duration_ms) FROM run
-WHERE endpoint_id = :endpoint_id AND id >= :since AND status IN ('success', 'failure', 'timeout', 'blocked')
-  AND trigger <> 'test';
+-- How an endpoint's runs ended that finished in the hour, the four hours and the day before an instant.
+SELECT COUNT(*) FILTER (WHERE finished_at >= :hour), COUNT(*) FILTER (WHERE finished_at >= :hour AND status = 'success'),
+       (AVG(duration_ms) FILTER (WHERE finished_at >= :hour)),
+       COUNT(*) FILTER (WHERE finished_at >= :four_hours), COUNT(*) FILTER (WHERE finished_at >= :four_hours AND status = 'success'),
+       (AVG(duration_ms) FILTER (WHERE finished_at >= :four_hours)),
+       COUNT(*), COUNT(*) FILTER (WHERE status = 'success'), AVG(duration_ms) FROM run
+WHERE endpoint_id = :endpoint_id AND id >= :first AND id < :before AND finished_at >= :day AND finished_at <= :until
+  AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test';
 
 -- name: add_rule
 -- A new rule.
@@ -95,12 +115,13 @@ DELETE FROM rule WHERE tenant_id = :tenant_id AND id IN (SELECT value FROM json_
 SELECT scope, mode FROM planner_mode WHERE mode <> 'live';
 
 -- name: set_planner_mode
--- Live, shadow or off, for everything, a tenant or an endpoint.
+-- Live, ask, shadow or off, for everything, a tenant or an endpoint.
 INSERT INTO planner_mode (scope, mode) VALUES (:scope, :mode)
 ON CONFLICT (scope) DO UPDATE SET mode = excluded.mode;
 
 -- name: shadow_events
 -- What was told of shadow mode before a place, newest first; the words of the index, or it is not used.
-SELECT seq, events FROM event
-WHERE tenant_id = :tenant_id AND instr(events, '"shadow":true') > 0 AND (:before IS NULL OR seq < :before)
+-- parameters: tenant_id, tx, seq, limit
+SELECT NULL, seq, events FROM event
+WHERE tenant_id = :tenant_id AND instr(events, '"shadow":true') > 0 AND (:seq IS NULL OR seq < :seq)
 ORDER BY seq DESC LIMIT :limit;

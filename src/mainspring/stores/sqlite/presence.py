@@ -10,12 +10,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from mainspring.domain.endpoint import Endpoint
-from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import to_us
+from mainspring.domain.schedule.governor import CronReader
 from mainspring.ports.presence import ALIVE_WITHIN_MS, SILENT_MS, Freed, WorkerRow
-from mainspring.stores.batches import Batch, end_lost_all, give_back_all
+from mainspring.stores.claim_batch import Batch, end_lost_all, give_back_all
 from mainspring.stores.rows import Codec
-from mainspring.stores.sqlite.database import Connection, Database, instant, microseconds
+from mainspring.stores.sqlite.connection import SqliteConnection, instant, microseconds
+from mainspring.stores.sqlite.database import SqliteDatabase
 from mainspring.stores.sqlite.schedule import SqliteSchedule, encoded, write_batch
 
 SILENT_US = SILENT_MS * 1000
@@ -25,7 +26,7 @@ End = Callable[[Sequence[Endpoint], datetime, CronReader, Codec], Batch]
 
 
 class SqlitePresence:
-    def __init__(self, database: Database, schedule: SqliteSchedule, cron: CronReader) -> None:
+    def __init__(self, database: SqliteDatabase, schedule: SqliteSchedule, cron: CronReader) -> None:
         self._db = database
         self._schedule = schedule
         self._cron = cron
@@ -38,7 +39,7 @@ class SqlitePresence:
             self._db.keep_open(_lock(self._folder / worker))
 
     async def beat(self, worker: str, kinds: Mapping[str, int]) -> tuple[str, ...]:
-        def work(db: Connection) -> tuple[str, ...]:
+        def work(db: SqliteConnection) -> tuple[str, ...]:
             now = self._db.clock.now()
             for kind, places in kinds.items():
                 db.later("beat", worker, kind, places, now)
@@ -47,7 +48,7 @@ class SqlitePresence:
         return await self._db.write(work)
 
     async def free_lost(self, suspects: Sequence[str]) -> Freed:
-        def work(db: Connection) -> Freed:
+        def work(db: SqliteConnection) -> Freed:
             rows = db.rows("lost_workers", encoded(suspects), self._db.clock.now(), SILENT_US)
             lost = tuple(worker for (worker,) in rows if not self._is_held(str(worker)))
             return self._free(db, tuple(map(str, lost)), end_lost_all) if lost else Freed()
@@ -68,7 +69,7 @@ class SqlitePresence:
         found = [WorkerRow(*row[:3], instant(row[3]), instant(row[4])) for row in rows]  # type: ignore[arg-type, call-arg]  # columns
         return [row for row in found if self._is_held(row.id)]
 
-    def _free(self, db: Connection, workers: tuple[str, ...], end: End) -> Freed:
+    def _free(self, db: SqliteConnection, workers: tuple[str, ...], end: End) -> Freed:
         now = self._db.clock.now()
         held = encoded(workers)
         endpoints = self._schedule.endpoints_by_id(db, [str(row[0]) for row in db.rows("leased_by", held)])

@@ -277,6 +277,10 @@ SELECT body, body_type, body_truncated, body_seen FROM run WHERE tenant_id = :te
 -- What a transaction has to tell; within the single writer, the order of numbers is the order of commits.
 INSERT INTO event ({{event_columns}}) VALUES ({{event_parameters}});
 
+-- name: insert_events
+-- What a transaction did; within the single writer, the order of numbers is the order of commits.
+INSERT INTO event ({{event_columns}}) VALUES ({{event_parameters}});
+
 -- name: events_after
 -- Events in order, of all tenants.
 SELECT seq, events FROM event WHERE seq >= :cursor ORDER BY seq LIMIT :limit;

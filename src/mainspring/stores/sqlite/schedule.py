@@ -9,32 +9,37 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from mainspring.domain.claiming import Claim
 from mainspring.domain.endpoint import Endpoint, Tenant
-from mainspring.domain.fairness import Candidate, Caps, Pace, SlowRoom, for_new, for_slow, full_hosts, pick
-from mainspring.domain.governor import CronReader
 from mainspring.domain.instant import from_us
-from mainspring.domain.settling import Finished
-from mainspring.ports.outside import Ids
+from mainspring.domain.schedule.claim import Claim
+from mainspring.domain.schedule.fairness import (
+    Candidate,
+    Caps,
+    EndpointPace,
+    SlowRoom,
+    for_new,
+    for_slow,
+    full_hosts,
+    pick,
+)
+from mainspring.domain.schedule.finish import Finished
+from mainspring.domain.schedule.governor import CronReader
+from mainspring.ports.outbound import Ids
 from mainspring.ports.schedule import ClaimBatch, FinishReport
-from mainspring.stores.batches import Batch, admit_all, expire_all, month_of, release_all, settle_all
 from mainspring.stores.cache import EndpointCache
-from mainspring.stores.limits import HostRates, earliest, host_rates, paid_after, shut_to_slow
-from mainspring.stores.rows import ENDPOINT_COLUMNS, RESULT_COLUMNS, endpoint_from
-from mainspring.stores.sqlite.database import Connection, Database, instant, microseconds
+from mainspring.stores.claim_batch import Batch, admit_all, expire_all, month_of, release_all, settle_all
+from mainspring.stores.host_rates import HostRates, earliest, host_rates, paid_after, shut_to_slow
+from mainspring.stores.rows import ENDPOINT_INSTANTS, RESULT_COLUMNS, endpoint_from
+from mainspring.stores.sqlite.connection import SqliteConnection, instant, microseconds
+from mainspring.stores.sqlite.database import SqliteDatabase
 
 POLL_S = 0.1  # how often to look whether another process committed; a look costs some microseconds
 BODY_IN_JSON_MAX = 4_096
 _ABOUT_BODY = RESULT_COLUMNS.index("body_type")
-_INSTANTS = [
-    index
-    for index, column in enumerate(ENDPOINT_COLUMNS)
-    if column.endswith(("_at", "_until")) or column == "not_before"
-]
 
 
 class SqliteSchedule:
-    def __init__(self, database: Database, ids: Ids, cron: CronReader) -> None:
+    def __init__(self, database: SqliteDatabase, ids: Ids, cron: CronReader) -> None:
         self._db = database
         self._ids = ids
         self._cron = cron
@@ -54,7 +59,7 @@ class SqliteSchedule:
     ) -> ClaimBatch:
         """One transaction, begun only when something is due. See `ScheduleStore.claim_due`."""
 
-        def work(db: Connection) -> tuple[ClaimBatch, dict[str, int], list[Endpoint]]:
+        def work(db: SqliteConnection) -> tuple[ClaimBatch, dict[str, int], list[Endpoint]]:
             now = self._db.clock.now()
             rates = _rates(db, caps, now)
             picked, more = self._pick(db, now, limit, caps, slow, rates)
@@ -88,7 +93,7 @@ class SqliteSchedule:
         seen, known = self._cache.latest(ids)
         settled = settle_all(batch, known, self._db.clock.now(), self._cron, microseconds)
 
-        def work(db: Connection) -> tuple[FinishReport, dict[str, int], list[Endpoint]]:
+        def work(db: SqliteConnection) -> tuple[FinishReport, dict[str, int], list[Endpoint]]:
             now = self._db.clock.now()
             revisions = self._lock(db, ids)
             rows, report = settled
@@ -106,7 +111,7 @@ class SqliteSchedule:
         return report
 
     async def release(self, claims: Sequence[Claim]) -> None:
-        def work(db: Connection) -> None:
+        def work(db: SqliteConnection) -> None:
             now = self._db.clock.now()
             locked = self.endpoints_by_id(db, [claim.endpoint.id for claim in claims])
             write_batch(db, release_all(claims, locked, now, self._cron, microseconds), now)
@@ -115,7 +120,7 @@ class SqliteSchedule:
         self.wake()
 
     async def expire_hints(self, limit: int) -> int:
-        def work(db: Connection) -> int:
+        def work(db: SqliteConnection) -> int:
             now = self._db.clock.now()
             locked = self.endpoints_by_id(db, [str(row[0]) for row in db.rows("expired_hints", now, limit)])
             write_batch(db, expire_all(locked, now, self._cron, microseconds), now)
@@ -142,12 +147,12 @@ class SqliteSchedule:
                 continue
         return False
 
-    def endpoints_by_id(self, db: Connection, ids: Sequence[str]) -> list[Endpoint]:
+    def endpoints_by_id(self, db: SqliteConnection, ids: Sequence[str]) -> list[Endpoint]:
         """Endpoints as they are, in the caller's transaction."""
         return self._endpoints(db, self._lock(db, ids))
 
     def _pick(
-        self, db: Connection, now: datetime, limit: int, caps: Caps, slow: SlowRoom | None, rates: HostRates
+        self, db: SqliteConnection, now: datetime, limit: int, caps: Caps, slow: SlowRoom | None, rates: HostRates
     ) -> tuple[dict[str, int], bool]:
         """Who gets the free places, at which revision they are, and whether somebody due was left out."""
         looked: list[tuple[Any, ...]] = db.rows("busy", now)
@@ -158,7 +163,9 @@ class SqliteSchedule:
         full = encoded([*full_hosts(busy, caps), *rates.shut, *shut_to_slow(slow)])
         due: list[tuple[Any, ...]] = []
         for (tenant_id,) in db.rows("tenants"):
-            pace_max = Pace.SLOW if slow is None else min(slow.pace_max, _pace_max(slow_busy[str(tenant_id)], caps))
+            pace_max = (
+                EndpointPace.SLOW if slow is None else min(slow.pace_max, _pace_max(slow_busy[str(tenant_id)], caps))
+            )
             due.extend(db.rows("due", tenant_id, now, full, int(pace_max), limit))
         candidates = [Candidate(*row[:5]) for row in due]  # instants as integers
         picked = pick(candidates, busy, caps, limit, slow, slow_busy, rates.starts_left(caps, now))
@@ -166,34 +173,34 @@ class SqliteSchedule:
         more = bool(picked) and (len(picked) == limit or len(picked) < len(due))
         return {each: revisions[each] for each in picked}, more
 
-    def _lock(self, db: Connection, ids: Sequence[str]) -> dict[str, int]:
+    def _lock(self, db: SqliteConnection, ids: Sequence[str]) -> dict[str, int]:
         """At which revisions these endpoints are, and stay as long as the file is ours."""
         return dict(db.rows("revisions", encoded(ids)))  # type: ignore[arg-type]  # columns
 
-    def _endpoints(self, db: Connection, revisions: dict[str, int]) -> list[Endpoint]:
+    def _endpoints(self, db: SqliteConnection, revisions: dict[str, int]) -> list[Endpoint]:
         endpoints, unknown = self._cache.known(revisions)
         if unknown:
             endpoints.extend(endpoint_row(row) for row in db.rows("endpoints_by_id", encoded(unknown)))
         return endpoints
 
 
-def _pace_max(not_quick: int, caps: Caps) -> Pace:
+def _pace_max(not_quick: int, caps: Caps) -> EndpointPace:
     """The slowest pace that the shares of a tenant's cap still let start."""
     return SlowRoom(for_slow(caps.per_tenant) - not_quick, for_new(caps.per_tenant) - not_quick).pace_max
 
 
-def _rates(db: Connection, caps: Caps, now: datetime) -> HostRates:
+def _rates(db: SqliteConnection, caps: Caps, now: datetime) -> HostRates:
     """What rates leave to hosts; without any, the database is not asked."""
     if not caps.has_rates:
         return HostRates({})
     return host_rates(caps, {str(host): from_us(at) for host, at in db.rows("host_rates", now)}, now)  # type: ignore[arg-type]  # INTEGER
 
 
-def _is_any_due(db: Connection, now: datetime) -> bool:
+def _is_any_due(db: SqliteConnection, now: datetime) -> bool:
     return any(db.value("any_due", tenant_id, now) for (tenant_id,) in db.rows("tenants"))
 
 
-def _next_due_at(db: Connection, now: datetime) -> datetime | None:
+def _next_due_at(db: SqliteConnection, now: datetime) -> datetime | None:
     times = [db.value("next_claimable", tenant_id, now) for (tenant_id,) in db.rows("tenants")]
     times.append(db.value("next_hint_expiry"))
     return instant(min((at for at in times if at is not None), default=None))  # type: ignore[type-var]  # INTEGER
@@ -206,18 +213,18 @@ def encoded(values: Sequence[object]) -> str:
 
 def endpoint_row(row: tuple[object, ...]) -> Endpoint:
     values = list(row)
-    for index in _INSTANTS:
+    for index in ENDPOINT_INSTANTS:
         values[index] = instant(values[index])
     return endpoint_from(values)
 
 
-def tenant(db: Connection, tenant_id: str, now: datetime) -> Tenant:
+def tenant(db: SqliteConnection, tenant_id: str, now: datetime) -> Tenant:
     (row,) = db.rows("tenant", month_of(now), tenant_id)
     keys = tuple(str(key) for (key,) in db.rows("sealed_signing_keys", tenant_id))
     return Tenant(*row, keys)  # type: ignore[arg-type, call-arg]  # columns
 
 
-def write_batch(db: Connection, batch: Batch, now: datetime, worker: str = "") -> None:
+def write_batch(db: SqliteConnection, batch: Batch, now: datetime, worker: str = "") -> None:
     for tenant_id, run_id, status, error in batch.closed:
         db.later("close_run", status, error, now, tenant_id, run_id)
     for state in batch.states:
@@ -235,7 +242,7 @@ def write_batch(db: Connection, batch: Batch, now: datetime, worker: str = "") -
         db.later("add_event", *row)
 
 
-def _write_results(db: Connection, results: Sequence[tuple[object, ...]]) -> None:
+def _write_results(db: SqliteConnection, results: Sequence[tuple[object, ...]]) -> None:
     rows = []
     long_bodies = []
     for row in results:

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from mainspring.failpoints import failpoint
 from mainspring.ports.sealing import SealedKind, SealedRow
 from mainspring.stores.sealing import BETWEEN, beginning, resealed, sealed_row
-from mainspring.stores.sqlite.database import Connection, Database
+from mainspring.stores.sqlite.connection import SqliteConnection
+from mainspring.stores.sqlite.database import SqliteDatabase
 
 
 class SqliteSealed:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._db = database
 
     async def sealed(self, kind: SealedKind, after: tuple[str, ...], limit: int) -> list[SealedRow]:
@@ -28,6 +29,11 @@ class SqliteSealed:
                 rows = await self._db.read(lambda db: db.rows("sealed_answer", BETWEEN, now, *place, limit))
         return [sealed_row(kind, row) for row in rows]
 
+    async def readable_queries(self, after: tuple[str, ...], limit: int) -> list[SealedRow]:
+        place = beginning(SealedKind.ENDPOINT, after)
+        rows = await self._db.read(lambda db: db.rows("readable_queries", *place, limit))
+        return [sealed_row(SealedKind.ENDPOINT, row) for row in rows]
+
     async def reseal(self, rows: Sequence[tuple[SealedRow, Mapping[str, str]]]) -> int:
         written = await self._db.write(
             lambda db: sum(len(fresh) * _reseal(db, row, resealed(row, fresh)) for row, fresh in rows)
@@ -36,7 +42,7 @@ class SqliteSealed:
         return written
 
 
-def _reseal(db: Connection, row: SealedRow, text: str) -> int:
+def _reseal(db: SqliteConnection, row: SealedRow, text: str) -> int:
     """1, or 0 where the row is another now."""
     match row.kind:
         case SealedKind.ENDPOINT:

@@ -8,8 +8,12 @@ from msgspec.structs import replace
 
 from mainspring.domain.instant import to_us
 from mainspring.failpoints import is_on
-from mainspring.ports.flows import Checkpoint, EffectAnswer, Intent, Lead, Sending, Tell, TickLoad, nothing_to_tell
-from mainspring.stores.flows import (
+from mainspring.ports.workflows import Checkpoint, EffectAnswer, Intent, Lead, Sending, Tell, TickLoad, nothing_to_tell
+from mainspring.stores.sqlite.connection import SqliteConnection
+from mainspring.stores.sqlite.database import SqliteDatabase
+from mainspring.stores.sqlite.endpoints import add_events
+from mainspring.stores.turns import take_aside
+from mainspring.stores.workflow_rows import (
     arrival_values,
     checkpoint_values,
     clock_of,
@@ -26,18 +30,18 @@ from mainspring.stores.flows import (
     tick_from_outlook,
     tick_values,
 )
-from mainspring.stores.sqlite.database import Connection, Database
-from mainspring.stores.sqlite.endpoints import add_events
 from mainspring.workflow.audit import TickHead
-from mainspring.workflow.ticking import Turns, pick
+from mainspring.workflow.tick import TickRun, pick
+
+BATCH = 500  # turns taken at once, or as many as a moment holds
 
 
 class SqliteTicks:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._db = database
 
     async def lead(self, partition: int, worker: str, ttl_ms: int) -> Lead | None:
-        def work(db: Connection) -> Lead | None:
+        def work(db: SqliteConnection) -> Lead | None:
             now = self._db.clock.now()
             if not db.run("lead_partition", later_us(now, ttl_ms), worker, partition, to_us(now)):
                 return None
@@ -50,7 +54,7 @@ class SqliteTicks:
         return self._db.look(lambda db: db.value("led_partition", partition, now_us)) is not None
 
     async def load_tick(self, lead: Lead, limit: int) -> TickLoad:
-        def work(db: Connection) -> TickLoad:
+        def work(db: SqliteConnection) -> TickLoad:
             wall = self._db.clock.now()
             (outlook,) = db.rows("tick_outlook", lead.partition)
             tick, next_tick = tick_from_outlook(lead, wall, outlook)
@@ -69,13 +73,15 @@ class SqliteTicks:
         return await self._db.read(work)
 
     async def commit_tick(
-        self, lead: Lead, turns: Turns, wall: datetime, ttl_ms: int, tell: Tell = nothing_to_tell
+        self, lead: Lead, turns: TickRun, wall: datetime, ttl_ms: int, tell: Tell = nothing_to_tell
     ) -> Lead | None:
-        ticked = turns.close()  # before the write begins: there is one writer
+        while not self._db.is_inline and await take_aside(turns, BATCH):
+            pass  # before the write begins: there is one writer
+        ticked = turns.close()
         moved, wall_us, head = ticked.moved, to_us(wall), ticked.head
         taken = sum(len(each.taken) for each in moved)
 
-        def work(db: Connection) -> Lead | None:
+        def work(db: SqliteConnection) -> Lead | None:
             after = _move(db, lead, head, wall, ttl_ms, taken)
             if after is None:
                 return None
@@ -105,7 +111,7 @@ class SqliteTicks:
         return tuple(str(row[0]) for row in rows)
 
     async def remove(self, lead: Lead, ids: Sequence[str], head: TickHead, wall: datetime, ttl_ms: int) -> Lead | None:
-        def work(db: Connection) -> Lead | None:
+        def work(db: SqliteConnection) -> Lead | None:
             after = _move(db, lead, head, wall, ttl_ms, 0)
             if after is not None:
                 for query in ("delete_execution", "delete_entries", "delete_arrivals", "delete_effects"):
@@ -126,7 +132,7 @@ class SqliteTicks:
     async def forget_ticks(
         self, lead: Lead, sequence: int, head: TickHead | None, wall: datetime, ttl_ms: int
     ) -> Lead | None:
-        def work(db: Connection) -> Lead | None:
+        def work(db: SqliteConnection) -> Lead | None:
             after: Lead | None = lead
             if head is not None:
                 after = _move(db, lead, head, wall, ttl_ms, 0)
@@ -143,11 +149,11 @@ class SqliteTicks:
 
 
 class SqliteEffects:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         self._db = database
 
     async def claim_effects(self, worker: str, limit: int, lease_ms: int) -> list[Intent]:
-        def work(db: Connection) -> list[Intent]:
+        def work(db: SqliteConnection) -> list[Intent]:
             now_us = to_us(self._db.clock.now())
             return [
                 intent_from(row, bool(row[-1])) for row in db.rows("claim_effects", worker, now_us, lease_ms, limit)
@@ -156,7 +162,7 @@ class SqliteEffects:
         return await self._db.write(work) if self._db.look(lambda db: db.value("any_effect")) else []
 
     async def answer_effects(self, answers: Sequence[EffectAnswer]) -> int:
-        def work(db: Connection) -> int:
+        def work(db: SqliteConnection) -> int:
             arrived_us, counted = to_us(self._db.clock.now()), 0
             for answer in answers:
                 intent = answer.intent
@@ -172,7 +178,7 @@ class SqliteEffects:
         return bool(self._db.look(lambda db: db.value("any_effect")))
 
 
-def _move(db: Connection, lead: Lead, head: TickHead, wall: datetime, ttl_ms: int, taken: int) -> Lead | None:
+def _move(db: SqliteConnection, lead: Lead, head: TickHead, wall: datetime, ttl_ms: int, taken: int) -> Lead | None:
     """The compare-and-set of a tick: the lead that follows, or None where another writer was faster."""
     values = (head.tick, head.sequence, head.hash, later_us(wall, ttl_ms), taken, lead.partition)
     if is_on("no_tick_fence"):

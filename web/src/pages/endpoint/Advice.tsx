@@ -51,7 +51,7 @@ export function PlannerCard({ endpoint }: { endpoint: Endpoint }) {
     <Card>
       <Title order={2} mb="sm">Planner</Title>
       {status.error ? <Failed fault={status.error} retry={() => void status.refetch()} /> : null}
-      <ModeSwitch mode={mode} set={(wanted, undo) => plannerActs.setEndpointMode(endpoint.id, wanted, undo)} done="The planner's mode is set for this endpoint" label="Mode of the planner for this endpoint" disabled={!mayWrite || !status.data} />
+      <ModeSwitch mode={mode} set={(wanted, undo) => plannerActs.setEndpointMode(endpoint.id, wanted, undo)} done="The planner's mode is set for this endpoint" label="Mode of the planner for this endpoint" mayChange={mayWrite} disabled={!status.data} />
       {wider && <Text size="sm" c="orange" mt="xs">The planner as a whole is set to {wider}; the stricter of the two holds.</Text>}
     </Card>
   );

@@ -9,6 +9,7 @@ import { asProblem } from "../../api/client";
 import { useMay } from "../../api/session";
 import { Dialog } from "../../parts/Dialog";
 import { Failed } from "../../parts/Outcomes";
+import { mayChange } from "../../parts/useAct";
 import { PauseEnd } from "../endpoint/PauseForm";
 
 const WORDS: Record<BulkVerb, { verb: string; done: string; warning?: string }> = {
@@ -73,7 +74,7 @@ function Ask({ verb, chosen, close, done }: { verb: BulkVerb; chosen: Chosen; cl
       setFault(caught);
     } finally {
       setActing(null);
-      void client.invalidateQueries();
+      void client.invalidateQueries({ predicate: mayChange });
     }
   };
   return (

@@ -1,12 +1,14 @@
 import { Card } from "@mantine/core";
-import { memo, useDeferredValue } from "react";
+import { memo, useRef } from "react";
 import type { Execution } from "../../api/flows";
 import { executionPath, Go } from "../../parts/Go";
+import { Spacer } from "../../parts/Spacer";
 import { Mark } from "../../parts/Status";
+import { SortedBy } from "../../parts/Total";
+import { useWindow } from "../../parts/useWindow";
 import { When } from "../../time/When";
 import type { Tone } from "../../words/state";
 
-const FIRST = 25; // drawn at once, the rest after it
 const TONES: Record<string, Tone> = { pending: "idle", active: "calm", waiting: "calm", paused: "warn", completed: "good", failed: "bad", cancelled: "idle" };
 const WAITS: Record<string, string> = { time: "until its time comes", event: "for an event", effect: "for an answer", retry: "to try again" };
 
@@ -28,21 +30,26 @@ export function standing(execution: Pick<Execution, "status" | "step" | "outcome
   return `${execution.step}${WAITS[execution.waits_for] ? `, waits ${WAITS[execution.waits_for]}` : ""}`;
 }
 
-export function ExecutionTable({ executions: all }: { executions: Execution[] }) {
-  const executions = useDeferredValue(all, all.slice(0, FIRST));
+export function ExecutionTable({ executions, more, isSorted }: { executions: Execution[]; /** Brings the next page. */ more?: () => void; isSorted?: boolean }) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const seen = useWindow(executions.length, body, more);
   return (
     <Card padding={0}>
       <table className="list stacks">
-        <thead><tr><th>Execution</th><th>Status</th><th>Where</th><th>Goes on</th><th>Last moved</th><th>Started</th></tr></thead>
-        <tbody>{executions.map((each) => <Row key={each.id} execution={each} />)}</tbody>
+        <thead><tr><th>Execution</th><th>Status</th><th>Where</th><th>Goes on</th><th>Last moved</th>{isSorted ? <SortedBy by="created_at" first="-created_at">Started</SortedBy> : <th>Started</th>}</tr></thead>
+        <tbody ref={body}>
+          <Spacer px={seen.above} />
+          {executions.slice(seen.from, seen.to).map((each, index) => <Row key={each.id} execution={each} place={seen.from + index} />)}
+          <Spacer px={seen.below} />
+        </tbody>
       </table>
     </Card>
   );
 }
 
-const Row = memo(function Row({ execution }: { execution: Execution }) {
+const Row = memo(function Row({ execution, place }: { execution: Execution; place: number }) {
   return (
-    <tr>
+    <tr data-row={place}>
       <td className="stack-title"><div>
         <Go to={executionPath(execution.id)} strong className="breaks">{execution.correlation || execution.id}</Go>
         <div className="small">{execution.workflow} v{execution.version}</div>

@@ -24,11 +24,12 @@ export function FlowGraph({ graph, states, notes, onStep }: Props) {
           const from = drawn.places.get(edge.source);
           const to = drawn.places.get(edge.target);
           if (!from || !to) return null;
-          const { path, x, y } = way(from, to, drawn.back.has(edge.id), drawn.width);
+          const lane = drawn.lanes.get(edge.id);
+          const { path, x, y, anchor } = lane === undefined ? wayDown(from, to, drawn.via.get(edge.id) ?? []) : wayBack(from, to, lane);
           return (
             <g key={edge.id}>
               <path className="edge" d={path} markerEnd={`url(#${marker})`} strokeDasharray={edge.kind === "timeout" || edge.kind === "failure" ? "4 4" : undefined} />
-              {edge.label && <text className="edge-label" x={x} y={y} textAnchor="middle">{cut(edge.label, 30)}<title>{edge.label}</title></text>}
+              {edge.label && <text className="edge-label" x={x} y={y} textAnchor={anchor}>{cut(edge.label, anchor === "start" ? 22 : 30)}<title>{edge.label}</title></text>}
             </g>
           );
         })}
@@ -61,13 +62,28 @@ function asLink(step: string, open: (step: string) => void) {
   };
 }
 
-function way(from: Placed, to: Placed, isBack: boolean, width: number): { path: string; x: number; y: number } {
-  if (isBack) {
-    const side = width - BOX.margin;
-    const [y1, y2] = [from.y + BOX.height / 2, to.y + BOX.height / 2];
-    return { path: `M${from.x + BOX.width} ${y1}C${side} ${y1} ${side} ${y2} ${to.x + BOX.width + 2} ${y2}`, x: side - 30, y: (y1 + y2) / 2 };
+const ROUND = 8;
+type Way = { path: string; x: number; y: number; anchor: "middle" | "start" };
+
+/** Down through the places it passes; each piece leaves and arrives upright. */
+function wayDown(from: Placed, to: Placed, via: Placed[]): Way {
+  let [x, y] = [from.x + BOX.width / 2, from.y + BOX.height];
+  const [firstX, firstY] = [x, y];
+  let path = `M${x} ${y}`;
+  const stops = [...via.flatMap((each) => [{ x: each.x, y: each.y }, { x: each.x, y: each.y + BOX.height }]), { x: to.x + BOX.width / 2, y: to.y - 2 }];
+  for (const stop of stops) {
+    const half = (y + stop.y) / 2;
+    path += x === stop.x ? `L${stop.x} ${stop.y}` : `C${x} ${half} ${stop.x} ${half} ${stop.x} ${stop.y}`;
+    [x, y] = [stop.x, stop.y];
   }
-  const [x1, y1, x2, y2] = [from.x + BOX.width / 2, from.y + BOX.height, to.x + BOX.width / 2, to.y - 2];
-  const half = (y1 + y2) / 2;
-  return { path: `M${x1} ${y1}C${x1} ${half} ${x2} ${half} ${x2} ${y2}`, x: (x1 + x2) / 2, y: half + 4 };
+  const next = stops[0] ?? to;
+  return { path, x: (firstX + next.x) / 2, y: (firstY + next.y) / 2 + 4, anchor: "middle" };
+}
+
+/** Out below its step, up in a lane of its own beside all of them, and in from above. */
+function wayBack(from: Placed, to: Placed, lane: number): Way {
+  const [x1, x2] = [from.x + BOX.width * 0.7, to.x + BOX.width * 0.7];
+  const [y1, y2] = [from.y + BOX.height + BOX.gapY / 2 - 4, to.y - BOX.gapY / 2 + 4];
+  const path = `M${x1} ${from.y + BOX.height}V${y1 - ROUND}q0 ${ROUND} ${ROUND} ${ROUND}H${lane - ROUND}q${ROUND} 0 ${ROUND} ${-ROUND}V${y2 + ROUND}q0 ${-ROUND} ${-ROUND} ${-ROUND}H${x2 + ROUND}q${-ROUND} 0 ${-ROUND} ${ROUND}V${to.y - 2}`;
+  return { path, x: lane + 6, y: (y1 + y2) / 2 + 4, anchor: "start" };
 }

@@ -10,7 +10,8 @@ import { Dialog } from "../../parts/Dialog";
 import { Faults } from "../../parts/Faults";
 import { ReplayDocument } from "./ReplayMany";
 
-const FIRST = `name: order-follow-up
+const EXAMPLE_NAME = "order-follow-up";
+const exampleNamed = (name: string): string => `name: ${name}
 description: Confirm an order, wait, and ask for an opinion.
 input: {order: integer}
 steps:
@@ -25,14 +26,21 @@ steps:
     end: silent
 `;
 
-export function PublishForm({ document = FIRST, close }: { document?: string; close: () => void }) {
+/** An example under a name that no workflow has, archived or not: it replaces none. */
+export function exampleBeside(taken: string[]): string {
+  let name = EXAMPLE_NAME;
+  for (let count = 2; taken.includes(name); count += 1) name = `${EXAMPLE_NAME}-${count}`;
+  return exampleNamed(name);
+}
+
+export function PublishForm({ document, close }: { document: string; close: () => void }) {
   const [text, setText] = useState(document);
   const [settled] = useDebouncedValue(text, 400);
   const navigate = useNavigate();
   const check = useQuery({ queryKey: ["rehearsal", settled], queryFn: () => flowActs.rehearse(settled), retry: false, staleTime: Infinity });
   const publish = useAct(() => flowActs.publish(text), {
     done: (result) => (result.new ? `${result.name} is published as version ${result.version}` : "Nothing new: the newest version does the same"),
-    after: (result) => { close(); void navigate({ to: "/workflows/$workflow", params: { workflow: result.name } as never }); },
+    after: (result) => { close(); void navigate({ to: "/workflows/$workflow", params: { workflow: result.name }, ignoreBlocker: true }); },
   });
   const said = check.data;
   return (

@@ -4,6 +4,7 @@ import { IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { flowActs, type ReplayedMany } from "../../api/flows";
+import { addressOf } from "../../api/tenant";
 import { executionPath } from "../../parts/Go";
 import { Failed } from "../../parts/Outcomes";
 import { proofWords, replayWords, strangers } from "../../words/replay";
@@ -70,7 +71,7 @@ function Different({ items, version }: { items: ReplayedMany["items"]; version: 
       <thead><tr><th>Execution</th><th>Version</th><th>First difference</th><th className="figure">Differences</th></tr></thead>
       <tbody>{items.map((each) => (
         <tr key={each.execution}>
-          <td className="stack-title"><div><a className="go go-strong breaks" href={`${executionPath(each.execution)}?tab=replay${version === null ? "" : `&version=v${version}`}`} {...how}>{each.correlation || each.execution}</a></div></td>
+          <td className="stack-title"><div><a className="go go-strong breaks" href={`${addressOf(executionPath(each.execution))}?tab=replay${version === null ? "" : `&version=v${version}`}`} {...how}>{each.correlation || each.execution}</a></div></td>
           <td data-label="Version">v{each.version}</td>
           <td data-label="First" className="from-top">{each.first ? <div><div className="breaks"><b>Entry {each.first.number}, {each.first.step}, {each.first.field}</b></div><Side says="log" text={each.first.expected} /><Side says="replay" text={each.first.actual} /></div> : <div className="breaks">{each.trouble}</div>}</td>
           <td data-label="Differences" className="figure">{each.trouble ? "–" : each.differences}</td>

@@ -22,7 +22,7 @@ export function StartForm({ workflow, close }: Props) {
   const navigate = useNavigate();
   const parsed = readObject(input);
   const start = useAct(() => flowActs.start(workflow.name, { input: parsed ?? {}, correlation }), {
-    quiet: true, done: "Started", after: (made) => { close(); void navigate({ to: "/executions/$execution", params: { execution: made.id } as never }); },
+    quiet: true, done: "Started", after: (made) => { close(); void navigate({ to: "/executions/$execution", params: { execution: made.id }, ignoreBlocker: true }); },
   });
   return (
     <Dialog onClose={close} title={`Start ${workflow.name}`}>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { layout } from "./layout";
+import { BOX, layout } from "./layout";
 
 const node = (id: string, is_start = false) => ({ id, is_start });
 const edge = (source: string, target: string) => ({ id: `${source}-${target}`, source, target });
@@ -21,4 +21,20 @@ test("a way back does not push its steps down", () => {
 
 test("a step that leads to itself is drawn", () => {
   expect(layout([node("a", true)], [edge("a", "a")]).back.size).toBe(1);
+});
+
+test("a way over several rows has a place of its own in each of them", () => {
+  const { places, via } = layout([node("a", true), node("b"), node("c"), node("d")], [edge("a", "b"), edge("b", "c"), edge("c", "d"), edge("a", "d")]);
+  const passed = via.get("a-d")!;
+  expect(passed.map((each) => each.y)).toEqual([places.get("b")!.y, places.get("c")!.y]);
+  for (const each of passed) for (const box of places.values()) if (box.y === each.y) expect(each.x < box.x || each.x > box.x + BOX.width).toBe(true);
+});
+
+test("a way back runs beside all steps, and inside the picture", () => {
+  const { places, lanes, width } = layout([node("a", true), node("b"), node("c")], [edge("a", "b"), edge("a", "c"), edge("b", "a"), edge("c", "a")]);
+  for (const lane of lanes.values()) {
+    expect(lane).toBeLessThan(width);
+    for (const box of places.values()) expect(lane).toBeGreaterThan(box.x + BOX.width);
+  }
+  expect(new Set(lanes.values()).size).toBe(2);
 });

@@ -1,8 +1,8 @@
-/** What failed in the last day: which endpoint, how often, what it said last, and whether it is well again. */
+/** What failed in the last day: which endpoint, how often, what it said last, and whether it has recovered. */
 import { Anchor, Badge, Card, Group, Stack, Text, Title } from "@mantine/core";
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { recentQuery, runsQuery } from "../../api/queries";
+import { endpointsQuery, runsQuery } from "../../api/queries";
 import { Failed } from "../../parts/Outcomes";
 import { useClock } from "../../time/clock";
 import { When } from "../../time/When";
@@ -18,7 +18,9 @@ export function Failures() {
   const page = failed.data?.pages[0];
   const all = byEndpoint(page?.items ?? []);
   const shown = all.slice(0, LISTED);
-  const recent = useQuery({ ...recentQuery(shown.map((each) => each.id)), enabled: shown.length > 0 });
+  const failing = useInfiniteQuery({ ...endpointsQuery({ state: "failing" }, 200), enabled: shown.length > 0 });
+  const known = failing.data?.pages[0];
+  const failingIds = new Set(known?.items.map((each) => each.id));
   return (
     <Card>
       <Group justify="space-between" mb="sm">
@@ -29,13 +31,13 @@ export function Failures() {
       {page && !shown.length && <Text size="sm" c="dimmed">Nothing failed.</Text>}
       <Stack gap="sm">
         {shown.map((each) => {
-          const isWell = recent.data?.[each.id]?.runs[0]?.status === "success";
+          const isFailing = failingIds.has(each.id);
           return (
             <div key={each.id}>
               <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
                 <Group gap="xs" style={{ minWidth: 0 }}>
                   <Anchor component={Link} to="/endpoints/$endpoint" params={{ endpoint: each.id } as never} size="sm" fw={600} className="breaks">{each.name}</Anchor>
-                  {recent.data && <Badge color={isWell ? "green" : "red"} tt="none">{isWell ? "well again" : "failing"}</Badge>}
+                  {(isFailing || (known && !known.next_cursor)) && <Badge color={isFailing ? "red" : "green"} tt="none">{isFailing ? "failing" : "recovered"}</Badge>}
                 </Group>
                 <Text size="xs" c="dimmed" className="nowrap" component="span">{each.count === 1 ? "once" : `${each.count}${page?.next_cursor ? " or more" : ""} times`}, last <When at={each.last.started_at} /></Text>
               </Group>

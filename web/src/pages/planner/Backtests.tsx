@@ -18,19 +18,20 @@ import { RuleForm } from "./RuleForm";
 
 export function Backtests() {
   const { endpoint: id } = useSearch({ from: "/inside/planner" });
+  const mayWrite = useMay("write");
   const navigate = useNavigate();
   const some = useInfiniteQuery(endpointsQuery({}, 20));
   const endpoint = useQuery({ ...endpointQuery(id ?? ""), enabled: !!id });
   const rules = useInfiniteQuery({ ...rulesQuery({ endpoint: id ?? "" }), enabled: !!id });
   const choose = (wanted: string | null) => void navigate({ to: "/planner", search: { tab: "backtest", ...(wanted ? { endpoint: wanted } : {}) } as never, replace: true });
   if (some.data && !some.data.pages[0]?.items.length) {
-    return <Empty icon={IconApi} title="Nothing was recorded yet" command="mainspring backtest NAME --every 30s" action={<Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />}>Add the first endpoint</Button>}>A back-test plays a change over past runs before you make it. It needs an endpoint that has run.</Empty>;
+    return <Empty icon={IconApi} title="Nothing was recorded yet" command="mainspring backtest NAME --every 30s" action={mayWrite && <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />}>Add the first endpoint</Button>}>A back-test plays a change over past runs before you make it. It needs an endpoint that has run.</Empty>;
   }
   const fault = endpoint.error ?? rules.error;
   const kept = rules.data?.pages.flatMap((page) => page.items);
   return (
     <Stack>
-      <Text size="sm" c="dimmed">What would have been, had an endpoint had another interval, other limits or fewer rules: played over its recorded runs. Nothing is called and nothing is kept.</Text>
+      <Text size="sm" c="dimmed">What would have been, had an endpoint had another interval, other limits or fewer rules: played over the recorded runs of all endpoints of its job, because their rules act on each other. Rules of the whole job stay in force. Nothing is called and nothing is kept.</Text>
       <Group><EndpointPicker value={id ?? null} set={choose} label="Endpoint to play" required /></Group>
       {fault ? <Failed fault={fault} retry={() => { void endpoint.refetch(); void rules.refetch(); }} /> : null}
       {id && !fault && !(endpoint.data && kept) ? <Pending /> : null}
@@ -51,7 +52,7 @@ function Play({ endpoint, rules }: { endpoint: Endpoint; rules: Rule[] }) {
     ...(off.size ? { rules: rules.filter((each) => !off.has(each.id)).map((each) => each.rule) } : {}),
     ...given("interval_ms", interval), ...given("min_interval_ms", least), ...given("max_interval_ms", most),
   };
-  const play = useAct(() => plannerActs.backtest({ endpoint: endpoint.id }, change), { quiet: true });
+  const play = useAct(() => plannerActs.backtest({ endpoint: endpoint.id }, change), { quiet: true, onlyReads: true });
   const fault = play.error ? asProblem(play.error) : null;
   const isPlaced = ["interval_ms", "min_interval_ms", "max_interval_ms"].some((field) => fault?.of(field));
   const toggle = (id: string) => setOff((before) => { const after = new Set(before); if (!after.delete(id)) after.add(id); return after; });

@@ -29,7 +29,7 @@ export function RuleForm({ rule, of, close }: { rule?: Rule; of?: { id: string; 
   const [settled] = useDebouncedValue(JSON.stringify({ owner, rule: ruleOf(draft) }), 300);
   const isReady = owner !== null && draft.when.trim() !== "";
   const check = useQuery({ queryKey: ["planner", "rehearsal", rule?.id ?? "", settled], enabled: isReady, retry: false, queryFn: () => { const given = JSON.parse(settled) as { owner: Owner; rule: Record<string, unknown> }; return putRule(given.owner, given.rule, rule, true); } });
-  const test = useAct(() => tryOut(owner as Owner, ruleOf(draft), rule), { quiet: true });
+  const test = useAct(() => tryOut(owner as Owner, ruleOf(draft), rule), { quiet: true, onlyReads: true });
   const save = useAct(() => putRule(owner as Owner, ruleOf(draft), rule, false), { done: "The rule is kept; it judges runs from now on", after: close, quiet: true });
   const caught = save.error ?? test.error ?? (isReady ? check.error : null);
   const fault = caught ? asProblem(caught) : null;

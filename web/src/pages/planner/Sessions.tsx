@@ -40,7 +40,7 @@ export function SessionTable({ sessions, hideEndpoint }: { sessions: PlannerSess
           <Table.Tr key={each.id} {...rows.rowProps(place)} className="row-link" onClick={(event) => { if (!(event.target as HTMLElement).closest("a")) open(place); }}>
             <Table.Td className="stack-title nowrap"><Anchor component={Link} to="/planner/sessions/$session" params={{ session: each.id } as never} size="sm"><When at={each.at} /></Anchor></Table.Td>
             {!hideEndpoint && <Table.Td data-label="Endpoint" className="breaks" maw={200}>{each.endpoint}</Table.Td>}
-            <Table.Td data-label="Ended"><Badge color={sessionTone(each.status)} tt="none">{each.status}{each.mode === "shadow" ? ", shadow" : ""}</Badge></Table.Td>
+            <Table.Td data-label="Ended"><Badge color={sessionTone(each.status)} tt="none">{each.status}{each.mode === "live" ? "" : `, ${each.mode}`}</Badge></Table.Td>
             <Table.Td data-label="It did" maw={420}><Text size="sm" lineClamp={2} className="breaks">{each.actions_taken || each.note || "nothing"}</Text></Table.Td>
             <Table.Td data-label="Tokens" className="tabular nowrap" ta={{ sm: "right" }}>{(each.tokens_in + each.tokens_out).toLocaleString()}</Table.Td>
             <Table.Td data-label="Cost" className="tabular nowrap" ta={{ sm: "right" }}>{dollars(each.cost_usd)}</Table.Td>

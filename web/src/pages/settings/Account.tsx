@@ -8,6 +8,7 @@ import { ShownOnce } from "../../parts/ShownOnce";
 import { useAct } from "../../parts/useAct";
 import type { TimeMode } from "../../time/format";
 import { useTimeMode, When } from "../../time/When";
+import { Passkeys } from "./Passkeys";
 
 export function Account() {
   const session = useSession();
@@ -31,6 +32,7 @@ export function Account() {
       </Card>
       {session.user?.has_password && <Password />}
       {session.user?.has_password && <SecondFactor />}
+      {session.user?.has_password && <Passkeys />}
       {session.user && <Sessions />}
     </SimpleGrid>
   );

@@ -19,7 +19,7 @@ import { Deliveries } from "./Deliveries";
 const KINDS: [string, string][] = [
   ["failing", "an endpoint fails several times in a row"], ["recovered", "what was failing or late is well again"], ["parked", "an endpoint was taken out of the schedule"],
   ["late", "an endpoint was due and did not start"], ["quota", "the runs of the month are used up"], ["webhook_disabled", "a webhook failed for so long that it was disabled"], ["stopped", "a workflow stopped and waits for a person"],
-  ["advice_paused", "a rule or the model paused an endpoint"], ["model_failing", "a session of the language model failed"], ["overdue", "executions of workflows are overdue"],
+  ["advice_paused", "a rule or the model paused an endpoint"], ["model_failing", "a session of the language model failed"], ["overdue", "executions of workflows are overdue"], ["proposal_waiting", "a proposal waits for a person"],
 ];
 type Asked = { what: "edit" | "test" | "deliveries" | "delete"; alert: Alert } | { what: "new" } | null;
 
@@ -48,7 +48,7 @@ export function Alerts() {
       {asked?.what === "new" && <AlertForm close={close} />}
       {asked?.what === "edit" && <AlertForm alert={asked.alert} close={close} />}
       {asked?.what === "test" && <TestAlert alert={asked.alert} close={close} />}
-      {asked?.what === "deliveries" && <Deliveries of={{ kind: "alert", id: asked.alert.id, name: asked.alert.name }} close={close} />}
+      {asked?.what === "deliveries" && <Deliveries of={{ kind: "alert", id: asked.alert.id, name: asked.alert.name, enabled: asked.alert.enabled }} close={close} />}
       {asked?.what === "delete" && (
         <Confirm opened onClose={close} title={`Delete ${asked.alert.name}?`} verb="Delete" danger busy={remove.isPending} onConfirm={() => remove.mutate(asked.alert.id)}>
           Its deliveries go with it: what was on its way is not sent any more.

@@ -1,42 +1,51 @@
 import { Alert, Button, Card, Group, Stack, Table, Text } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { useCallback, useRef } from "react";
 import { api, data } from "../../api/client";
 import type { components } from "../../api/schema";
 import { endpointPath, executionPath, Go, workflowPath } from "../../parts/Go";
 import { Failed, Pending } from "../../parts/Outcomes";
+import { Spacer } from "../../parts/Spacer";
+import { Total } from "../../parts/Total";
 import { useAct } from "../../parts/useAct";
+import { useWindow } from "../../parts/useWindow";
 import { When } from "../../time/When";
 import { actorWords } from "../../words/actor";
 import { auditWords } from "../../words/audit";
 
-type Entry = components["schemas"]["AuditEntry"];
+type Entry = components["schemas"]["AuditEntryView"];
 
 export function Audit() {
   const trail = useInfiniteQuery({
     queryKey: ["settings", "audit"], initialPageParam: null as string | null,
-    queryFn: ({ pageParam }) => data(api.GET("/api/v1/audit", { params: { query: { limit: 50, ...(pageParam ? { cursor: pageParam } : {}) } } })),
+    queryFn: ({ pageParam }) => data(api.GET("/api/v1/audit", { params: { query: { limit: pageParam ? 200 : 50, ...(pageParam ? { cursor: pageParam } : {}) } } })),
     getNextPageParam: (page) => page.next_cursor,
   });
-  const verify = useAct(() => data(api.GET("/api/v1/audit/verify")));
+  const verify = useAct(() => data(api.GET("/api/v1/audit/verify")), { onlyReads: true });
+  const entries = trail.data?.pages.flatMap((page) => page.items) ?? [];
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = trail;
+  const more = useCallback(() => { if (hasNextPage && !isFetchingNextPage) void fetchNextPage(); }, [fetchNextPage, hasNextPage, isFetchingNextPage]);
+  const body = useRef<HTMLTableSectionElement>(null);
+  const seen = useWindow(entries.length, body, more);
   if (trail.error) return <Failed fault={trail.error} retry={() => void trail.refetch()} />;
   if (!trail.data) return <Pending />;
-  const entries = trail.data.pages.flatMap((page) => page.items);
   return (
     <Stack>
       <Group justify="space-between"><Text size="sm" c="dimmed">Who did what, when and from where. Each entry seals the one before it.</Text><Button variant="default" loading={verify.isPending} onClick={() => verify.mutate(undefined)}>Verify the trail</Button></Group>
+      {entries[0] && <Total total={{ count: entries[0].seq, is_exact: true }} one="entry" many="entries" />}
       {verify.data && <Alert color={verify.data.whole ? "green" : "red"} role="status" title={verify.data.whole ? `Whole: all ${verify.data.entries} entries fit` : `Broken at entry ${verify.data.fault_at}`}>{verify.data.why}</Alert>}
       <Card padding={0}>
         <Table className="stacks" verticalSpacing={6}>
           <Table.Thead><Table.Tr><Table.Th>When</Table.Th><Table.Th>Who</Table.Th><Table.Th>Did</Table.Th><Table.Th>To</Table.Th><Table.Th>From</Table.Th></Table.Tr></Table.Thead>
-          <Table.Tbody>{entries.map((entry) => (
-            <Table.Tr key={entry.seq}>
+          <Table.Tbody ref={body}><Spacer px={seen.above} />{entries.slice(seen.from, seen.to).map((entry, index) => (
+            <Table.Tr key={entry.seq} data-row={seen.from + index}>
               <Table.Td className="stack-title nowrap"><When at={entry.at} /></Table.Td>
               <Table.Td data-label="Who" className="breaks">{actorWords(entry.actor)}</Table.Td>
               <Table.Td data-label="Did"><div><div className="mono">{entry.act}</div><div className="small breaks">{auditWords(entry.detail)}</div></div></Table.Td>
               <Table.Td data-label="To" className="breaks"><Subject entry={entry} /></Table.Td>
               <Table.Td data-label="From" className="mono">{entry.address ?? "–"}</Table.Td>
             </Table.Tr>
-          ))}</Table.Tbody>
+          ))}<Spacer px={seen.below} /></Table.Tbody>
         </Table>
         {!entries.length && <Text size="sm" c="dimmed" p="md">Nothing is on record yet.</Text>}
       </Card>

@@ -9,8 +9,10 @@ import type { components } from "../../api/schema";
 import { useMay } from "../../api/session";
 import { Confirm } from "../../parts/Confirm";
 import { Faults } from "../../parts/Faults";
+import { LeaveDialog } from "../../parts/LeaveDialog";
 import { save } from "../../parts/save";
 import { useAct } from "../../parts/useAct";
+import { useEdits } from "../../shell/edits";
 import { changeWords, countWords, isLoss } from "../../words/plan";
 
 type Plan = components["schemas"]["Applied"];
@@ -20,7 +22,7 @@ const SHOWN = 50;
 
 export function Configuration() {
   const mayWrite = useMay("write");
-  const keep = useAct(() => save("/api/v1/config/export", "mainspring.yaml"));
+  const keep = useAct(() => save("/api/v1/config/export", "mainspring.yaml"), { onlyReads: true });
   return (
     <Stack maw={820}>
       <Card>
@@ -43,6 +45,7 @@ function Apply() {
     done: (plan) => (plan.written ? `Applied: ${countWords(plan)}` : "Nothing was to be changed"),
     after: () => { setAsking(false); setWish({ ...wish, document: "" }); },
   });
+  const leaving = useEdits(wish.document.trim() !== "");
   const plan = isThere && !check.error ? check.data : undefined;
   const losses = plan?.steps.filter(isLoss) ?? [];
   const set = (change: Partial<Wish>) => setWish({ ...wish, ...change });
@@ -72,6 +75,7 @@ function Apply() {
           </Button>
         </Group>
       </Stack>
+      <LeaveDialog leaving={leaving} />
       <Confirm opened={asking} onClose={() => setAsking(false)} title={losses.length === 1 ? "Remove what is no longer described?" : `Remove the ${losses.length} that are no longer described?`} verb="Apply and remove" danger busy={act.isPending} onConfirm={() => act.mutate(undefined)}>
         This removes {losses.slice(0, SHOWN).map((each) => `${each.kind} ${each.name}`).join(", ")}{losses.length > SHOWN ? ` and ${losses.length - SHOWN} more` : ""}. Endpoints, jobs and workflows are archived with their history; rules, alerts and webhooks are deleted.
       </Confirm>

@@ -1,10 +1,11 @@
 /** What became of each message to a webhook or of an alert: when, how often it was tried, what the receiver said. */
-import { Badge, Button, Drawer, Group, Stack, Text } from "@mantine/core";
+import { Alert, Badge, Button, Drawer, Group, Stack, Text } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { type Delivery, deliveriesQuery, deliveryQuery, type Subscriber, webhookActs } from "../../api/notices";
 import { useMay } from "../../api/session";
 import { Failed, Pending } from "../../parts/Outcomes";
+import { Total } from "../../parts/Total";
 import { useAct } from "../../parts/useAct";
 import { When } from "../../time/When";
 import { took } from "../../words/duration";
@@ -18,23 +19,25 @@ export function Deliveries({ of, close }: { of: Subscriber; close: () => void })
   return (
     <Drawer opened onClose={close} position="right" size="lg" title={`Deliveries of ${of.name}`}>
       <Stack gap="sm">
+        {!of.enabled && <Alert color="orange" role="note" title={`The ${of.kind} is off`}>Nothing is sent. Messages that wait are sent when it is switched on; events that happen meanwhile make no messages.</Alert>}
         {list.error && !list.data ? <Failed fault={list.error} retry={() => void list.refetch()} /> : null}
         {list.isPending && <Pending />}
         {list.data && !items.length && <Text size="sm" c="dimmed">Nothing has been sent yet. A test message is not kept here.</Text>}
-        {items.map((delivery) => <Row key={delivery.id} delivery={delivery} />)}
+        {items.length > 0 && <Total total={list.data?.pages[0]?.total} one="delivery" many="deliveries" />}
+        {items.map((delivery) => <Row key={delivery.id} delivery={delivery} isOff={!of.enabled} />)}
         {list.hasNextPage && <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>Show more</Button>}
       </Stack>
     </Drawer>
   );
 }
 
-function Row({ delivery }: { delivery: Delivery }) {
+function Row({ delivery, isOff }: { delivery: Delivery; isOff: boolean }) {
   const mayRun = useMay("run");
   const [open, setOpen] = useState(false);
   const again = useAct(() => webhookActs.redeliver(delivery.id), { done: "It is sent once more" });
   const isOver = delivery.status === "failed" || delivery.status === "delivered";
   return (
-    <div style={{ borderBottom: "1px solid var(--grid)", paddingBottom: 10 }}>
+    <div className="delivery" style={{ borderBottom: "1px solid var(--grid)", paddingBottom: 10 }}>
       <Group justify="space-between" gap="xs">
         <Group gap="xs">
           <Badge color={COLOR[TONES[delivery.status]]} tt="none">{delivery.status}{delivery.status_code ? ` ${delivery.status_code}` : ""}</Badge>
@@ -46,12 +49,12 @@ function Row({ delivery }: { delivery: Delivery }) {
         {delivery.channel && <>to {delivery.channel} · </>}
         {delivery.attempts === 1 ? "1 attempt" : `${delivery.attempts} attempts`}
         {delivery.duration_ms !== null && `, the last took ${took(delivery.duration_ms)}`}
-        {delivery.next_attempt_at && <>, next <When at={delivery.next_attempt_at} /></>}
+        {delivery.next_attempt_at && (isOff ? ", not sent while this is off" : <>, next <When at={delivery.next_attempt_at} /></>)}
       </Text>
       {delivery.error && <Text size="sm" c="red" className="breaks" mt={4}>{delivery.error}</Text>}
       <Group gap={6} mt={6}>
         <Button size="compact-xs" variant="default" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Hide the message" : "Show the message"}</Button>
-        {mayRun && isOver && <Button size="compact-xs" variant="default" loading={again.isPending} onClick={() => again.mutate(undefined)}>Send again</Button>}
+        {mayRun && isOver && !isOff && <Button size="compact-xs" variant="default" loading={again.isPending} onClick={() => again.mutate(undefined)}>Send again</Button>}
       </Group>
       {open && <Message delivery={delivery} />}
     </div>

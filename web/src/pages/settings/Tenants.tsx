@@ -5,7 +5,6 @@ import { useState } from "react";
 import { asProblem } from "../../api/client";
 import { tenantActs, type Tenant, tenantsQuery } from "../../api/installation";
 import { useSession } from "../../api/session";
-import { stayIn } from "../../api/tenant";
 import { Dialog } from "../../parts/Dialog";
 import { Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
@@ -49,10 +48,9 @@ export function Tenants() {
 }
 
 function TenantForm({ close }: { close: () => void }) {
-  const session = useSession();
   const [id, setId] = useState("");
   const [name, setName] = useState("");
-  const make = useAct(() => { stayIn(session.tenant); return tenantActs.create({ id, name }); }, { done: (made) => `${made.name} is there, and you are its owner: go to it by the menu of your account`, after: close, quiet: true });
+  const make = useAct(() => tenantActs.create({ id, name }), { done: (made) => `${made.name} is created, and you are its owner: open it from the menu of tenants in the header`, after: close, quiet: true });
   const fault = make.error ? asProblem(make.error) : null;
   const isPlaced = fault?.of("id") || fault?.of("name");
   return (

@@ -46,7 +46,7 @@ export function Webhooks() {
       {asked?.what === "new" && <WebhookForm close={close} made={setSecret} />}
       {asked?.what === "edit" && <WebhookForm webhook={asked.webhook} close={close} />}
       {asked?.what === "test" && <TestWebhook webhook={asked.webhook} close={close} />}
-      {asked?.what === "deliveries" && <Deliveries of={{ kind: "webhook", id: asked.webhook.id, name: asked.webhook.name }} close={close} />}
+      {asked?.what === "deliveries" && <Deliveries of={{ kind: "webhook", id: asked.webhook.id, name: asked.webhook.name, enabled: asked.webhook.enabled }} close={close} />}
       {asked?.what === "secret" && (
         <Confirm opened onClose={close} title={`A new secret for ${asked.webhook.name}?`} verb="Make a new secret" busy={renew.isPending} onConfirm={() => renew.mutate(asked.webhook.id)}>
           Messages then carry two signatures, so that the receiver can change over in its own time.

@@ -1,0 +1,112 @@
+"""Jobs, endpoints and runs as they are told: read together with what belongs to them, or rehearsed."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+from mainspring.domain.endpoint import Endpoint, Job
+from mainspring.domain.schedule.changes import Change
+from mainspring.operations.dry_run import dry_run
+from mainspring.operations.endpoints import Desk, describe_endpoint
+from mainspring.operations.preview import preview
+from mainspring.operations.proposals import pending_of
+from mainspring.operations.runs import find_wait
+from mainspring.ports.filters import EndpointListFilter, RunListFilter
+from mainspring.ports.notifications import DeliveryFilter
+from mainspring.ports.workflows import ExecutionFilter
+from mainspring.views.sentences import EndpointSight
+from mainspring.views.shapes import Shape, decision_shape, endpoint_shape, instant, job_shape
+
+PREVIEWED = 5
+MOVED_MAX = 100
+
+Act = Callable[[Desk], Awaitable[Change]]
+
+
+async def see(desk: Desk, endpoint: Endpoint) -> EndpointSight:
+    """With what it waits for, if it is due, and with its pending proposals."""
+    job = (await describe_endpoint(desk, endpoint)).job
+    workers = await desk.stores.presence.alive()
+    has_scheduler = any(worker.kind == "scheduler" for worker in workers)
+    wait = await find_wait(desk, endpoint)
+    now = await desk.stores.schedule.now()
+    return EndpointSight(endpoint, job, now, has_scheduler, wait, await pending_of(desk, endpoint))
+
+
+async def tell(desk: Desk, endpoint: Endpoint) -> Shape:
+    job = (await describe_endpoint(desk, endpoint)).job
+    return endpoint_shape(endpoint, job, await desk.stores.schedule.now())
+
+
+async def total_of(
+    desk: Desk, wanted: EndpointListFilter | RunListFilter | ExecutionFilter | DeliveryFilter, with_total: bool
+) -> Shape | None:
+    """How many a list has in all, where that was asked for."""
+    if not with_total:
+        return None
+    total = await desk.stores.look.total(desk.tenant_id, wanted)
+    return {"count": total.count, "is_exact": total.is_exact}
+
+
+async def act_on_endpoint(desk: Desk, act: Act, dry_run: bool) -> Shape:
+    """Do it and tell the endpoint as it now is, or tell what would change."""
+    if not dry_run:
+        return await tell(desk, (await act(desk)).endpoint)
+    return await rehearse_endpoint(desk, act)
+
+
+async def rehearse_endpoint(desk: Desk, act: Callable[[Desk], Awaitable[object]]) -> Shape:
+    there, rehearsed = dry_run(desk)
+    await act(there)
+    before, after = rehearsed.changed[-1]
+    now = await desk.stores.schedule.now()
+    old = await tell(desk, before) if before else None
+    new = await tell(there, after) if after else None
+    from_at = before.next_run_at if before else None
+    to_at = after.next_run_at if after else None
+    return {
+        "dry_run": True,
+        "before": old,
+        "after": new,
+        "changed": differences(old, new),
+        "next_run_at": _moved(from_at, to_at) if from_at != to_at else None,
+        "preview": {"before": _previewed(desk, before, now), "after": _previewed(desk, after, now)},
+    }
+
+
+async def rehearse_job(desk: Desk, act: Callable[[Desk], Awaitable[Job]], before: Job | None) -> Shape:
+    there, rehearsed = dry_run(desk)
+    after = await act(there)
+    moved = [
+        {"id": old.id, "name": old.name, "next_run_at": _moved(old.next_run_at, new.next_run_at)}
+        for old, new in rehearsed.changed
+        if old is not None and new is not None and old.next_run_at != new.next_run_at
+    ]
+    old_job, new_job = job_shape(before) if before else None, job_shape(after)
+    return {
+        "dry_run": True,
+        "before": old_job,
+        "after": new_job,
+        "changed": differences(old_job, new_job),
+        "endpoints_changed": sum(old != new for old, new in rehearsed.changed),
+        "endpoints": moved[:MOVED_MAX],
+    }
+
+
+def compared(before: Shape | None, after: Shape | None) -> Shape:
+    """What a write with `dry_run` would have changed."""
+    return {"dry_run": True, "before": before, "after": after, "changed": differences(before, after)}
+
+
+def differences(before: Shape | None, after: Shape | None) -> list[str]:
+    old, new = before or {}, after or {}
+    return [name for name in (new or old) if old.get(name) != new.get(name)]
+
+
+def _moved(before: datetime | None, after: datetime | None) -> Shape:
+    return {"before": instant(before), "after": instant(after)}
+
+
+def _previewed(desk: Desk, endpoint: Endpoint | None, now: datetime) -> list[Shape]:
+    if endpoint is None:
+        return []
+    return [decision_shape(decision) for decision in preview(endpoint, now, PREVIEWED, desk.cron)]

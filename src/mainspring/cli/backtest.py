@@ -1,0 +1,130 @@
+"""`mainspring backtest`: recorded runs through changed rules, limits or another baseline."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli import remote_planner
+from mainspring.cli.command import OutputOption, ask, server_in_use
+from mainspring.cli.output import Output, say, show_json
+from mainspring.cli.progress import progress
+from mainspring.cli.remote import Shape
+from mainspring.cli.remote_values import at
+from mainspring.cli.rules import MaybeEndpoint, OfJob, one_owner, read_documents
+from mainspring.cli.table import Column, show_table
+from mainspring.domain.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from mainspring.operations.endpoints import Desk
+
+FIRINGS_SHOWN = 20
+
+
+def backtest(
+    endpoint: MaybeEndpoint = None,
+    job: OfJob = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", help="Rules in place of its own: a YAML or JSON file; - is stdin.")
+    ] = None,
+    no_rules: Annotated[bool, typer.Option("--no-rules", help="Without its rules.")] = False,
+    every: Annotated[str | None, typer.Option("--every", metavar="DURATION", help="Another interval.")] = None,
+    cron: Annotated[str | None, typer.Option("--cron", help="Another cron expression.")] = None,
+    least: Annotated[str | None, typer.Option("--min", metavar="DURATION", help="Another minimum interval.")] = None,
+    most: Annotated[str | None, typer.Option("--max", metavar="DURATION", help="Another maximum interval.")] = None,
+    count: Annotated[
+        int, typer.Option("-n", "--limit", min=1, max=50_000, help="The newest so many runs of each endpoint.")
+    ] = 500,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML page about it.")
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Replay recorded runs through a changed policy: calls made and saved, failures seen, decisions that differ.
+
+    Without a change it tells how the present policy would have done. Between two recorded runs the last response holds.
+    """
+    from mainspring.domain.duration import parse_duration_ms
+    from mainspring.domain.endpoint import INTERVAL_MS_MIN, LIMIT_MS_MIN
+    from mainspring.operations.backtest import BacktestRequest, run_backtest
+    from mainspring.operations.rules import find_owner
+    from mainspring.views.planner_shapes import backtest_shape
+
+    one_owner(endpoint, job)
+    if file is not None and no_rules:
+        raise InvalidInput("--file and --no-rules exclude each other; give one of them", field="file")
+
+    def ms(text: str | None, field: str, least_ms: int) -> int | None:
+        return None if text is None else parse_duration_ms(text, field=field, min_ms=least_ms)
+
+    wish = BacktestRequest(
+        [] if no_rules else None if file is None else read_documents(file),
+        ms(every, "every", INTERVAL_MS_MIN),
+        cron,
+        ms(least, "min", LIMIT_MS_MIN),
+        ms(most, "max", LIMIT_MS_MIN),
+        count,
+    )
+
+    if report is not None and (server := server_in_use()):
+        raise InvalidInput(
+            f"--report is written beside the database, and not through the server {server!r}; "
+            "leave it out, or take -o json",
+            field="report",
+        )
+
+    async def work(desk: "Desk") -> Shape:
+        tested = await run_backtest(desk, await find_owner(desk, endpoint, job), wish)
+        if report is not None:
+            from mainspring.simulation.comparison import comparison
+
+            report.write_text(comparison(tested), encoding="utf-8")
+        return backtest_shape(tested)
+
+    with progress("backtest"):
+        tested = ask(work, lambda client: remote_planner.backtest(client, endpoint, job, wish))
+    if output is Output.JSON:
+        show_json(tested)
+    else:
+        show_backtest(tested)
+
+
+def show_backtest(tested: Shape) -> None:
+    from mainspring.views.sentences import clock
+
+    rows = []
+    for each in tested["endpoints"]:
+        mine = [one["seen_after_s"] for one in tested["failures"] if one["endpoint"] == each["endpoint"]]
+        calls = (str(each["recorded"]), str(each["present"]), str(each["changed"]), f"{each['saved']:+d}")
+        rows.append((each["endpoint"], *calls, *_seen(mine, "present"), *_seen(mine, "changed")))
+    columns = (
+        Column("ENDPOINT", can_cut=True), Column("RECORDED"), Column("PRESENT"), Column("CHANGED"), Column("SAVED"),
+        Column("FAILURES SEEN"), Column("AT THE LATEST AFTER"), Column("CHANGED: SEEN"), Column("LATEST AFTER"),
+    )  # fmt: skip
+    say(f"from {clock(at(tested['begin']))} to {clock(at(tested['end']))}")
+    more = "; older runs are left out, --limit reads more" if tested["is_limited"] else ""
+    say(f"the newest {tested['limit']:,} runs of each endpoint{more}")
+    show_table(columns, rows, "No endpoint.")
+    if tested["is_cut"]:
+        say("a replay was ended at 60,000 runs")
+    totals = tested["totals"]
+    if totals["failures"] > totals["listed"]:
+        say(f"failures are counted over the first {totals['listed']:,} of {totals['failures']:,}")
+    for fault in tested["faults"]:
+        say(f"could not be judged: {fault}")
+    differs = tested["differs"]
+    for words, key in (("only by the present policy", "only_present"), ("only by the changed one", "only_changed")):
+        fired = differs[key]
+        if fired:
+            count = totals[key]
+            say(f"{words}: {count:,} {'decision' if count == 1 else 'decisions'}")
+            for one in fired[:FIRINGS_SHOWN]:
+                say(f"  {clock(at(one['at']))} {one['endpoint']}: rule {one['rule']!r}: {one['does']}")
+
+
+def _seen(failures: Sequence[Shape], policy: str) -> tuple[str, str]:
+    """How many recorded failures a policy saw, and how long after the slowest of them."""
+    delays = [after for each in failures if (after := each[policy]) is not None]
+    seen = f"{len(delays)} of {len(failures)}" if failures else "-"
+    return seen, f"{max(delays):.0f} s" if delays else "-"

@@ -1,0 +1,90 @@
+"""What a person or a program gets to see: sentences, JSON, errors. Tables are in `table`.
+
+Text from outside (names, reasons, errors, bodies) never acts on a terminal: what would is spelled out, and nothing is
+read as markup. Output goes to standard output; notes and errors go to standard error, so that output stays output.
+"""
+
+import json
+import re
+import sys
+from enum import StrEnum
+
+from mainspring.domain.errors import MainspringError, NotFound
+from mainspring.domain.text import spelled_out
+
+# What shows the things of a kind, for who names one that is not there.
+LISTS = {
+    **{
+        kind: f"{kind} list"
+        for kind in ("endpoint", "job", "workflow", "execution", "webhook", "alert", "user", "tenant")
+    },
+    "live API key": "apikey list",
+    "signing key": "signing-key list",
+    "member": "member list",
+    "endpoint of this job": "endpoint list",
+    "execution or correlation key of a running one": "execution list",
+    "run": "runs",
+    "session": "sessions list",
+    "delivery": "webhook deliveries NAME",
+    "rule": "rules list",
+    "proposal": "proposals list",
+    "scenario": "simulate",
+}
+_NOT_PLAIN = re.compile(r"[^\x20-\x7e\n]")
+
+
+class Output(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+
+
+def say(text: str) -> None:
+    """One line for a person, written at once: processes that share a log must not write into each other's lines."""
+    print(f"{spelled_out(text)}\n", end="")
+
+
+def note(text: str) -> None:
+    """One line beside the answer: advice, or what a person might want to know."""
+    print(f"note: {spelled_out(text)}\n", end="", file=sys.stderr)
+
+
+def show_json(value: object) -> None:
+    print(as_json(value))
+
+
+def as_json(value: object, *, indent: int | None = 2) -> str:
+    """JSON in which nothing acts on a terminal; letters of every script stay readable."""
+    separators = None if indent else (",", ":")
+    return harmless(json.dumps(value, ensure_ascii=False, indent=indent, separators=separators))
+
+
+def harmless(text: str) -> str:
+    """JSON text with everything unprintable in its strings escaped; it means the same."""
+    return _NOT_PLAIN.sub(lambda found: found[0] if found[0].isprintable() else _escaped(found[0]), text)
+
+
+def show_error(fault: MainspringError, output: Output) -> None:
+    """One line; of a document with several faults, one line for each before it."""
+    faults = getattr(fault, "faults", ())
+    if output is Output.JSON:
+        field = getattr(fault, "field", None) or getattr(fault, "setting", None) or getattr(fault, "kind", None)
+        error = {"code": fault.code, "message": str(fault), "field": field}
+        if faults:
+            error["faults"] = [{"path": each.path, "line": each.line, "detail": str(each)} for each in faults]
+        print(as_json({"error": error}), file=sys.stderr)
+    elif len(faults) > 1:
+        for each in faults:
+            print(spelled_out(str(each)), file=sys.stderr)
+        print(f"error: {len(faults)} faults; nothing was changed", file=sys.stderr)
+    else:
+        kind = fault.kind if isinstance(fault, NotFound) and "did you mean" not in str(fault) else ""
+        way_out = f"; `mainspring {LISTS[kind]}` lists those there are" if kind in LISTS else ""
+        print(f"error: {spelled_out(str(fault))}{way_out}", file=sys.stderr)
+
+
+def _escaped(character: str) -> str:
+    point = ord(character)
+    if point < 0x10000:
+        return f"\\u{point:04x}"
+    point -= 0x10000
+    return f"\\u{0xD800 + (point >> 10):04x}\\u{0xDC00 + (point & 0x3FF):04x}"

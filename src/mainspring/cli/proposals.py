@@ -1,0 +1,166 @@
+"""`mainspring proposals ...`: what advice would do in mode `ask`, and a person's decision about it."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mainspring.cli import remote_planner
+from mainspring.cli.arguments import Reason
+from mainspring.cli.command import CommandApp, OutputOption, ask
+from mainspring.cli.endpoint_output import names_of
+from mainspring.cli.output import Output, say, show_json
+from mainspring.cli.remote import Shape
+from mainspring.cli.remote_values import maybe_at
+from mainspring.cli.table import Column, show_fields, show_table
+from mainspring.views.planner_shapes import proposal_shape
+from mainspring.views.sentences import clock
+
+if TYPE_CHECKING:
+    from mainspring.client import Client
+    from mainspring.domain.advice.proposal import StoredProposal
+    from mainspring.operations.endpoints import Desk
+    from mainspring.operations.proposals import Decided
+
+NONE_YET = "No proposal is pending. `mainspring planner mode NAME ask` lets advice propose instead of act."
+ProposalIds = Annotated[list[str], typer.Argument(metavar="PROPOSAL...", help="Ids of proposals.")]
+
+app = CommandApp("Proposals: what advice would do in mode ask, for a person to approve or reject.")
+
+
+@app.command("list")
+def list_proposals(
+    endpoint: Annotated[str | None, typer.Argument(metavar="ENDPOINT", help="Of this endpoint alone.")] = None,
+    state: Annotated[
+        str,
+        typer.Option("--state", help="pending, approved, rejected, expired, superseded, withdrawn, or all."),
+    ] = "pending",
+    count: Annotated[int, typer.Option("-n", "--limit", min=1, max=1000, help="The newest so many.")] = 50,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """List proposals, newest first: those that wait for a person, or with --state others."""
+    from mainspring.operations.proposals import check_state, proposal_filter
+
+    wanted = None if state == "all" else check_state(state)
+
+    async def work(desk: "Desk") -> list[Shape]:
+        chosen = await proposal_filter(desk, endpoint, wanted, limit=count)
+        return await _told(desk, await desk.stores.proposals.proposals(desk.tenant_id, chosen))
+
+    found = ask(work, lambda client: remote_planner.proposals(client, endpoint, wanted, count))
+    if output is Output.JSON:
+        show_json(found)
+        return
+    rows = [
+        (
+            each["id"],
+            each["endpoint"] or "-",
+            each["state"],
+            each["does"],
+            each["author"],
+            clock(maybe_at(each["expires_at"])),
+            each["reason"],
+        )
+        for each in found
+    ]
+    columns = (
+        Column("PROPOSAL"), Column("ENDPOINT", can_cut=True), Column("STATE"), Column("WOULD", can_cut=True),
+        Column("BY", can_cut=True), Column("EXPIRES", spare=True), Column("REASON", tail=True),
+    )  # fmt: skip
+    show_table(columns, rows, NONE_YET if state == "pending" else "No such proposal.")
+
+
+@app.command("show")
+def show(
+    proposal_id: Annotated[str, typer.Argument(metavar="PROPOSAL", help="Id of the proposal.")],
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show one proposal: what it would do, on whose advice and why, and what became of it."""
+    from mainspring.operations.proposals import find_proposal
+
+    async def work(desk: "Desk") -> Shape:
+        return (await _told(desk, [await find_proposal(desk, proposal_id)]))[0]
+
+    found: Shape = ask(work, lambda client: client.proposals.read(proposal_id))
+    if output is Output.JSON:
+        show_json(found)
+        return
+    fields = [
+        ("proposal", found["id"]),
+        ("endpoint", found["endpoint"]),
+        ("state", found["state"]),
+        ("would", found["does"]),
+        ("by", found["author"]),
+        ("because of", found["cause"]),
+        ("reason", found["reason"]),
+        ("created", clock(maybe_at(found["created_at"]))),
+        ("expires", clock(maybe_at(found["expires_at"]))),
+        ("decided", None if found["decided_at"] is None else clock(maybe_at(found["decided_at"]))),
+        ("decided by", found["decided_by"]),
+        ("note", found["note"]),
+    ]
+    show_fields([(name, value) for name, value in fields if value])
+
+
+@app.command("approve")
+def approve(ids: ProposalIds, output: OutputOption = Output.TABLE) -> None:
+    """Apply proposals now, within the limits of this moment.
+
+    What a person set since a proposal was made wins: it is then refused, and stays pending. An expired proposal is
+    refused too.
+    """
+    from mainspring.operations.proposals import approve_proposal
+
+    _decide(ids, approve_proposal, lambda client, each: client.proposals.approve(each), "approved", output)
+
+
+@app.command("reject")
+def reject(ids: ProposalIds, reason: Reason = "", output: OutputOption = Output.TABLE) -> None:
+    """Reject proposals: nothing is changed.
+
+    The same is not proposed again while the rejected proposal would have been valid.
+    """
+    from mainspring.operations.proposals import reject_proposal
+
+    _decide(
+        ids,
+        lambda desk, each: reject_proposal(desk, each, reason),
+        lambda client, each: client.proposals.reject(each, reason=reason),
+        "rejected",
+        output,
+    )
+
+
+def _decide(
+    ids: list[str],
+    here: Callable[["Desk", str], Awaitable["Decided"]],
+    afar: Callable[["Client", str], Shape],
+    done: str,
+    output: Output,
+) -> None:
+    """One after the other: what is refused ends the command, and says so; those before it are decided."""
+    decided = [_decide_one(each, here, afar, done, output) for each in ids]
+    if output is Output.JSON:
+        show_json(decided)
+
+
+def _decide_one(
+    proposal_id: str,
+    here: Callable[["Desk", str], Awaitable["Decided"]],
+    afar: Callable[["Client", str], Shape],
+    done: str,
+    output: Output,
+) -> Shape:
+    async def work(desk: "Desk") -> Shape:
+        return (await _told(desk, [(await here(desk, proposal_id)).proposal]))[0]
+
+    found: Shape = ask(work, lambda client: afar(client, proposal_id))
+    if output is Output.TABLE:
+        say(f"{done}: {found['does']} of {found['endpoint']!r}, proposed by {found['author']}")
+    return found
+
+
+async def _told(desk: "Desk", found: list["StoredProposal"]) -> list[Shape]:
+    names = await names_of(desk, {each.endpoint_id for each in found})
+    now = await desk.stores.schedule.now()
+    return [proposal_shape(each, names.get(each.endpoint_id, ""), now) for each in found]

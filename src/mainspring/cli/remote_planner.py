@@ -1,0 +1,126 @@
+"""Rules, sessions and back-tests through a server: where one call of its API does not give what a command shows."""
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from mainspring.cli.remote import PAGE, Shape
+from mainspring.domain.errors import InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mainspring.client import Client
+    from mainspring.operations.backtest import BacktestRequest
+    from mainspring.operations.planner import Modes
+
+_IN_LIST = re.compile(r"/rules/(\d+)(.*)")
+PATIENCE_S = 300.0  # a model thinks longer than the 30 s that other answers take
+
+
+def rules(client: "Client", endpoint: str | None, job: str | None) -> list[Shape]:
+    return list(client.rules.iterate(endpoint=endpoint, job=job, limit=PAGE))
+
+
+def check_rules(client: "Client", endpoint: str | None, job: str | None, documents: "Sequence[object]") -> list[Shape]:
+    from mainspring.client import ApiError
+    from mainspring.operations.rules import InvalidRules, RuleFault
+
+    try:
+        return list(client.rules.check(endpoint=endpoint, job=job, rules=_plain(documents))["rules"])
+    except ApiError as refusal:
+        places = [(_IN_LIST.fullmatch(str(each.get("pointer", ""))), each["detail"]) for each in refusal.errors]
+        faults = [RuleFault(f"rules[{at[1]}]{at[2].replace('/', '.')}", said) for at, said in places if at]
+        if faults:
+            raise InvalidRules(faults) from None
+        raise
+
+
+def add_rules(client: "Client", endpoint: str | None, job: str | None, documents: "Sequence[object]") -> list[Shape]:
+    """All are checked before the first of many is added."""
+    if len(documents) > 1:
+        check_rules(client, endpoint, job, documents)
+    return [client.rules.create(endpoint=endpoint, job=job, rule=_plain(each)) for each in documents]
+
+
+def remove_rules(client: "Client", endpoint: str | None, job: str | None, names: "Sequence[str]") -> list[str]:
+    """By name or id; without names, all of the owner's."""
+    known = rules(client, endpoint, job)
+    chosen = [each for each in known if not names or {each["rule"]["name"], each["id"]} & set(names)]
+    found = {name for each in chosen for name in (each["rule"]["name"], each["id"])}
+    for name in names:
+        if name not in found:
+            raise NotFound("rule", name, tuple(each["rule"]["name"] for each in known))
+    return [client.rules.delete(each["id"])["name"] for each in chosen]
+
+
+def test_rules(
+    client: "Client", endpoint: str | None, job: str | None, documents: "Sequence[object] | None", count: int
+) -> list[Shape]:
+    given = None if documents is None else _plain(documents)
+    return list(client.rules.test(endpoint=endpoint, job=job, rules=given, limit=count)["runs"])
+
+
+def draft_rules(client: "Client", endpoint: str) -> Shape:
+    with _patient(client) as patient:
+        return patient.rules.draft(endpoint=endpoint)
+
+
+def look(client: "Client", endpoint: str) -> Shape:
+    with _patient(client) as patient:
+        return patient.planner.look_at_endpoint(endpoint)
+
+
+def modes(client: "Client", scope: str | None, wanted: str | None, undo: bool) -> tuple[str, "Modes", int, int]:
+    """The tenant, what is set for everything, for it and for its endpoints, and how much was undone and is left."""
+    from mainspring.domain.rules.apply import MODES, MODES_IN_WORDS
+    from mainspring.operations.planner import Modes
+
+    planner: Any = client.planner  # its types allow known modes alone; here it is the server who refuses others
+    done: Shape = {"undone": 0, "in_force": 0}
+    if scope is not None and wanted is not None:
+        if wanted not in MODES:
+            raise InvalidInput(f"mode '{wanted}' is not known; give {MODES_IN_WORDS}", field="mode", value=wanted)
+        if scope == "all":
+            done = planner.set_mode_for_all(mode=wanted, undo=undo)
+        elif scope == "tenant":
+            done = planner.set_tenant_mode(mode=wanted, undo=undo)
+        else:
+            done = planner.set_endpoint_mode(scope, mode=wanted, undo=undo)
+    found = client.planner.read()["modes"]
+    endpoints: dict[str, tuple[str, str]] = {
+        each["endpoint_id"]: (each["endpoint"], each["mode"]) for each in found["endpoints"]
+    }
+    known = Modes(found["all"], found["tenant"], endpoints)
+    return client.tenant.read_usage()["tenant"], known, done["undone"], done["in_force"]
+
+
+def sessions(client: "Client", endpoint: str | None, count: int) -> tuple[list[Shape], Shape]:
+    found = client.sessions.iterate_planner(endpoint=endpoint, limit=min(count, PAGE))
+    return list(islice(found, count)), client.planner.read()["spend"]
+
+
+def proposals(client: "Client", endpoint: str | None, state: str | None, count: int) -> list[Shape]:
+    group: Any = client.proposals  # its types allow known states alone; here it is the server who refuses others
+    return list(islice(group.iterate(endpoint=endpoint, state=state, limit=min(count, PAGE)), count))
+
+
+def usage(client: "Client") -> Shape:
+    return client.planner.read()["spend"]
+
+
+def backtest(client: "Client", endpoint: str | None, job: str | None, wish: "BacktestRequest") -> Shape:
+    with _patient(client) as patient:
+        return patient.simulations.run_backtest(endpoint=endpoint, job=job, **_plain(wish))
+
+
+def _patient(client: "Client") -> "Client":
+    from mainspring.client import Client
+
+    return Client(client.server, timeout_s=PATIENCE_S)
+
+
+def _plain(value: object) -> Any:
+    from mainspring.views.workflow_shapes import plain
+
+    return plain(value)

@@ -1,0 +1,132 @@
+"""Workflows and executions through a server: where one call of its API does not give what a command shows."""
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from mainspring.cli.remote import PAGE, Shape
+
+if TYPE_CHECKING:
+    from mainspring.client import Client
+    from mainspring.operations.workflows import StartRequest
+    from mainspring.ports.workflows import ExecutionFilter
+    from mainspring.workflow.bundle import Bundle
+    from mainspring.workflow.replay import ReplayFrame, SimulatedAnswer, SimulatedEvent
+
+
+def check(client: "Client", document: str) -> Shape:
+    return {name: part for name, part in client.workflows.check(document=document).items() if name != "graph"}
+
+
+def read_workflow(client: "Client", name: str, version: int | None) -> Shape:
+    return client.workflows.read(name) if version is None else client.workflows.read_version(name, str(version))
+
+
+def start(client: "Client", name: str, wish: "StartRequest", version: int | None) -> Shape:
+    from mainspring.domain.instant import rfc3339
+
+    return client.workflows.start_execution(
+        name,
+        input=_plain(wish.input),
+        correlation=wish.correlation,
+        key=wish.key,
+        at=None if wish.at is None else rfc3339(wish.at),
+        version=version,
+    )
+
+
+def simulate(
+    client: "Client",
+    document: str,
+    start_with: dict[str, object],
+    happenings: list["SimulatedEvent"],
+    answers: list[str],
+) -> Shape:
+    from mainspring.cli.workflow_arguments import read_answers
+
+    steps = tuple(str(step["id"]) for step in client.workflows.check(document=document)["steps"])
+    return client.workflows.simulate(
+        document=document,
+        input=_plain(start_with),
+        events=[_plain(each) for each in happenings],
+        answers={step: [_answer(each) for each in given] for step, given in read_answers(answers, steps).items()},
+    )
+
+
+def _answer(answer: "SimulatedAnswer") -> Any:
+    shape = _plain(answer)
+    return {"outcome": shape.pop("type"), **shape}
+
+
+def executions(client: "Client", wanted: "ExecutionFilter", *, in_full: bool) -> list[Shape]:
+    """The newest so many; what they know is fetched one by one, where it is shown."""
+    size = min(wanted.limit, PAGE)
+    group: Any = client.executions  # its types are the API's words, not our enumerations
+    if wanted.in_need:
+        found = (
+            each
+            for each in group.iterate_in_need(workflow=wanted.workflow, limit=size)
+            if all(getattr(wanted, name) in (None, each[name]) for name in ("status", "correlation", "version", "step"))
+        )
+    else:
+        found = group.iterate(
+            workflow=wanted.workflow,
+            status=wanted.status,
+            correlation=wanted.correlation,
+            version=wanted.version,
+            step=wanted.step,
+            sort="created_at" if wanted.oldest_first else "-created_at",
+            limit=size,
+        )
+    return [client.executions.read(each["id"]) if in_full else each for each in islice(found, wanted.limit)]
+
+
+def order(client: "Client", execution_id: str, verb: str, reason: str, *, in_full: bool) -> Shape:
+    """The execution as it was when it was ordered; a key that may order and not read is enough, unless in full."""
+    before: Shape | None = client.executions.read(execution_id) if in_full else None
+    ordered: Shape = getattr(client.executions, verb)(execution_id, reason=reason)["execution"]
+    return before or ordered
+
+
+def order_many(client: "Client", verb: str, wanted: "ExecutionFilter", reason: str, *, dry_run: bool) -> Shape:
+    orders: Any = client.executions.order  # its types tell a rehearsal from the deed
+    answer: Shape = orders(
+        verb=verb,
+        workflow=wanted.workflow,
+        correlation=wanted.correlation,
+        status=wanted.status,
+        version=wanted.version,
+        step=wanted.step,
+        reason=reason,
+        limit=wanted.limit,
+        dry_run=dry_run,
+    )
+    return answer
+
+
+def send(client: "Client", to: str, type_: str, data: dict[str, object], event_id: str) -> tuple[list[str], int]:
+    sent = client.executions.send_event(to=to, type=type_, data=_plain(data), id=event_id)
+    return sent["executions"], sent["new"]
+
+
+def export(client: "Client", execution_id: str) -> "Bundle":
+    from msgspec import convert
+
+    from mainspring.workflow.bundle import Bundle
+
+    return convert(client.executions.export(execution_id), Bundle)
+
+
+def step_through(client: "Client", execution_id: str) -> list["ReplayFrame"]:
+    """Every turn, made again here from what the server exports."""
+    from mainspring.workflow.bundle import entries_of, workflow_of
+    from mainspring.workflow.replay import frames
+
+    bundle = export(client, execution_id)
+    counted = (bundle.zero, bundle.resolution_ms, bundle.zeros)
+    return list(frames(workflow_of(bundle), entries_of(bundle), bundle.salt, *counted))
+
+
+def _plain(value: object) -> Any:
+    from mainspring.views.workflow_shapes import plain
+
+    return plain(value)

@@ -1,0 +1,103 @@
+"""Make it so: plan what documents want, write it in one transaction, and say what was done.
+
+Applying the same documents twice changes nothing the second time. If anything is wrong with any of them, nothing is
+written at all.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from mainspring.documents.document import Documents, parse_documents
+from mainspring.documents.faults import InvalidDocument
+from mainspring.documents.plan import ARCHIVE, CHANGE, CREATE, DELETE, DocumentPlan, Options, PlanStep
+from mainspring.documents.rules import plan_rules
+from mainspring.documents.sections import SECTIONS
+from mainspring.domain.errors import Conflict, NotFound
+from mainspring.operations.documents import live_endpoints, write_configuration
+from mainspring.operations.endpoints import Desk, tenant_of
+from mainspring.ports.documents import ChangedMeanwhile
+
+TRIES_MAX = 5
+
+
+class Report(Struct, frozen=True):
+    """What was done, or would be."""
+
+    steps: tuple[PlanStep, ...]
+    unchanged: int
+    notes: tuple[str, ...]
+    sources: tuple[str, ...]
+    written: bool = False
+
+    @property
+    def counts(self) -> dict[str, int]:
+        acts = Counter(step.act for step in self.steps)
+        return {
+            "created": acts[CREATE],
+            "changed": acts[CHANGE],
+            "archived": acts[ARCHIVE],
+            "deleted": acts[DELETE],
+            "unchanged": self.unchanged,
+        }
+
+
+async def apply_files(
+    desk: Desk,
+    files: Sequence[tuple[str, bytes]],
+    options: Options,
+    *,
+    source: str | None = None,
+    dry_run: bool = False,
+) -> Report:
+    """Make the database what these files describe; with `dry_run`, only say what that would take."""
+    documents = await desk.sandbox.call(desk.tenant_id, parse_documents, files, source)
+    for _ in range(TRIES_MAX):
+        plan = await make_plan(desk, documents, options)
+        if dry_run or not plan.steps:
+            return _report(plan)
+        try:
+            report = _report(plan)
+            await write_configuration(desk, plan.changeset(), {"sources": list(report.sources), **report.counts})
+        except (ChangedMeanwhile, NotFound):
+            continue
+        return Report(report.steps, report.unchanged, report.notes, report.sources, written=True)
+    raise Conflict(
+        "what the documents describe is being changed by others all the time; try again in a moment",
+        kind="configuration",
+        name="",
+    )
+
+
+async def make_plan(desk: Desk, documents: Documents, options: Options) -> DocumentPlan:
+    """What is to be done, from what the database holds now; raises InvalidDocument where that cannot be."""
+    jobs = await desk.stores.endpoints.jobs(desk.tenant_id)
+    endpoints = await live_endpoints(desk)
+    plan = DocumentPlan(
+        desk,
+        await desk.stores.schedule.now(),
+        await tenant_of(desk),
+        options,
+        frozenset(documents.sources),
+        jobs={job.name: job for job in jobs},
+        endpoints=endpoints,
+        job_of={endpoint.id: endpoint.job_id for endpoint in endpoints},
+        name_of={endpoint.id: endpoint.name for endpoint in endpoints},
+        seen_jobs={job.id: job for job in jobs},
+    )
+    for section in SECTIONS:
+        await section.plan(plan, list(documents.wanted[section.key].values()))
+    for section in reversed(SECTIONS):
+        await section.prune(plan, list(documents.wanted[section.key].values()))
+    await plan_rules(plan, *(list(documents.wanted[key].values()) for key in ("jobs", "endpoints")))
+    if faults := [*documents.faults, *plan.faults]:
+        files = {fault.place.file: number for number, fault in reversed(list(enumerate(faults)))}
+        raise InvalidDocument(
+            sorted(faults, key=lambda each: (files[each.place.file], each.place.line, each.place.column))
+        )
+    return plan
+
+
+def _report(plan: DocumentPlan) -> Report:
+    return Report(tuple(plan.steps), plan.unchanged, tuple(plan.notes), tuple(sorted(plan.sources)))

@@ -1,0 +1,194 @@
+"""Documents: what a file says, section by section, and the JSON Schema by which an editor helps to write one.
+
+source: billing          the name under which it manages what it describes; else the file's own name
+jobs: {...}              with rules of their own
+endpoints: {...}         with rules of their own
+alerts: {...}
+webhooks: {...}
+workflows: {...}
+x-anything: ...          ignored: a place for anchors
+"""
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+from unicodedata import normalize
+
+from msgspec import Struct, field
+from pydantic import ValidationError
+from pydantic.json_schema import models_json_schema
+
+from mainspring.documents.entries import DocumentEntry
+from mainspring.documents.faults import DocumentFault, InvalidDocument
+from mainspring.documents.plan import WantedEntry
+from mainspring.documents.sections import SECTIONS
+from mainspring.documents.yaml_reader import Path, Tree, read_documents
+from mainspring.domain.errors import InvalidInput, did_you_mean
+from mainspring.domain.name import check_name
+from mainspring.domain.validation_message import validation_message
+
+KEYS = ("source", *(section.key for section in SECTIONS))
+STDIN = "stdin"
+_KINDS = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
+_WANTED = {
+    "string_type": "text: put it in quotes",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "dict_type": "a mapping",
+    "list_type": "a list",
+    "model_type": "a mapping",
+    "dict_attributes_type": "a mapping",
+}
+
+
+class Documents(Struct):
+    """What a number of files want, by section; `sources` are those that they manage things under.
+
+    Documents with faults are planned too, as far as they can be read, so that whatever else is wrong is told with them.
+    """
+
+    faults: list[DocumentFault] = field(default_factory=list)
+    sources: set[str] = field(default_factory=set)
+    wanted: dict[str, dict[str, WantedEntry]] = field(default_factory=lambda: {section.key: {} for section in SECTIONS})
+
+
+def parse_documents(files: Sequence[tuple[str, bytes]], source: str | None = None) -> Documents:
+    """Read files, given by name and content, each to its end whatever is wrong with it.
+
+    `source` is for documents that name none; by default each file's own name, without its folder and ending.
+    """
+    documents = Documents()
+    faults = documents.faults
+    for file, data in files:
+        try:
+            trees = read_documents(file, data)
+        except InvalidDocument as refused:
+            faults.extend(refused.faults)
+            continue
+        for tree in trees:
+            _parse(tree, source if source is not None else own_source(file), documents, faults)
+    return documents
+
+
+def own_source(file: str) -> str:
+    return PurePath(file).stem or STDIN
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema, draft 2020-12, of one document."""
+    models = [section.entry for section in SECTIONS]
+    references, definitions = models_json_schema([(model, "validation") for model in models])
+    properties: dict[str, Any] = {
+        "source": {
+            "type": ["string", "null"],
+            "description": "The name under which this document manages what it describes; the file's own name by "
+            "default. With null it describes without managing.",
+        }
+    }
+    for section in SECTIONS:
+        properties[section.key] = {
+            "type": ["object", "null"],
+            "description": f"{section.key.capitalize()} by name.",
+            "additionalProperties": references[section.entry, "validation"],
+        }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Mainspring configuration",
+        "description": "What Mainspring does, as code; `mainspring apply FILE` makes it so.",
+        "type": "object",
+        "properties": properties,
+        "patternProperties": {"^x-": {"description": "Ignored: a place for anchors."}},
+        "additionalProperties": False,
+        **definitions,
+    }
+
+
+def _parse(tree: Tree, default_source: str, documents: Documents, faults: list[DocumentFault]) -> None:
+    if tree.value is None:
+        return
+    if not isinstance(tree.value, dict):
+        what = _KINDS.get(type(tree.value), "a value")
+        faults.append(DocumentFault(tree.at(()), f"a document is a mapping with {_named(KEYS)}, and this is {what}"))
+        return
+    for key in tree.value:
+        if key not in KEYS and not key.startswith("x-"):
+            faults.append(DocumentFault(tree.key((key,)), f"unknown key {key!r}{_suggestion(key, KEYS)}"))
+    source = _source(tree, default_source, faults)
+    if source is not None:
+        documents.sources.add(source)
+    for section in SECTIONS:
+        entries = tree.value.get(section.key)
+        if entries is None:
+            continue
+        if not isinstance(entries, dict):
+            faults.append(
+                DocumentFault(
+                    tree.at((section.key,)), f"{section.key} are given by name: `{section.key}: {{NAME: ...}}`"
+                )
+            )
+            continue
+        for name, value in entries.items():
+            wanted = _entry(tree, section.entry, (section.key, name), value, source, faults)
+            if wanted is not None:
+                _add(documents.wanted[section.key], wanted, faults)
+
+
+def _source(tree: Tree, default: str, faults: list[DocumentFault]) -> str | None:
+    assert isinstance(tree.value, dict)
+    given = tree.value.get("source", default)
+    if given is None:
+        return None
+    try:
+        return check_name(given, field="source", kind="configuration")
+    except InvalidInput as fault:
+        faults.append(DocumentFault(tree.at(("source",)), str(fault)))
+        return None
+
+
+def _entry(
+    tree: Tree, model: type[DocumentEntry], path: Path, value: object, source: str | None, faults: list[DocumentFault]
+) -> WantedEntry | None:
+    try:
+        entry = model.model_validate({} if value is None else value)
+    except ValidationError as refused:
+        errors = refused.errors(include_url=False)
+        faults.extend(_fault(tree, model, path, error) for error in errors)
+        bad = {str(error["loc"][0]) for error in errors if error["loc"]}
+        if not isinstance(value, dict):
+            return None
+        entry = model.model_validate(model.repaired({key: each for key, each in value.items() if key not in bad}))
+    return WantedEntry(normalize("NFC", str(path[-1])).strip(), entry, source, tree, path)
+
+
+def _add(wanted: dict[str, WantedEntry], new: WantedEntry, faults: list[DocumentFault]) -> None:
+    if other := wanted.get(new.name):
+        faults.append(DocumentFault(new.place, f"{new.name!r} is described twice; the first time at {other.place}"))
+    else:
+        wanted[new.name] = new
+
+
+def _fault(tree: Tree, model: type[DocumentEntry], path: Path, error: Any) -> DocumentFault:
+    where: Path = (*path, *error["loc"])
+    key = str(where[-1])
+    kind = error["type"]
+    if kind == "extra_forbidden":
+        known = tuple(model.model_fields) if len(error["loc"]) == 1 else ("value", "secret")
+        return DocumentFault(tree.key(where), f"unknown key {key!r}{_suggestion(key, known)}")
+    if kind == "missing":
+        return DocumentFault(tree.key(path), f"{str(path[-1])!r} has no `{key}`; it needs one")
+    place = tree.at(where).masked() if "headers" in error["loc"] else tree.at(where)
+    shown = key if len(where) > len(path) else str(path[-1])
+    if kind in _WANTED:
+        what = _KINDS.get(type(error["input"]), "nothing" if error["input"] is None else "that")
+        return DocumentFault(place, f"{shown} is {what}; it must be {_WANTED[kind]}")
+    return DocumentFault(
+        place, f"{shown} {validation_message(kind, str(error['msg']), error.get('ctx', {}), error['input'])}"
+    )
+
+
+def _suggestion(name: str, known: tuple[str, ...]) -> str:
+    return did_you_mean(name, known) or f"; known are {_named(known)}"
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,84 @@
+"""What is wrong with a document and where: file, line, column, a caret under the source line, and the way out.
+
+A document is read to its end, so that all of its faults are told at once.
+"""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.domain.definition import speaks_of_a_secret
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.text import spelled_out
+
+SHOWN_FAULTS_MAX = 50
+HIDDEN = "…"
+LINE_CHARS_MAX = 160
+# Values of headers, a password in an address, and where alerts go: in a chat's address the path is the secret.
+_SECRET = re.compile(r"""\b(headers|value)["']?\s*:\s*\S|://[^/\s]*@|\bto["']?\s*:.*://""")
+
+
+class SourcePlace(Struct, frozen=True):
+    """Where something stands in a file: lines and columns count from 1."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+    length: int = 1
+    source: str = ""  # the line itself
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def masked(self) -> "SourcePlace":
+        """The same without what stands there: it may be a secret."""
+        return replace(self, length=1, source=f"{self.source[: self.column - 1]}{HIDDEN}" if self.source else "")
+
+    @property
+    def is_masked(self) -> bool:
+        return self.source.endswith(HIDDEN) and len(self.source) == self.column
+
+
+class DocumentFault(Struct, frozen=True):
+    place: SourcePlace
+    message: str
+
+    def __str__(self) -> str:
+        """The message, and under it the line with a caret; nothing in it acts on a terminal.
+
+        A line that may hold a secret is left out, wherever the fault stands in it.
+        """
+        place = self.place
+        head = f"{spelled_out(str(place))}: {spelled_out(self.message)}"
+        if not place.source.strip() or speaks_of_a_secret(place.source) or _SECRET.search(place.source):
+            return head
+        line, start = _window(place.source.replace("\t", " "), place.column - 1)
+        carets = "^" * max(1, min(place.length, len(line) - start))
+        gutter = str(place.line)
+        return f"{head}\n  {gutter} | {spelled_out(line)}\n  {' ' * len(gutter)} | {' ' * start}{carets}"
+
+
+class InvalidDocument(InvalidInput):
+    """Documents that cannot be applied; `faults` has all that was found, in the order of the files."""
+
+    def __init__(self, faults: Sequence[DocumentFault]) -> None:
+        first = faults[0]
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+        super().__init__(f"{first.place}: {first.message}{more}", field=str(first.place))
+        self.faults = tuple(faults)
+
+    def in_full(self) -> str:
+        """Every fault with its source line; of very many, the first ones."""
+        shown = [str(fault) for fault in self.faults[:SHOWN_FAULTS_MAX]]
+        left = len(self.faults) - len(shown)
+        return "\n".join([*shown, f"... and {left:,} more"] if left else shown)
+
+
+def _window(line: str, start: int) -> tuple[str, int]:
+    """The part of a long line around a column, and where the column is in it."""
+    if len(line) <= LINE_CHARS_MAX:
+        return line, start
+    cut = max(0, start - LINE_CHARS_MAX // 2)
+    return line[cut : cut + LINE_CHARS_MAX], start - cut

@@ -1,0 +1,131 @@
+"""JSON Schema of what the domain reads itself: durations, rules, steps, triggers. Editors complete and check by it.
+
+It says what may stand where; whether a value is good is the domain's to say.
+"""
+
+from typing import Any
+
+from mainspring.domain.rules.rule import FOR_RUNS_MAX
+from mainspring.workflow.document import STEP_KEYS
+from mainspring.workflow.steps import KINDS
+from mainspring.workflow.triggers import KINDS as ALERT_KINDS
+from mainspring.workflow.triggers import SOURCES, STATUSES, TRIGGERS_MAX
+
+DURATION_SCHEMA: dict[str, Any] = {
+    "oneOf": [
+        {"type": "string", "pattern": r"^\s*([0-9.]+ *(d|h|m|s|ms) *)+$|^[0-9]+$"},
+        {"type": "integer", "minimum": 0, "description": "milliseconds"},
+    ],
+    "examples": ["250ms", "30s", "5m", "1h30m", "1d"],
+}
+TEXTS_SCHEMA: dict[str, Any] = {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+
+
+def _duration(description: str) -> dict[str, Any]:
+    return {**DURATION_SCHEMA, "description": description}
+
+
+RULE_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["when"],
+    "additionalProperties": False,
+    "properties": {
+        "name": {"type": "string", "description": "What to call it; rule-1, rule-2, ... by default."},
+        "when": {
+            "type": "string",
+            "description": "CEL over body, status_code, ok, duration_ms, failures, health, history, siblings, now.",
+            "examples": ["body.depth > 100", "siblings.shop.body.visitors >= 5000"],
+        },
+        "for": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": FOR_RUNS_MAX,
+            "description": "True on so many finished runs in a row.",
+        },
+        "interval": _duration("Run at this interval."),
+        "ttl": _duration("How long, at most 24h."),
+        "run": {"type": "string", "description": "Run once.", "examples": ["now", "in 30s"]},
+        "pause": {
+            "anyOf": [{"const": "forever"}, DURATION_SCHEMA],
+            "description": "Pause for so long, or put to sleep.",
+        },
+        "resume": {"type": "boolean", "description": "Wake: end a pause."},
+        "clear_hints": {"type": "boolean", "description": "Back to its own schedule."},
+        "target": {"type": "string", "description": "Act on this endpoint of the same job instead."},
+        "cooldown": _duration("At most once in this time."),
+        "reason": {"type": "string", "description": "Shown wherever the effect is shown."},
+    },
+}
+STEP_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["id"],
+    "properties": {key: {} for key in (*STEP_KEYS, *KINDS)}
+    | {"id": {"type": "string", "pattern": "^[a-z][a-z0-9_]{0,63}$"}},
+    "oneOf": [{"required": [kind]} for kind in KINDS],
+    "additionalProperties": False,
+}
+
+
+def _one_or_more(values: tuple[str, ...], description: str) -> dict[str, Any]:
+    one = {"type": "string", "enum": list(values)}
+    return {"oneOf": [one, {"type": "array", "items": one}], "description": description}
+
+
+def _about(short: str, description: str, **keys: dict[str, Any]) -> dict[str, Any]:
+    """A text alone says `short`; nothing at all is about every one."""
+    in_full = {"type": "object", "additionalProperties": False, "properties": keys}
+    return {"oneOf": [{"type": "string", "description": short}, {"type": "null"}, in_full], "description": description}
+
+
+_ENDPOINT = {"type": "string", "description": "Of this endpoint; of all by default."}
+_CORRELATION = {
+    "type": "string",
+    "description": "Correlation key of the execution.",
+    "examples": ["{{ event.endpoint }}"],
+}
+TRIGGER_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "run": _about(
+            "Name of the endpoint.",
+            "A run of an endpoint ended.",
+            endpoint=_ENDPOINT,
+            status=_one_or_more(STATUSES, "That ended so; however it ended by default."),
+        ),
+        "rule": _about(
+            "Name of the rule.",
+            "A rule fired.",
+            name={"type": "string", "description": "This rule; every one by default."},
+            endpoint=_ENDPOINT,
+        ),
+        "alert": _about(
+            "Name of the alert.",
+            "An alert was raised.",
+            name={"type": "string", "description": "This alert; every one by default."},
+            endpoint=_ENDPOINT,
+            kind=_one_or_more(ALERT_KINDS, "Of this kind; of any by default."),
+        ),
+        "where": {
+            "type": "string",
+            "description": "CEL over event: only where this holds.",
+            "examples": ["event.body.depth > 10"],
+        },
+        "input": {"type": "object", "description": "What the execution starts with; texts may read event."},
+        "correlation": _CORRELATION,
+        "send": {
+            "type": "object",
+            "required": ["event", "to"],
+            "additionalProperties": False,
+            "description": "Send this to executions that run, instead of starting one.",
+            "properties": {
+                "event": {"type": "string", "description": "Type of the event."},
+                "to": _CORRELATION,
+                "data": {"type": "object", "description": "What it carries; texts may read event."},
+            },
+        },
+    },
+    "oneOf": [{"required": [source]} for source in SOURCES],
+    "not": {"required": ["send"], "anyOf": [{"required": ["input"]}, {"required": ["correlation"]}]},
+}
+TRIGGERS_SCHEMA: dict[str, Any] = {"type": "array", "maxItems": TRIGGERS_MAX, "items": TRIGGER_SCHEMA}

@@ -1,0 +1,10 @@
+"""Every section of a document, in the order in which they build on each other. A new kind of thing gets a line here."""
+
+from mainspring.documents.alerts import AlertSection
+from mainspring.documents.endpoints import EndpointSection
+from mainspring.documents.jobs import JobSection
+from mainspring.documents.plan import Section
+from mainspring.documents.webhooks import WebhookSection
+from mainspring.documents.workflows import WorkflowSection
+
+SECTIONS: tuple[Section, ...] = (JobSection(), EndpointSection(), AlertSection(), WebhookSection(), WorkflowSection())

@@ -1,0 +1,127 @@
+"""Watch a folder of documents and apply them whenever they change. What is broken is told; what was applied stays.
+
+The folder is looked at every second, by name, time and size of its files: no notification of the system is needed, and
+it works on every file system. A change counts once the files have been quiet for one look, because a file that is still
+being written is not what somebody meant. The folder is one source, named like it, unless a document names its own.
+An empty folder changes nothing: a volume that was not mounted must not archive everything.
+"""
+
+import asyncio
+import os
+from hashlib import sha256
+from pathlib import Path
+
+import structlog
+
+from mainspring.documents.apply import Report, apply_files
+from mainspring.documents.faults import InvalidDocument
+from mainspring.documents.files import files_in, read_files
+from mainspring.documents.plan import Options
+from mainspring.documents.references import local
+from mainspring.domain.errors import MainspringError, StoreUnavailable
+from mainspring.operations.alerts import Messengers
+from mainspring.operations.documents import report_refusal
+from mainspring.operations.endpoints import Desk
+
+LOOK_EVERY_S = 1.0
+TOLD_CHARS_MAX = 2_000
+
+log = structlog.get_logger()
+
+Look = tuple[tuple[str, int, int, int], ...]
+
+
+def watch(desk: Desk, folder: Path | None, messengers: Messengers, *, prune: bool) -> list["FolderWatcher"]:
+    """What watches this folder, if there is one, with the references that this process may read."""
+    if folder is None:
+        return []
+    return [FolderWatcher(desk, folder, Options(local(os.environ), messengers, prune=prune))]
+
+
+class FolderWatcher:
+    """`problem` says what is wrong with the folder at the moment; None: it is applied."""
+
+    def __init__(self, desk: Desk, folder: Path, options: Options) -> None:
+        self._desk = desk
+        self._folder = folder
+        self._options = options
+        self._stopping = asyncio.Event()
+        self._seen: Look | None = None
+        self._settled: Look | None = None
+        self._applied = b""
+        self.problem: str | None = None
+
+    async def run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                await self.run_once()
+            except StoreUnavailable:
+                self._settled = None  # the scheduler says that the database is away; try again
+            except Exception:  # the outermost loop of a worker: one bad look must not end watching for ever
+                log.exception("worker failed", worker="configuration watcher")
+            try:
+                await asyncio.wait_for(self._stopping.wait(), LOOK_EVERY_S)
+            except TimeoutError:
+                continue
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def check(self) -> str | None:
+        """For `/readyz`: a broken document is told there, and is no reason to take a working process out of service."""
+        return self.problem
+
+    async def run_once(self) -> Report | None:
+        """Look; apply what has changed and is quiet since the last look. At the first look nothing is awaited."""
+        try:
+            look = _look(self._folder)
+        except OSError as fault:
+            await self._refuse(f"cannot read {self._folder}: {fault.strerror or fault}", look=None)
+            return None
+        is_quiet, self._seen = self._seen is None or look == self._seen, look
+        if not is_quiet or look == self._settled:
+            return None
+        if not look:
+            await self._refuse(f"{self._folder} has no document; what was applied before stays", look)
+            return None
+        report = await self._apply()
+        self._settled = look
+        return report
+
+    async def _apply(self) -> Report | None:
+        try:
+            files = read_files([str(self._folder)])
+            content = sha256(b"\0".join(name.encode() + b"\0" + data for name, data in files)).digest()
+            if content == self._applied:
+                return None  # touched, not changed
+            self._applied = content
+            report = await apply_files(self._desk, files, self._options, source=self._folder.resolve().name)
+        except InvalidDocument as fault:
+            await self._tell(str(fault))
+            return None
+        except StoreUnavailable:
+            self._applied = b""
+            raise
+        except MainspringError as fault:
+            self._applied = b""
+            await self._tell(str(fault))
+            return None
+        self.problem = None
+        log.info("configuration applied", folder=str(self._folder), **report.counts)
+        return report
+
+    async def _refuse(self, problem: str, look: Look | None) -> None:
+        if self.problem != problem:
+            await self._tell(problem)
+        self._settled = look
+        self._applied = b""
+
+    async def _tell(self, problem: str) -> None:
+        self.problem = problem[:TOLD_CHARS_MAX]
+        log.error("configuration refused", folder=str(self._folder), problem=self.problem)
+        await report_refusal(self._desk, {"folder": str(self._folder), "problem": self.problem})
+
+
+def _look(folder: Path) -> Look:
+    found = [(path.name, path.stat()) for path in files_in(folder)]
+    return tuple((name, stat.st_mtime_ns, stat.st_size, stat.st_ino) for name, stat in found)

@@ -1,0 +1,237 @@
+"""Success conditions: CEL over one response, checked when written, compiled once, bounded when judged. Pure.
+
+    status_code == 200 && body.queue_depth < 100 && duration_ms < 2000
+
+`status_code` and `duration_ms` are integers, `headers` maps lower-case names to text, `body` is the parsed JSON, or
+null when the body is not JSON or beyond 64 levels or 10,000 values. The answer is true, false, or the text of an error.
+
+CEL stops loops after 10,000 rounds, but not what one round costs: `[body.s].map(x, x+x)` twelve times over took
+640 MB in 154 characters. It holds the interpreter lock meanwhile, so no timeout and no thread helps. Therefore each
+expression gets a worst case from its text, and a body whose size times that worst case is beyond WORK_MAX is an error,
+not a stall. What is accepted takes at most about 50 ms; `tests/domain/test_condition_cost.py` measures it.
+"""
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mainspring.domain.errors import InvalidInput, did_you_mean
+from mainspring.domain.expressions.arithmetic import arithmetic, compile_rewritten, rewritten
+from mainspring.domain.expressions.map_order import (
+    LOOPS,
+    NO_RANGE,
+    PIECES_FROM,
+    ROUNDS_MAX,
+    SPENT,
+    in_order,
+    in_pieces,
+    ordered,
+    pieces,
+    tokens_of,
+)
+from mainspring.domain.text import clean_text
+
+if TYPE_CHECKING:
+    from cel_expr_python import cel
+
+CHARS_MAX = 2_000
+DEPTH_MAX = 64
+NODES_MAX = 10_000
+WORK_MAX = 20_000_000  # bytes touched by loops, at 1 ns; where lists are built, 10 ns and 4 million at most
+ADDED_MAX = 6_000_000  # bytes touched by additions of texts and lists, at 6 ns
+GROWTH_MAX = 10_000  # beyond it even a body of 2 kB could not be judged
+NODE_WORK = 20  # bytes' worth of work to pass one value to Python and back
+CACHE_MAX = 1_024
+
+VARIABLES = ("status_code", "headers", "body", "duration_ms")
+SCALARS = frozenset({"status_code", "duration_ms", "ok", "failures", "endpoint", "now"})  # never large
+WORDS = frozenset({"true", "false", "null", "in"})
+
+_PLACE = re.compile(r"<input>:(-?\d+):(-?\d+): ([^\n]+)")
+_STATUS = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """What the text alone tells about the cost of an expression."""
+
+    reads_body: bool
+    reads_headers: bool
+    loops: int
+    growth: float  # how many times its input the largest value may become
+    added: float  # how many times its input all additions together may copy
+    is_linear: bool  # every loop looks at its own element only, so its rounds add up and do not multiply
+    names: frozenset[str]  # what it reads
+
+
+def check_condition(text: str) -> None:
+    """Raise InvalidInput(field="condition"), with line and column, unless `text` is a bounded true-or-false one."""
+    if len(text) > CHARS_MAX:
+        raise _refused(f"is {len(text)} characters long; at most {CHARS_MAX} are allowed; shorten it")
+    if clean_text(text, CHARS_MAX) != text:
+        raise _refused("contains NUL or half a character; leave it out")
+    growth = shape_of(text).growth
+    if growth > GROWTH_MAX:
+        raise _refused(f"could make its input {growth:.0f} times as large; nest fewer loops or use fewer + in them")
+    try:
+        expression = compile_rewritten(_environment(), text)
+    except RuntimeError as fault:
+        words = fault_text(str(fault))
+        place = " at " if words.startswith("line ") else ": "
+        raise _refused(f"does not compile{place}{words}{way_out_of(words, VARIABLES)}") from None
+    returns = expression.return_type().name()
+    if returns not in ("BOOL", "DYN"):
+        raise _refused(f"gives {returns.lower()}; it must be true or false; compare it with something")
+
+
+def evaluate(
+    text: str, status_code: int, headers: tuple[tuple[str, str], ...], body: bytes, duration_ms: int
+) -> bool | str:
+    """True or false, or why the condition could not be judged."""
+    shape = shape_of(text)
+    value, nodes, size = None, 0, len(text)
+    named: dict[str, str] = {}
+    if shape.reads_body:
+        value, nodes = parse_bounded(body)
+        size += len(body)
+    if shape.reads_headers:
+        named = _joined(headers)
+        size += sum(map(len, named.values()))
+    if refused := too_much_work(shape, size, nodes):
+        return f"the condition {refused}; let each loop look at its own element only, or nest fewer"
+    data = {"status_code": status_code, "headers": named, "body": value, "duration_ms": duration_ms}
+    try:
+        answer = _compiled(text, is_large=nodes > PIECES_FROM).eval(data=data)
+        kind, plain = answer.type().name(), answer.value()
+    except RuntimeError as fault:  # what CEL raises for everything, a spent budget included
+        return fault_text(rewritten(text).fault(str(fault)))
+    if kind == "ERROR":
+        return fault_text(rewritten(text).fault(str(plain)))
+    return plain if isinstance(plain, bool) else f"gives {kind.lower()}; it must be true or false"
+
+
+def parse_bounded(data: bytes) -> tuple[object, int]:
+    """The JSON value and how many values it holds; (None, 0) when it is no JSON, too deep or too large."""
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        return None, 0
+    nodes = 0
+    level: list[object] = [value]
+    for _ in range(DEPTH_MAX):
+        nodes += len(level)
+        if nodes > NODES_MAX:
+            return None, 0
+        level = [child for parent in level if isinstance(parent, (dict, list)) for child in _children(parent)]
+        if not level:
+            return value, nodes
+    return None, 0
+
+
+@lru_cache(maxsize=CACHE_MAX)
+def shape_of(text: str) -> Shape:
+    """Read the tokens once and count: loops, mentions of anything large, additions, and what loops look at."""
+    tokens = [(kind, token) for kind, token, _ in tokens_of(text)]
+    loops = mentions = additions = 0
+    is_linear, names = True, set()
+    scopes: list[str | None] = []  # for each open bracket: the loop variable it introduced, if it is a loop
+    for place, (kind, token) in enumerate(tokens):
+        before = tokens[place - 1][1] if place else ""
+        after = tokens[place + 1][1] if place + 1 < len(tokens) else ""
+        if token in "([{" and kind == "mark":
+            is_loop = token == "(" and before in LOOPS and place > 1 and tokens[place - 2][1] == "."
+            loops += is_loop
+            scopes.append(after if is_loop else None)
+        elif token in ")]}" and kind == "mark":
+            if scopes:
+                scopes.pop()
+        elif token == "+" and kind == "mark":
+            additions += 1
+        elif kind == "name" and before != "." and after != "(" and token not in WORDS:
+            if before == "(" and scopes[-1] == token and after == ",":
+                continue  # where the loop variable is introduced
+            names.add(token)
+            if token in SCALARS:
+                continue
+            mentions += 1
+            own = next((variable for variable in reversed(scopes) if variable is not None), token)
+            is_linear = is_linear and token == own
+    repeated = (mentions / loops + 1) ** loops if loops else 1
+    added = 1 + additions * (additions + 1) / 2
+    growth = max(repeated, added)
+    return Shape("body" in names, "headers" in names, loops, growth, added, is_linear, frozenset(names))
+
+
+def worst_work(shape: Shape, size: int, nodes: int) -> float:
+    rounds = 1 if shape.is_linear else min(ROUNDS_MAX, float(nodes + CHARS_MAX // 2) ** shape.loops)
+    return size * shape.growth * rounds
+
+
+def rewritten_work(shape: Shape, size: int, nodes: int) -> float:
+    """The same where arithmetic is by functions of ours: lists that are added go to Python and back, node by node."""
+    return worst_work(shape, size, nodes) + (NODE_WORK * nodes * shape.growth if shape.growth > 1 else 0)
+
+
+def too_much_work(shape: Shape, size: int, nodes: int) -> str:
+    """Why an expression is not judged over values of this size; empty where it is."""
+    if (work := rewritten_work(shape, size, nodes)) > WORK_MAX:
+        return f"may touch {work:.0f} bytes for responses of {size}; at most {WORK_MAX} are allowed"
+    if shape.added > 1 and (work := shape.added * (size + NODE_WORK * nodes)) > ADDED_MAX:
+        return f"may add up {work:.0f} bytes for responses of {size}; at most {ADDED_MAX} are allowed"
+    return ""
+
+
+def _children(parent: dict[str, object] | list[object]) -> list[object]:
+    return parent if isinstance(parent, list) else list(parent.values())
+
+
+def _joined(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    joined: dict[str, str] = {}
+    for name, value in headers:
+        key = name.lower()
+        joined[key] = f"{joined[key]}, {value}" if key in joined else value
+    return joined
+
+
+@lru_cache(maxsize=1)
+def _environment() -> "cel.Env":
+    from cel_expr_python import cel  # 40 ms; not before the first condition
+
+    kinds = cel.Type
+    headers = kinds.Map(kinds.STRING, kinds.STRING)
+    return cel.NewEnv(
+        variables={"status_code": kinds.INT, "headers": headers, "body": kinds.DYN, "duration_ms": kinds.INT},
+        functions=[in_order(), *pieces(), *arithmetic()],
+    )
+
+
+@lru_cache(maxsize=CACHE_MAX)
+def _compiled(text: str, is_large: bool) -> "cel.Expression":
+    walked = ordered(rewritten(text).text)
+    return _environment().compile(in_pieces(walked) if is_large else walked)
+
+
+def fault_text(message: str) -> str:
+    """CEL's message without its codes and drawing: `line 1, column 3: undeclared reference to 'foo'`."""
+    if found := _PLACE.search(message):
+        fault = found[3].partition(" expecting {")[0].removesuffix(" (in container '')")
+        place = f"line {found[1]}, column {found[2]}: " if found[1] != "-1" else ""
+        return clean_text(place + fault.removesuffix(" [INVALID_ARGUMENT]"), 300)
+    if "in_order_" in message:
+        return NO_RANGE
+    if SPENT in message:
+        return SPENT
+    return clean_text(_STATUS.sub("", message.split("\n", 1)[0]), 300)
+
+
+def way_out_of(words: str, known: tuple[str, ...]) -> str:
+    """The way out of a fault that people make often, an unknown name or `=` for `==`; else empty."""
+    if "token recognition error at: '=" in words:
+        return "; equal is written =="
+    name = words.partition("undeclared reference to '")[2].partition("'")[0].partition(".")[0]
+    return (did_you_mean(name, known) or f"; there are {', '.join(known)}") if name else ""
+
+
+def _refused(what: str) -> InvalidInput:
+    return InvalidInput(f"the condition {what}", field="condition")

@@ -1,0 +1,196 @@
+"""Which `now` the governor is given: the anchor rules. Pure.
+
+A run's decision is anchored at its slot when it started within a small tolerance of it, so that 60 s means 60.000 s
+without drift; else at the moment it really started. What is changed between runs is planned again from that same
+anchor, so an edit that does not concern the schedule moves nothing; what is then overdue runs at once.
+"""
+
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from msgspec.structs import replace
+
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.instant import after_ms, rfc3339
+from mainspring.domain.schedule.governor import (
+    BASELINE_CRON,
+    CLAMPED_MAX,
+    CLAMPED_MIN,
+    PAUSED,
+    CronReader,
+    Decision,
+    DecisionStep,
+    decode_trail,
+    encode_trail,
+    plan_next_run,
+)
+
+START_TOLERANCE = timedelta(seconds=1)
+CRON_TOLERANCE = timedelta(seconds=5)  # a busy moment; by more than this no owner's minimum is undercut
+BY_CRON = (BASELINE_CRON, CLAMPED_MIN, CLAMPED_MAX)
+FAULTY_DELAY = timedelta(minutes=5)  # long enough not to spin on a poisoned endpoint, short enough to heal by itself
+
+
+def plan_first(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
+    """Give a new schedule its first run: cron at its next occurrence, an interval at its own phase of the interval."""
+    if endpoint.cron is not None:
+        return replan(replace(endpoint, anchor_at=now), now, cron)
+    assert endpoint.interval_ms is not None
+    phase_ms = _phase_ms(endpoint.id, endpoint.interval_ms) if endpoint.spread else 0
+    return replan(replace(endpoint, anchor_at=now + timedelta(milliseconds=phase_ms - endpoint.interval_ms)), now, cron)
+
+
+def plan_after_run(
+    endpoint: Endpoint, slot_at: datetime, started_at: datetime, finished_at: datetime, cron: CronReader
+) -> Endpoint:
+    """Plan from the slot or the start; a slow run whose next slot is already past is planned from its end."""
+    anchor_at = slot_at if slot_at <= started_at <= slot_at + START_TOLERANCE else started_at
+    decision = plan_on_time(anchor_at, endpoint, cron)
+    if _is_moved_cron(endpoint, decision) and slot_at <= started_at <= slot_at + CRON_TOLERANCE:
+        # A minute cron with a minimum of a minute: a start some seconds late must not cost the next time of the cron.
+        anchor_at = slot_at
+        decision = plan_on_time(anchor_at, endpoint, cron)
+    if decision.next_run_at < finished_at:
+        anchor_at = finished_at
+        decision = plan_on_time(anchor_at, endpoint, cron)
+    return _with(endpoint, anchor_at, decision, cron)
+
+
+def plan_on_time(anchor_at: datetime, endpoint: Endpoint, cron: CronReader) -> Decision:
+    """The governor's decision; a cron that the minimum moved goes to the next of its own times, and stays on them."""
+    decision = plan_next_run(anchor_at, endpoint, cron)
+    if not _is_moved_cron(endpoint, decision):
+        return decision
+    assert endpoint.cron is not None
+    before = decision.next_run_at - timedelta(microseconds=1)
+    at = cron.next_after(endpoint.cron, endpoint.timezone, before, endpoint.id)
+    if at == decision.next_run_at or (endpoint.max_interval_ms and at > after_ms(anchor_at, endpoint.max_interval_ms)):
+        return decision
+    step = DecisionStep(BASELINE_CRON, at, "moved", "the next time of the cron that keeps the minimum")
+    return Decision(at, decision.source, (*decision.trail, step))
+
+
+def _is_moved_cron(endpoint: Endpoint, decision: Decision) -> bool:
+    """Whether the minimum moved a run of the cron itself: a hint asks for no time of the cron."""
+    if endpoint.cron is None or decision.source != CLAMPED_MIN:
+        return False
+    return any(step.rule == BASELINE_CRON and step.verdict == "won" for step in decision.trail)
+
+
+def replan(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
+    """Plan again from the anchor, in either direction. An overdue interval runs at once, a cron at its next time.
+
+    What is due and would be due at the same instant again keeps its slot: it waits for a worker, not for a plan.
+    Where a one-shot hint asks for this moment too, the run is put down to the hint: somebody wants it now.
+    """
+    fresh = without_expired_hints(endpoint, now)[0]  # whoever was fresh at the anchor need not be so now
+    decision = plan_on_time(endpoint.anchor_at, fresh, cron)
+    if decision.next_run_at >= now or decision.next_run_at == endpoint.next_run_at:
+        return _with(endpoint, endpoint.anchor_at, decision, cron)
+    one_shot = fresh.one_shot_hint
+    is_asked_for = one_shot is not None and one_shot.next_run_at <= now
+    if is_asked_for or (endpoint.cron is not None and decision.source in (BASELINE_CRON, CLAMPED_MIN, PAUSED)):
+        # Nothing ran at `now`, and what passed was min_interval away from the last run: it does not count from here.
+        decision = plan_next_run(now, replace(fresh, min_interval_ms=None), cron)
+        return _with(endpoint, endpoint.anchor_at, decision, cron)
+    overdue = DecisionStep("overdue", now, "moved", "its time by the present rules has passed, so it runs at once")
+    return _with(endpoint, endpoint.anchor_at, Decision(now, decision.source, (*decision.trail, overdue)), cron)
+
+
+def nudge(endpoint: Endpoint, now: datetime, cron: CronReader) -> Endpoint:
+    """Move the next run to what the governor would say now, only if that is earlier. Paused: nothing."""
+    if endpoint.is_paused(now) or endpoint.next_run_at is None or endpoint.deferred_until is not None:
+        return endpoint
+    decision = plan_next_run(now, endpoint, cron)
+    if decision.next_run_at >= endpoint.next_run_at:
+        return endpoint
+    return _with(endpoint, endpoint.anchor_at, decision, cron)
+
+
+def push_ahead(endpoint: Endpoint, now: datetime, fault: str) -> Endpoint:
+    """What cannot be planned is tried again after a fixed delay, with the fault in its trail."""
+    later = now + FAULTY_DELAY
+    step = DecisionStep("faulty", later, "won", f"planning failed and is tried again later: {fault}")
+    return replace(endpoint, next_run_at=later, trail=encode_trail((step,)))
+
+
+def hold_off(endpoint: Endpoint, now: datetime, fault: str) -> Endpoint:
+    """What threw while it was called or stored is left alone for the same delay, unless its plan lies beyond it."""
+    later = now + FAULTY_DELAY
+    if endpoint.next_run_at is None or endpoint.next_run_at >= later:
+        return endpoint
+    step = DecisionStep("faulty", later, "moved", f"it failed inside and is tried again later: {fault}")
+    return replace(endpoint, next_run_at=later, trail=encode_trail((*decode_trail(endpoint.trail), step)))
+
+
+def expire_hints(endpoint: Endpoint, now: datetime, cron: CronReader) -> tuple[Endpoint, tuple[Event, ...]]:
+    """Clear what has expired and plan as at that moment: the baseline is back at once, and a downtime is a misfire."""
+    cleared, events = without_expired_hints(endpoint, now)
+    if not events:
+        return endpoint, ()
+    hints = (endpoint.interval_hint, endpoint.one_shot_hint)
+    expired_at = max(hint.expires_at for hint in hints if hint is not None and not hint.is_fresh(now))
+    planned = replan(cleared, expired_at, cron)
+    return planned, (*events, *moved(endpoint, planned, now, "system"))
+
+
+def without_expired_hints(endpoint: Endpoint, now: datetime) -> tuple[Endpoint, tuple[Event, ...]]:
+    """Clear what has expired; who calls this plans again, so that the baseline is back at once."""
+    interval, one_shot = endpoint.interval_hint, endpoint.one_shot_hint
+    if interval is None and one_shot is None:
+        return endpoint, ()
+    events: list[Event] = []
+    for kind, hint in (("interval", interval), ("one_shot", one_shot)):
+        if hint is not None and not hint.is_fresh(now):
+            data: dict[str, object] = {"kind": kind, "expired_at": rfc3339(hint.expires_at), "author": hint.author}
+            events.append(Event(EventType.HINT_EXPIRED, now, endpoint.tenant_id, endpoint.id, "", "system", data))
+    if not events:
+        return endpoint, ()
+    return replace(
+        endpoint,
+        interval_hint=interval if interval is not None and interval.is_fresh(now) else None,
+        one_shot_hint=one_shot if one_shot is not None and one_shot.is_fresh(now) else None,
+    ), tuple(events)
+
+
+def moved(old: Endpoint, new: Endpoint, now: datetime, actor: str) -> tuple[Event, ...]:
+    """What to tell where the next run is another one than before."""
+    if old.next_run_at == new.next_run_at:
+        return ()
+    data: dict[str, object] = {
+        "from": rfc3339(old.next_run_at) if old.next_run_at else None,
+        "next_run_at": rfc3339(new.next_run_at) if new.next_run_at else None,
+        "source": new.source,
+    }
+    return (Event(EventType.SCHEDULE_UPDATED, now, old.tenant_id, old.id, "", actor, data),)
+
+
+def _with(endpoint: Endpoint, anchor_at: datetime, decision: Decision, cron: CronReader) -> Endpoint:
+    if endpoint.has_run(decision.next_run_at) and decision.source in BY_CRON:
+        decision = _after_ran(endpoint, decision, cron)
+    next_run_at: datetime | None = decision.next_run_at
+    if not endpoint.can_run:
+        next_run_at = None
+    elif endpoint.deferred_until is not None:  # over quota: neither a hint nor an edit brings it back earlier
+        next_run_at = max(decision.next_run_at, endpoint.deferred_until)
+    return replace(
+        endpoint,
+        anchor_at=anchor_at,
+        next_run_at=next_run_at,
+        source=decision.source,
+        trail=encode_trail(decision.trail),
+    )
+
+
+def _after_ran(endpoint: Endpoint, decision: Decision, cron: CronReader) -> Decision:
+    """The first slot after those that ran while the clock was ahead."""
+    assert endpoint.ran_until_at is not None
+    later = plan_next_run(endpoint.ran_until_at, replace(endpoint, min_interval_ms=None), cron)
+    why = f"the slots up to {rfc3339(endpoint.ran_until_at)} ran while the clock was ahead"
+    step = DecisionStep("clock", later.next_run_at, "moved", why)
+    return Decision(later.next_run_at, later.source, (*decision.trail, step))
+
+
+def _phase_ms(endpoint_id: str, interval_ms: int) -> int:
+    return int.from_bytes(sha256(endpoint_id.encode()).digest()[:8], "big") % interval_ms

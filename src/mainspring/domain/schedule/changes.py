@@ -1,0 +1,194 @@
+"""What people, rules and models may do to an endpoint between runs. Pure.
+
+Every act computes the endpoint's next value and its events; the next run moves in the same step, so that a store can
+write both in one transaction and the act takes effect at once. An act during a run moves only what comes after it.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.domain.advice.proposal import StoredProposal
+from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.errors import Conflict, InvalidInput, QuotaExceeded
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.instant import FOREVER, rfc3339
+from mainspring.domain.schedule import anchor
+from mainspring.domain.schedule.anchor import moved, nudge, plan_first, replan
+from mainspring.domain.schedule.governor import CronReader
+from mainspring.domain.schedule.hint import IntervalHint, OneShotHint
+
+
+class Change(Struct, frozen=True):
+    endpoint: Endpoint
+    events: tuple[Event, ...] = ()
+    proposals: tuple[StoredProposal, ...] = ()  # to be placed among those of the endpoint
+
+
+# An edit of anything else moves nothing, even what is due and waits for a worker.
+PLANNED_BY = {"cron", "interval_ms", "timezone", "spread", "backoff", "jitter_ms", "min_interval_ms", "max_interval_ms"}
+PHASED_BY = {"cron", "interval_ms", "timezone", "spread"}
+
+Act = Callable[[Endpoint, datetime], Change]  # what a store applies to a locked row, with its own clock's now
+
+
+def put_interval_hint(endpoint: Endpoint, hint: IntervalHint, now: datetime, cron: CronReader) -> Change:
+    """A tightening hint nudges the next run to now + interval; a relaxing one counts from the next decision on."""
+    data = _hint_data("interval", hint.expires_at, hint.reason, hint.author)
+    data["interval_ms"] = hint.interval_ms
+    hinted = nudge(replace(endpoint, interval_hint=hint), now, cron)
+    return _moved(endpoint, hinted, now, hint.author, EventType.HINT_WRITTEN, data)
+
+
+def put_one_shot_hint(endpoint: Endpoint, hint: OneShotHint, now: datetime, cron: CronReader) -> Change:
+    data = _hint_data("one_shot", hint.expires_at, hint.reason, hint.author)
+    data["at"] = rfc3339(hint.next_run_at)
+    withdrawn = endpoint
+    if endpoint.one_shot_hint is not None:  # overwritten, it no longer asks for a run of its own
+        withdrawn = replan(replace(endpoint, one_shot_hint=None), now, cron)
+    hinted = nudge(replace(withdrawn, one_shot_hint=hint), now, cron)
+    return _moved(endpoint, hinted, now, hint.author, EventType.HINT_WRITTEN, data)
+
+
+def clear_hints(
+    endpoint: Endpoint, now: datetime, actor: str, cron: CronReader, *, interval: bool = True, one_shot: bool = True
+) -> Change:
+    """Clear both hints, or one of the two places."""
+    kept = replace(
+        endpoint,
+        interval_hint=None if interval else endpoint.interval_hint,
+        one_shot_hint=None if one_shot else endpoint.one_shot_hint,
+    )
+    if kept == endpoint:
+        return Change(endpoint)
+    cleared = replan(replace(kept, refused_advice=None), now, cron)
+    return _moved(endpoint, cleared, now, actor, EventType.HINT_CLEARED, {})
+
+
+def expire_hints(endpoint: Endpoint, now: datetime, cron: CronReader) -> Change:
+    """What the clock does to hints whose time ran out between runs: the baseline comes back at once."""
+    return Change(*anchor.expire_hints(endpoint, now, cron))
+
+
+def pause(
+    endpoint: Endpoint,
+    until: datetime | None,
+    reason: str,
+    now: datetime,
+    actor: str,
+    cron: CronReader,
+    *,
+    advice_may_resume: bool = False,
+) -> Change:
+    """Pause until an instant, or until resumed; by a person alone, unless advice may resume it."""
+    if until is not None and until <= now:
+        raise InvalidInput(
+            f"cannot pause until {rfc3339(until)}, it is already {rfc3339(now)}; give a later instant",
+            field="until",
+            value=rfc3339(until),
+        )
+    held = replace(
+        endpoint,
+        paused_until=until or FOREVER,
+        pause_reason=reason,
+        pause_author=actor,
+        advice_may_resume=advice_may_resume,
+    )
+    paused = replan(held, now, cron)
+    data: dict[str, object] = {"until": rfc3339(until) if until else None, "reason": reason}
+    return _moved(endpoint, paused, now, actor, EventType.ENDPOINT_PAUSED, data)
+
+
+def resume(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader) -> Change:
+    """End a pause, and take a parked endpoint back into the schedule."""
+    if not endpoint.is_paused(now) and endpoint.parked_at is None:
+        return Change(endpoint)
+    freed = replace(
+        endpoint,
+        paused_until=None,
+        pause_reason="",
+        pause_author="",
+        advice_may_resume=False,
+        refused_advice=None,
+        parked_at=None,
+        parked_reason="",
+        lost_count=0,
+    )
+    return _moved(endpoint, replan(freed, now, cron), now, actor, EventType.ENDPOINT_RESUMED, {})
+
+
+def request_run(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader) -> Change:
+    """Idle: starts now and resets backoff. Running: one is queued. Queued: joins it. The cadence is kept."""
+    _refuse_if_stopped(endpoint, now)
+    if endpoint.manual_at is not None:
+        return Change(endpoint)
+    requested = replace(endpoint, manual_at=now)
+    if endpoint.failure_count and not endpoint.is_running:
+        requested = replan(replace(requested, failure_count=0, not_before=None, anchor_at=now), now, cron)
+    return _moved(
+        endpoint, requested, now, actor, EventType.MANUAL_RUN_REQUESTED, {"queued_behind_a_run": endpoint.is_running}
+    )
+
+
+def reset_failures(endpoint: Endpoint, now: datetime, actor: str, cron: CronReader) -> Change:
+    fresh = replan(replace(endpoint, failure_count=0, not_before=None), now, cron)
+    return _moved(endpoint, fresh, now, actor, EventType.FAILURES_RESET, {"failures": endpoint.failure_count})
+
+
+def archive(endpoint: Endpoint, now: datetime, actor: str) -> Change:
+    if endpoint.archived_at is not None:
+        return Change(endpoint)
+    archived = replace(
+        endpoint, archived_at=now, version=endpoint.version + 1, updated_at=now, next_run_at=None, manual_at=None
+    )
+    return _moved(endpoint, archived, now, actor, EventType.ENDPOINT_ARCHIVED, {})
+
+
+def set_job_active(endpoint: Endpoint, active: bool, now: datetime, actor: str, cron: CronReader) -> Change:
+    if endpoint.job_active == active:
+        return Change(endpoint)
+    changed = replan(replace(endpoint, job_active=active, manual_at=None), now, cron)
+    return Change(changed, moved(endpoint, changed, now, actor))
+
+
+def edit(old: Endpoint, new: Endpoint, now: datetime, actor: str, cron: CronReader) -> Change:
+    """Take over a new configuration. Only a changed schedule that never ran yet gets a new phase."""
+    fields = [name for name in Endpoint.__struct_fields__ if getattr(old, name) != getattr(new, name)]
+    if not fields:
+        return Change(old)
+    edited = replace(new, version=old.version + 1, updated_at=now)
+    if not PHASED_BY.isdisjoint(fields) and old.last_run_at is None:
+        edited = plan_first(edited, now, cron)
+    elif not PLANNED_BY.isdisjoint(fields) or old.can_run != new.can_run:
+        edited = replan(edited, now, cron)
+    return _moved(old, edited, now, actor, EventType.ENDPOINT_UPDATED, {"fields": fields})
+
+
+def _refuse_if_stopped(endpoint: Endpoint, now: datetime) -> None:
+    if endpoint.can_run and endpoint.deferred_until is not None and endpoint.deferred_until > now:
+        raise QuotaExceeded(
+            f"endpoint {endpoint.name!r} waits until {rfc3339(endpoint.deferred_until)} because its tenant used up "
+            "its runs of the month; raise the quota runs_per_month or wait",
+            quota="runs_per_month",
+            limit=0,
+        )
+    if endpoint.can_run:
+        return
+    if endpoint.archived_at is not None:
+        why, way_out = "is archived", "an archived endpoint never runs again; add a new one"
+    elif endpoint.parked_at is not None:
+        why, way_out = f"is parked ({endpoint.parked_reason})", "resume it first"
+    else:
+        why, way_out = "belongs to a job that is not active", "resume the job first"
+    raise Conflict(f"endpoint {endpoint.name!r} {why}; {way_out}", kind="endpoint", name=endpoint.name)
+
+
+def _hint_data(kind: str, expires_at: datetime, reason: str, author: str) -> dict[str, object]:
+    return {"kind": kind, "expires_at": rfc3339(expires_at), "reason": reason, "author": author}
+
+
+def _moved(old: Endpoint, new: Endpoint, now: datetime, actor: str, kind: EventType, data: dict[str, object]) -> Change:
+    event = Event(kind, now, old.tenant_id, old.id, "", actor, data)
+    return Change(new, (event, *moved(old, new, now, actor)))

@@ -1,0 +1,360 @@
+"""What becomes of a due endpoint when a worker reaches for it. Pure.
+
+    lease over     its worker is lost: retry the slot with the same id, or leave it as unknown; park the likely cause
+    over quota     deferred once, to the first of the next month
+    paused         a slot that was given back is left; only a requested run starts
+    owed           a slot that was released, or is being caught up, starts
+    requested      a manual run starts
+    due            it starts, unless only an expired hint asked for it; if it is late, by its misfire policy
+
+The answer is a Transition: the endpoint's next value and every row and event that goes with it. `end_lost` and
+`give_back` end the runs of workers that died or shut down, before their leases are over.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.domain.endpoint import CATCH_UP_MAX, LOST_WORKERS_MAX, Endpoint, LostWorkerPolicy, MisfirePolicy
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.instant import after_ms, rfc3339
+from mainspring.domain.run import Run, RunStatus, RunTrigger, slot_id
+from mainspring.domain.schedule.anchor import expire_hints, push_ahead, replan
+from mainspring.domain.schedule.governor import (
+    AI_INTERVAL,
+    AI_ONE_SHOT,
+    BASELINE_CRON,
+    BASELINE_INTERVAL,
+    CronReader,
+    intended_interval_ms,
+)
+
+MISFIRE_GRACE = timedelta(seconds=30)  # up to here a start is late, beyond it a misfire
+CRON_LATENESS_MAX = timedelta(hours=1)
+BACKOFF_STALE_AFTER = timedelta(hours=1)
+MISSED_COUNTED_MAX = 1_000  # counting crons costs some 20 us each inside the claim; more are "1,000 or more"
+
+
+class Claim(Struct, frozen=True):
+    """The right of one worker to execute one slot until `endpoint.lease_until`, fenced by the epoch."""
+
+    endpoint: Endpoint
+    run_id: str
+    epoch: int
+    slot_at: datetime
+    attempt: int
+    trigger: RunTrigger
+    claimed_at: datetime
+    signing_keys: tuple[str, ...] = ()
+
+    @property
+    def slot_id(self) -> str:
+        return slot_id(self.endpoint.id, self.slot_at)
+
+    @property
+    def opened(self) -> Run:
+        """The run that the claim starts."""
+        leased = self.endpoint
+        return Run(
+            self.run_id, leased.tenant_id, leased.id, self.slot_at, self.attempt, self.trigger, leased.source,
+            RunStatus.RUNNING, self.claimed_at, self.epoch, leased.claimed_by, trail=leased.trail,
+        )  # fmt: skip
+
+
+class Closing(Struct, frozen=True):
+    """How a run that is still `running` ends without a result of its own."""
+
+    run_id: str
+    status: RunStatus
+    error: str
+
+
+class Transition(Struct, frozen=True):
+    endpoint: Endpoint
+    claim: Claim | None = None
+    missed: Run | None = None
+    closed: Closing | None = None
+    events: tuple[Event, ...] = ()
+
+    @property
+    def opened(self) -> Run | None:
+        return self.claim.opened if self.claim is not None else None
+
+
+class Claimant(Struct, frozen=True):
+    """Who claims, and what the claim needs from outside the pure function."""
+
+    worker: str
+    lease_margin_ms: int
+    new_run_id: str
+    signing_keys: tuple[str, ...] = ()
+    over_quota: bool = False
+
+
+def admit(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) -> Transition:
+    if endpoint.is_running:
+        return _take_over(endpoint, now, by, cron)
+    if not endpoint.can_run:
+        return Transition(replace(endpoint, next_run_at=None, manual_at=None, slot_at=None))
+    if by.over_quota:
+        return _defer(endpoint, now)
+    paused = endpoint.is_paused(now)
+    if paused and endpoint.manual_at is None:
+        return Transition(replan(replace(endpoint, slot_at=None), now, cron))
+    if endpoint.slot_at is not None and (not paused or endpoint.trigger is RunTrigger.MANUAL):
+        # Before a manual run that may wait beside it, so that no slot is lost; a manual one that was given back is it.
+        owed = replace(endpoint, manual_at=None) if endpoint.trigger is RunTrigger.MANUAL else endpoint
+        return _start(owed, now, by, endpoint.slot_at, endpoint.trigger, endpoint.attempt + 1)
+    if endpoint.manual_at is not None:
+        manual_at = endpoint.manual_at
+        return _start(replace(endpoint, manual_at=None), now, by, manual_at, RunTrigger.MANUAL, 1)
+    return _due(endpoint, now, by, cron)
+
+
+def _due(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) -> Transition:
+    endpoint, expired = expire_hints(endpoint, now, cron)
+    assert endpoint.next_run_at is not None
+    if endpoint.next_run_at > now:
+        return Transition(endpoint, events=expired)
+    # A one-shot may be as late as its expiry allows: the misfire policy is about the slots of the baseline.
+    if now - endpoint.next_run_at <= MISFIRE_GRACE or endpoint.source == AI_ONE_SHOT:
+        return _start(endpoint, now, by, endpoint.next_run_at, RunTrigger.SCHEDULE, 1, events=expired)
+    return _misfire(endpoint, now, by, cron, expired)
+
+
+def _start(
+    endpoint: Endpoint,
+    now: datetime,
+    by: Claimant,
+    slot_at: datetime,
+    trigger: RunTrigger,
+    attempt: int,
+    closed: Closing | None = None,
+    missed: Run | None = None,
+    events: tuple[Event, ...] = (),
+) -> Transition:
+    one_shot = endpoint.one_shot_hint
+    if one_shot is not None and trigger is not RunTrigger.MANUAL and one_shot.next_run_at <= now:
+        one_shot = None  # consumed: this is the run it asked for
+    epoch = endpoint.claim_epoch + 1
+    leased = replace(
+        endpoint,
+        one_shot_hint=one_shot,
+        deferred_until=None,
+        slot_at=slot_at,
+        trigger=trigger,
+        attempt=attempt,
+        claim_epoch=epoch,
+        lease_until=after_ms(now, endpoint.action.timeout_ms + by.lease_margin_ms),
+        claimed_by=by.worker,
+        run_id=by.new_run_id,
+    )
+    shown = RunTrigger.RETRY if attempt > 1 else trigger
+    started = EventType.MANUAL_RUN_STARTED if trigger is RunTrigger.MANUAL else EventType.RUN_STARTED
+    data: dict[str, object] = {"slot_at": slot_at, "attempt": attempt, "trigger": shown}
+    event = Event(started, now, endpoint.tenant_id, endpoint.id, by.new_run_id, by.worker, data)
+    claim = Claim(leased, by.new_run_id, epoch, slot_at, attempt, shown, now, by.signing_keys)
+    return Transition(leased, claim, missed, closed, (*events, event))
+
+
+def end_lost(endpoint: Endpoint, now: datetime, together: int, cron: CronReader) -> Transition:
+    """End the run of a worker that died: its slot is due again at once, or closed as unknown (at most once).
+
+    `together` says how many of the runs that died at the same time are of endpoints that have lost their workers at
+    least as often in a row. Each is as likely to be the cause as the others, so a loss counts that much less.
+    """
+    why = f"worker {endpoint.claimed_by} died before it recorded a result"
+    return _due_again(_end_lost(endpoint, now, why, together, cron), now)
+
+
+def give_back(endpoint: Endpoint, now: datetime, cron: CronReader) -> Transition:
+    """End the run of a worker that shuts down, which is no loss; its slot is due again, or unknown (at most once)."""
+    again = endpoint.on_lost_worker is LostWorkerPolicy.RETRY
+    why = "its worker shut down; " + ("the slot runs again" if again else "the call may have been delivered")
+    status = _status_without_result(endpoint)
+    data: dict[str, object] = {"status": status, "worker": endpoint.claimed_by}
+    gone = Event(
+        EventType.RUN_ABANDONED, now, endpoint.tenant_id, endpoint.id, endpoint.run_id, endpoint.claimed_by, data
+    )
+    return _due_again(_owe(_free(endpoint), now, cron, Closing(endpoint.run_id, status, why), gone), now)
+
+
+def _take_over(endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader) -> Transition:
+    """The lease is over: its holder is dead or stopped, and the fence keeps a late result from counting."""
+    why = f"worker {endpoint.claimed_by} was lost: no result before the lease ended"
+    ended = _end_lost(endpoint, now, why, 1, cron)
+    owed = ended.endpoint
+    if owed.slot_at is None:
+        return ended
+    return _start(owed, now, by, owed.slot_at, owed.trigger, owed.attempt + 1, closed=ended.closed, events=ended.events)
+
+
+def _end_lost(endpoint: Endpoint, now: datetime, why: str, together: int, cron: CronReader) -> Transition:
+    lost = endpoint.lost_count + 1
+    status = _status_without_result(endpoint)
+    closed = Closing(endpoint.run_id, status, why)
+    gone = Event(
+        EventType.RUN_ABANDONED, now, endpoint.tenant_id, endpoint.id, endpoint.run_id, "system",
+        {"status": status, "worker": endpoint.claimed_by, "in_a_row": lost},
+    )  # fmt: skip
+    free = replace(_free(endpoint), lost_count=lost)
+    if lost < LOST_WORKERS_MAX * together:
+        return _owe(free, now, cron, closed, gone)
+    others = "no other run explains it" if together == 1 else f"only {together - 1} others were lost as often"
+    reason = f"lost its worker {lost} times in a row, and {others}; find out why, then resume it"
+    parked = replace(free, parked_at=now, parked_reason=reason, next_run_at=None, manual_at=None, slot_at=None)
+    event = Event(EventType.ENDPOINT_PARKED, now, free.tenant_id, free.id, "", "system", {"reason": reason})
+    return Transition(parked, closed=closed, events=(gone, event))
+
+
+def _status_without_result(endpoint: Endpoint) -> RunStatus:
+    return RunStatus.UNKNOWN if endpoint.on_lost_worker is LostWorkerPolicy.SKIP else RunStatus.ABANDONED
+
+
+def _free(endpoint: Endpoint) -> Endpoint:
+    """Without its worker. The epoch moves on even where nothing starts: a late result must not count."""
+    return replace(endpoint, lease_until=None, claimed_by="", claim_epoch=endpoint.claim_epoch + 1)
+
+
+def _owe(free: Endpoint, now: datetime, cron: CronReader, closed: Closing, gone: Event) -> Transition:
+    """Keep the slot to be started again, unless it may run only once, or the endpoint may not run now."""
+    assert free.slot_at is not None
+    if free.on_lost_worker is LostWorkerPolicy.RETRY and free.can_run and not free.is_paused(now):
+        return Transition(free, closed=closed, events=(gone,))
+    manual = free.trigger is RunTrigger.MANUAL  # the schedule keeps its own cadence
+    left = replace(free, slot_at=None, anchor_at=free.anchor_at if manual else now)
+    return _leave(left, now, cron, closed, gone)
+
+
+def _due_again(ended: Transition, now: datetime) -> Transition:
+    """A slot that is owed starts as soon as a worker has a place for it."""
+    endpoint = ended.endpoint
+    if endpoint.slot_at is None:
+        return ended
+    asked = endpoint.trigger is RunTrigger.MANUAL  # then the schedule's own next run stays where it is
+    due = replace(endpoint, manual_at=now) if asked else replace(endpoint, next_run_at=now)
+    return replace(ended, endpoint=due)
+
+
+def _leave(left: Endpoint, now: datetime, cron: CronReader, closed: Closing, gone: Event) -> Transition:
+    try:
+        return Transition(replan(left, now, cron), closed=closed, events=(gone,))
+    except Exception as fault:  # thrown further, it would leave the old lease to be taken over again at once, for ever
+        text = f"{type(fault).__name__}: {fault}"
+        event = Event(EventType.ENDPOINT_FAULTY, now, left.tenant_id, left.id, "", "system", {"fault": text})
+        return Transition(push_ahead(left, now, text), closed=closed, events=(gone, event))
+
+
+def _defer(endpoint: Endpoint, now: datetime) -> Transition:
+    first = (now.astimezone(UTC).replace(day=1) + timedelta(days=32)).replace(
+        day=1, hour=0, minute=0, second=0, microsecond=0
+    )
+    later = max(first, endpoint.next_run_at or first)  # a pause, or a rare cron, may lie beyond the month
+    deferred = replace(endpoint, next_run_at=later, deferred_until=first, manual_at=None, slot_at=None)
+    data: dict[str, object] = {"until": rfc3339(first), "quota": "runs_per_month"}
+    event = Event(EventType.QUOTA_DEFERRED, now, endpoint.tenant_id, endpoint.id, "", "system", data)
+    return Transition(deferred, events=(event,))
+
+
+def _misfire(
+    endpoint: Endpoint, now: datetime, by: Claimant, cron: CronReader, before: tuple[Event, ...]
+) -> Transition:
+    """Too late to be merely late: which of the slots that passed still run is the misfire policy's to say.
+
+    1. the newest slots that the policy would run: one, or `catch_up_max`
+    2. without those that are later than the endpoint accepts
+    3. the oldest of them starts now; a catch-up goes on with the next one when it settles
+    4. all others are summed up in one `missed` row
+    """
+    slot_at = endpoint.next_run_at
+    assert slot_at is not None
+    if endpoint.failure_count and now - slot_at > BACKOFF_STALE_AFTER:
+        endpoint = replace(endpoint, failure_count=0)
+    due = _count_due(endpoint, slot_at, now, cron)
+    catch_up = endpoint.misfire is MisfirePolicy.CATCH_UP
+    slots = _newest_slots(endpoint, slot_at, now, endpoint.catch_up_max if catch_up else 1, cron)
+    slots = [at for at in slots if not endpoint.has_run(at)]
+    lateness_max = _lateness_max(endpoint)
+    if lateness_max is not None:
+        slots = [at for at in slots if now - at <= lateness_max]
+    missed, told = _missed(endpoint, now, by, slot_at, due - len(slots))
+    events = (*before, *told)
+    if not slots:
+        # Nothing ran now: a cron goes on from its anchor, so that min_interval cannot push it off its grid.
+        anchor_at = endpoint.anchor_at if endpoint.source == BASELINE_CRON else now
+        skipped = replan(replace(endpoint, anchor_at=anchor_at, next_run_at=None), now, cron)
+        return Transition(skipped, missed=missed, events=events)
+    if not catch_up or len(slots) == 1:
+        return _start(endpoint, now, by, slots[0], RunTrigger.SCHEDULE, 1, missed=missed, events=events)
+    endpoint = replace(endpoint, anchor_at=now)  # settling goes on with the slots up to here, and no further
+    return _start(endpoint, now, by, slots[0], RunTrigger.CATCH_UP, 1, missed=missed, events=events)
+
+
+def _lateness_max(endpoint: Endpoint) -> timedelta | None:
+    if endpoint.max_lateness_ms is not None:
+        return timedelta(milliseconds=endpoint.max_lateness_ms)
+    if endpoint.misfire is MisfirePolicy.SKIP:
+        return MISFIRE_GRACE
+    if endpoint.misfire is MisfirePolicy.CATCH_UP:
+        return None
+    return CRON_LATENESS_MAX if endpoint.cron is not None else None
+
+
+def _count_due(endpoint: Endpoint, slot_at: datetime, now: datetime, cron: CronReader) -> int:
+    """How many slots from `slot_at` up to now there were; crons are counted up to MISSED_COUNTED_MAX."""
+    if endpoint.source == BASELINE_CRON and endpoint.cron is not None:
+        count, at = 1, slot_at
+        while count < MISSED_COUNTED_MAX and (at := _following(endpoint, at, cron)) <= now:
+            count += 1
+        return count
+    step = _step(endpoint, slot_at)
+    return (now - slot_at) // step + 1 if step else 1
+
+
+def _newest_slots(endpoint: Endpoint, slot_at: datetime, now: datetime, most: int, cron: CronReader) -> list[datetime]:
+    """The newest slots from `slot_at` up to now, at most `most`, oldest first."""
+    if endpoint.source == BASELINE_CRON and endpoint.cron is not None:
+        back = timedelta(minutes=1)  # a window that grows backwards from now: thousands may lie before it
+        while True:
+            at = max(slot_at, now - back)
+            slots = [slot_at] if at == slot_at else []
+            while (at := _following(endpoint, at, cron)) <= now:
+                slots.append(at)
+            if len(slots) >= most or now - back <= slot_at:
+                return slots[-most:]
+            back *= 4
+    step = _step(endpoint, slot_at)
+    last = (now - slot_at) // step if step else 0
+    return [slot_at + step * n for n in range(max(0, last - most + 1), last + 1)]
+
+
+def _following(endpoint: Endpoint, at: datetime, cron: CronReader) -> datetime:
+    assert endpoint.cron is not None
+    return cron.next_after(endpoint.cron, endpoint.timezone, at, endpoint.id)
+
+
+def _step(endpoint: Endpoint, slot_at: datetime) -> timedelta:
+    """The distance of an interval endpoint's slots; zero where the plan was for one instant only."""
+    if endpoint.source == BASELINE_INTERVAL:
+        return timedelta(milliseconds=intended_interval_ms(endpoint, slot_at)[0])
+    if endpoint.source == AI_INTERVAL and endpoint.interval_ms is not None:
+        return timedelta(milliseconds=endpoint.interval_ms)
+    return timedelta(0)
+
+
+def _missed(
+    endpoint: Endpoint, now: datetime, by: Claimant, slot_at: datetime, count: int
+) -> tuple[Run | None, tuple[Event, ...]]:
+    if count <= 0:
+        return None, ()
+    many = "many" if endpoint.cron is not None and count >= MISSED_COUNTED_MAX - CATCH_UP_MAX else str(count)
+    what = f"{many} slot{'' if count == 1 else 's'} from {rfc3339(slot_at)} on"
+    error = f"{what} passed while nothing could run them (misfire: {endpoint.misfire})"
+    run = Run(
+        f"{by.new_run_id}_missed", endpoint.tenant_id, endpoint.id, slot_at, 0, RunTrigger.SCHEDULE, endpoint.source,
+        RunStatus.MISSED, now, None, by.worker, finished_at=now, duration_ms=0, error_code="missed", error=error,
+        missed_count=count, trail=endpoint.trail,
+    )  # fmt: skip
+    data: dict[str, object] = {"count": count, "first_slot_at": rfc3339(slot_at), "policy": endpoint.misfire}
+    return run, (Event(EventType.RUN_MISSED, now, endpoint.tenant_id, endpoint.id, run.id, "system", data),)

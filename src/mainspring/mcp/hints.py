@@ -1,0 +1,114 @@
+"""Tools about when: hints that change the schedule for a while, why the next run is when it is, what comes after it."""
+
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import Field
+
+from mainspring.domain.access.scope import Scope
+from mainspring.domain.duration import parse_duration_ms
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.schedule.hint import HINT_INTERVAL_MS_MIN, INTERVAL_TTL_DEFAULT, ONE_SHOT_TTL_DEFAULT
+from mainspring.mcp.arguments import (
+    ChangeEndpoint,
+    Duration,
+    Instant,
+    OneEndpoint,
+    Reason,
+    read_duration,
+    read_instant,
+)
+from mainspring.mcp.endpoint_change import act
+from mainspring.mcp.tool import Toolbox, ToolCaller
+from mainspring.operations import endpoints as operations
+from mainspring.operations.endpoints import describe_endpoint, find_endpoint
+from mainspring.operations.preview import preview
+from mainspring.operations.proposals import pending_of
+from mainspring.operations.runs import find_wait
+from mainspring.views.sentences import EndpointSight, why_shape
+from mainspring.views.shapes import Shape, decision_shape
+
+PREVIEW_MAX = 100
+
+box = Toolbox()
+
+
+class PutHint(ChangeEndpoint):
+    interval: Annotated[
+        Duration | None,
+        Field(description="Run at this interval meanwhile; replaces an interval hint."),
+    ] = None
+    at: Annotated[Instant | None, Field(description="Run once at this instant; replaces a one-shot hint.")] = None
+    after: Annotated[Duration | None, Field(description="Run once, this long from now; instead of at.")] = None
+    clear: Annotated[bool, Field(description="true: remove its hints instead; its schedule is back at once.")] = False
+    ttl: Annotated[
+        Duration | None, Field(description="How long the hint is good, at most 24h; 1h for an interval, else 30m.")
+    ] = None
+    reason: Reason = ""
+
+
+@box.tool(Scope.RUN, repeats=True)
+async def put_hint(visit: ToolCaller, wanted: PutHint) -> Shape:
+    """Change when an endpoint runs, for a while: at another interval, or once at an instant unless it runs earlier.
+
+    Give one of interval, at, after and clear. A hint expires by itself; the limits and pauses of the endpoint win over
+    it.
+    """
+    given = [name for name in ("interval", "at", "after", "clear") if getattr(wanted, name) not in (None, False)]
+    if len(given) != 1:
+        raise InvalidInput(
+            f"a hint is one of interval, at, after and clear, and {' and '.join(given) or 'none'} was given; "
+            "give one, for example interval=30s",
+            field="interval",
+        )
+    if wanted.clear:
+        return await act(visit, wanted, lambda desk: operations.clear_hints(desk, wanted.endpoint))
+    if wanted.interval is not None:
+        ms = parse_duration_ms(wanted.interval, field="interval", min_ms=HINT_INTERVAL_MS_MIN)
+        ttl = INTERVAL_TTL_DEFAULT if wanted.ttl is None else read_duration(wanted.ttl, "ttl")
+        return await act(
+            visit, wanted, lambda desk: operations.put_interval_hint(desk, wanted.endpoint, ms, ttl, wanted.reason)
+        )
+    instant = None if wanted.at is None else read_instant(wanted.at, "at")
+    span = None if wanted.after is None else read_duration(wanted.after, "after")
+    ttl = ONE_SHOT_TTL_DEFAULT if wanted.ttl is None else read_duration(wanted.ttl, "ttl")
+    return await act(
+        visit,
+        wanted,
+        lambda desk: operations.put_one_shot_hint(
+            desk, wanted.endpoint, lambda now: instant or now + (span or timedelta(0)), ttl, wanted.reason
+        ),
+    )
+
+
+class Why(OneEndpoint):
+    count: Annotated[int, Field(description="Show so many of the next runs too.", ge=0, le=PREVIEW_MAX)] = 0
+    failures: Annotated[
+        int | None,
+        Field(description="What if so many runs in a row had failed, and all that follow?", ge=0, le=999_999),
+    ] = None
+
+
+@box.tool(Scope.READ, only_reads=True)
+async def why(visit: ToolCaller, wanted: Why) -> Shape:
+    """Explain when an endpoint runs next, and why: each rule of the decision, what it asked for, why it won or lost.
+
+    With count, also the next runs and the rule that sets each; with failures, what they would be after those.
+    """
+    desk = visit.desk
+    endpoint = await find_endpoint(desk, wanted.endpoint)
+    job = (await describe_endpoint(desk, endpoint)).job
+    workers = await desk.stores.presence.alive()
+    has_scheduler = any(worker.kind == "scheduler" for worker in workers)
+    run = await desk.stores.runs.run(desk.tenant_id, endpoint.run_id) if endpoint.is_running else None
+    now = await desk.stores.schedule.now()
+    sight = EndpointSight(
+        endpoint, job, now, has_scheduler, await find_wait(desk, endpoint), await pending_of(desk, endpoint)
+    )
+    told = why_shape(sight, run)
+    shapes = [
+        decision_shape(each)
+        for each in preview(endpoint, now, wanted.count, desk.cron, wanted.failures)
+        if wanted.count
+    ]
+    return told | {"runs": [{name: shape[name] for name in ("next_run_at", "source")} for shape in shapes]}

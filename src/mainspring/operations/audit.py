@@ -1,0 +1,25 @@
+"""The audit trail: read it, prove that it is whole, and note what leaves no trace of its own."""
+
+from mainspring.domain.access.audit import AuditEntry, AuditFault, AuditHead
+from mainspring.domain.event import Event, EventType
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.secret_rotation import remember_retired
+
+PAGE_MAX = 1_000
+
+
+async def audit_entries(desk: Desk, before_seq: int | None = None, limit: int = 50) -> list[AuditEntry]:
+    """Newest first, of the desk's tenant; the desk of tenant "" has the installation's."""
+    return await desk.stores.audit.audit_entries(desk.tenant_id, before_seq, min(limit, PAGE_MAX))
+
+
+async def verify_audit(desk: Desk) -> AuditHead | AuditFault:
+    await remember_retired(desk.stores, desk.vault.recall)  # others may have changed the key since this process started
+    return await desk.stores.audit.verify_audit(desk.tenant_id)
+
+
+async def note_export(desk: Desk, what: str) -> None:
+    """Say that somebody took a copy of `what`. Reading changes nothing, so it has no event but this one."""
+    now = await desk.stores.schedule.now()
+    event = Event(EventType.DATA_EXPORTED, now, desk.tenant_id, actor=desk.actor, data={"subject": what})
+    await desk.stores.runs.add_events([event])

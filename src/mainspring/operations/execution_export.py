@@ -1,0 +1,84 @@
+"""Hand an execution to somebody outside, with all that proves it."""
+
+from mainspring.domain.instant import rfc3339
+from mainspring.operations.endpoints import Desk
+from mainspring.operations.executions import PAGE, clock_of, find_execution, read_log
+from mainspring.operations.workflows import find_workflow
+from mainspring.ports.workflows import Checkpoint, Execution
+from mainspring.workflow.audit import TickHead
+from mainspring.workflow.bundle import FORMAT, Bundle, Signed, lines_of
+
+TICKS_MAX = 100_000
+SHARED = (
+    "the chain of ticks is left out: it names executions of other tenants; export it with a key of an operator of the "
+    "installation, or where the database is"
+)
+LONG = (
+    f"the chain of ticks is left out: it is longer than {TICKS_MAX} ticks; `mainspring execution verify` walks it "
+    "where the database is"
+)
+UNSIGNED = (
+    "no checkpoint was signed after its last turn; a running ticker signs one a minute after it at the latest: export "
+    "it again then"
+)
+
+
+async def export_execution(desk: Desk, execution_id: str, *, as_operator: bool = False) -> Bundle:
+    """Document, log, ticks and a signed checkpoint. Ticks name executions of all tenants: they are the operator's."""
+    execution = await find_execution(desk, execution_id)
+    state = execution.state
+    published = await find_workflow(desk, state.workflow, state.version)
+    clock = await clock_of(desk, execution)
+    log = (await read_log(desk, execution))[: state.number]
+    ticks, signed, note = await _chain(desk, execution, as_operator)
+    return Bundle(
+        FORMAT, state.id, state.salt, state.status.value, state.outcome, state.error, execution.correlation,
+        execution.created_at, execution.actor, state.workflow, state.version, published.document, clock.epoch,
+        clock.resolution_ms, execution.partition, lines_of(log), tuple(ticks), signed, note, clock.zeros,
+    )  # fmt: skip
+
+
+async def _chain(desk: Desk, execution: Execution, as_operator: bool) -> tuple[list[TickHead], Signed | None, str]:
+    """The ticks from its first turn to the first checkpoint after its last one, and that checkpoint."""
+    if execution.state.number == 0:
+        return [], None, "it has not moved yet"
+    if not as_operator and len(await desk.stores.accounts.tenants()) > 1:
+        return [], None, SHARED
+    logs, end = desk.stores.flows.logs, execution.state.head
+    found: list[TickHead] = []
+    last, after = 0, 0
+    checkpoint: Checkpoint | None = None
+    while page := await logs.ticks(execution.partition, after, PAGE):
+        after = page[-1].sequence
+        for head in page:
+            ours = [each for each in head.heads if each[0] == execution.id]
+            if ours or found:
+                found.append(head)
+            if any(each[2] == end for each in ours):
+                last = head.sequence
+        if last:
+            checkpoint = next(iter(await logs.checkpoints(execution.partition, last - 1, 1)), None)
+        until = checkpoint.sequence if checkpoint is not None else last or after
+        if found and until - found[0].sequence >= TICKS_MAX:
+            return [], None, LONG
+        if last and until <= after:  # what comes later proves nothing about it, and may be most of the chain
+            break
+    if not last:
+        return [], None, await _unheld(desk, execution)
+    if checkpoint is None:
+        return [head for head in found if head.sequence <= last], None, UNSIGNED
+    signed = Signed(
+        checkpoint.partition, checkpoint.sequence, checkpoint.tick, checkpoint.head, checkpoint.signed_at,
+        checkpoint.public_key, checkpoint.signature,
+    )  # fmt: skip
+    return [head for head in found if head.sequence <= checkpoint.sequence], signed, ""
+
+
+async def _unheld(desk: Desk, execution: Execution) -> str:
+    """Why no tick holds its end. Retention leaves one that does, so somebody else was at the chain."""
+    start = await desk.stores.flows.logs.chain_start(execution.partition)
+    gone = f"; those up to tick {start.tick}, signed at {rfc3339(start.signed_at)}, are gone" if start else ""
+    return (
+        f"no tick that is there holds its last turn{gone}: document and log prove themselves, and nothing vouches for "
+        f"them; `mainspring execution verify {execution.id}` says what is missing, which a backup from before has"
+    )

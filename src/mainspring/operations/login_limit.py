@@ -1,0 +1,30 @@
+"""Guessing is slow: whoever is wrong too often waits, over all processes and restarts."""
+
+import math
+
+from mainspring.domain.access.account import Bucket, invitation_buckets
+from mainspring.domain.errors import TooManyRequests
+from mainspring.ports.stores import Stores
+
+
+async def refuse_invitations(stores: Stores, tenant_id: str, email: str) -> None:
+    """Count one email that invites somebody; raises TooManyRequests where an address or a tenant has had enough."""
+    buckets = invitation_buckets(tenant_id, email)
+    wait_s = await stores.credentials.take_turn(buckets)
+    if wait_s > 0:
+        seconds = math.ceil(wait_s)
+        raise TooManyRequests(
+            f"too many invitations were sent to this address or by this tenant; wait {seconds} s, then try again",
+            retry_after_s=seconds,
+        )
+
+
+async def refuse_guesses(stores: Stores, *buckets: Bucket) -> None:
+    """Count one attempt; raises TooManyRequests where there were too many."""
+    wait_s = await stores.credentials.take_turn(buckets)
+    if wait_s > 0:
+        seconds = math.ceil(wait_s)
+        raise TooManyRequests(
+            f"too many wrong attempts; this one was not looked at: wait {seconds} s, then try again",
+            retry_after_s=seconds,
+        )

@@ -1,0 +1,79 @@
+"""What lists are asked for and answer with: filters, pages, counts."""
+
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+
+from mainspring.domain.run import Run, RunTrigger
+
+StatusFilter = Literal[
+    "running", "success", "failure", "timeout", "blocked", "abandoned", "superseded", "unknown", "missed", "failed"
+]
+"""A status of a run, or any of those with which a call failed."""
+
+StateFilter = Literal[
+    "active", "paused", "job-paused", "parked", "deferred", "archived", "running", "failing", "adapting"
+]
+"""A state, or what an endpoint does besides: `adapting` is with a hint in force."""
+
+
+EndpointOrder = Literal["name", "-name", "next_run_at", "-next_run_at"]
+"""What endpoints are sorted by; a minus: the other way round."""
+
+
+class Total(Struct, frozen=True):
+    """How many there are. Where counting stopped early there may be more than `count`."""
+
+    count: int
+    is_exact: bool
+
+
+class EndpointListFilter(Struct, frozen=True):
+    """Which endpoints: `state` as `shapes.state_of` names it, or running, failing, adapting; text is literal."""
+
+    job_id: str | None = None
+    state: str | None = None  # None: all but the archived ones
+    text: str | None = None  # somewhere in the name, the description or the URL; ASCII letters in either case
+    after: tuple[str, str] | None = None  # name and id of the last one seen, or next run (as text) and id
+    limit: int = 50
+    order: EndpointOrder = "name"
+
+
+class RunListFilter(Struct, frozen=True):
+    endpoint_id: str | None = None
+    status: StatusFilter | None = None
+    trigger: RunTrigger | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    before_id: str | None = None  # where the page begins: older than this one, or newer where `oldest_first`
+    limit: int = 50
+    oldest_first: bool = False
+
+
+class RunPage(Struct, frozen=True):
+    """Runs, each with its endpoint's name (or its id, where it was deleted); `next_before_id`: where to read on.
+
+    A page may hold fewer than were wanted and still not be the last: a filter looks at so many runs and no more.
+    """
+
+    runs: tuple[tuple[Run, str], ...]
+    next_before_id: str | None
+
+
+class RunMark(Struct, frozen=True):
+    """A run as a bar in a list shows it."""
+
+    id: str
+    status: str
+    duration_ms: int | None
+
+
+class StateCount(Struct, frozen=True):
+    """How many endpoints are in a state; of them, how many failed last, are running, and are due since long."""
+
+    state: str
+    endpoints: int
+    failing: int
+    running: int
+    late: int

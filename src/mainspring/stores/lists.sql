@@ -1,0 +1,111 @@
+-- Lists in other orders than their first, and how many there are of what a list shows. Both databases speak these.
+-- A tenant's endpoints have no index by next run: a page by it sorts those that match, 10,000 in about 20 ms.
+
+-- name: look_endpoints_backwards
+-- A page of endpoints by name, last name first.
+SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
+WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'archived')
+  AND (CAST(:job_id AS text) IS NULL OR job_id = :job_id)
+  AND {{in_state}}
+  AND {{has_text}}
+  AND (CAST(:after_name AS text) IS NULL OR (name, id) < (:after_name, :after_id))
+ORDER BY name DESC, id DESC LIMIT :limit;
+
+-- name: look_endpoints_by_next_run
+-- The same, soonest first; those without a next run are last.
+SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
+WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'archived')
+  AND (CAST(:job_id AS text) IS NULL OR job_id = :job_id)
+  AND {{in_state}}
+  AND {{has_text}}
+  AND (COALESCE(next_run_at, :forever), id) > (:after_at, :after_id)
+ORDER BY COALESCE(next_run_at, :forever), id LIMIT :limit;
+
+-- name: look_endpoints_by_next_run_backwards
+-- The same, latest first; those without a next run come first.
+SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
+WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'archived')
+  AND (CAST(:job_id AS text) IS NULL OR job_id = :job_id)
+  AND {{in_state}}
+  AND {{has_text}}
+  AND (COALESCE(next_run_at, :forever), id) < (:after_at, :after_id)
+ORDER BY COALESCE(next_run_at, :forever) DESC, id DESC LIMIT :limit;
+
+-- name: look_runs_forwards
+-- A tenant's runs with the names of their endpoints, oldest first, between two ids.
+SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
+FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
+WHERE run.tenant_id = :tenant_id AND run.id > :after AND run.id < :before
+  AND {{ended_so}}
+  AND (CAST(:trigger AS text) IS NULL OR trigger = :trigger)
+ORDER BY run.id LIMIT :limit;
+
+-- name: look_runs_of_endpoint_forwards
+-- The same of one endpoint.
+SELECT {{run_summary}}, COALESCE(endpoint.name, run.endpoint_id)
+FROM run LEFT JOIN endpoint ON endpoint.id = run.endpoint_id
+WHERE run.tenant_id = :tenant_id AND run.endpoint_id = :endpoint_id AND run.id > :after AND run.id < :before
+  AND {{ended_so}}
+  AND (CAST(:trigger AS text) IS NULL OR trigger = :trigger)
+ORDER BY run.id LIMIT :limit;
+
+-- name: run_so_far_ahead
+-- The run that so many older ones precede: how far a filter looks at once. From the index alone.
+SELECT id FROM run WHERE tenant_id = :tenant_id AND id > :after ORDER BY id LIMIT 1 OFFSET :most;
+
+-- name: total_endpoints
+-- How many endpoints match, counted up to a bound.
+SELECT COUNT(*) FROM (
+  SELECT id FROM endpoint JOIN schedule USING (id)
+  WHERE endpoint.tenant_id = :tenant_id AND (archived_at IS NULL OR :state = 'archived')
+    AND (CAST(:job_id AS text) IS NULL OR job_id = :job_id)
+    AND {{in_state}}
+    AND {{has_text}}
+  LIMIT :most) AS found;
+
+-- name: total_runs
+-- How many of the newest runs between two ids there are, and how many of them match.
+SELECT COUNT(*), COUNT(*) FILTER (WHERE {{ended_so}} AND (CAST(:trigger AS text) IS NULL OR trigger = :trigger))
+FROM (
+  SELECT status, trigger FROM run WHERE tenant_id = :tenant_id AND id < :before AND id >= :from
+  ORDER BY id DESC LIMIT :most) AS newest;
+
+-- name: total_runs_of_endpoint
+-- The same of one endpoint.
+SELECT COUNT(*), COUNT(*) FILTER (WHERE {{ended_so}} AND (CAST(:trigger AS text) IS NULL OR trigger = :trigger))
+FROM (
+  SELECT status, trigger FROM run
+  WHERE tenant_id = :tenant_id AND endpoint_id = :endpoint_id AND id < :before AND id >= :from
+  ORDER BY id DESC LIMIT :most) AS newest;
+
+-- name: total_executions
+-- How many of the newest executions there are, and how many of them match.
+SELECT COUNT(*), COUNT(*) FILTER (WHERE (CAST(:workflow AS text) IS NULL OR workflow = :workflow)
+    AND (CAST(:status AS text) IS NULL OR status = :status)
+    AND (CAST(:correlation AS text) IS NULL OR correlation = :correlation)
+    AND (CAST(:version AS bigint) IS NULL OR version = :version)
+    AND (CAST(:step AS text) IS NULL OR step = :step)
+    AND (:in_need = 0 OR status IN ('failed', 'paused')))
+FROM (
+  SELECT workflow, status, correlation, version, step FROM execution WHERE tenant_id = :tenant_id
+  ORDER BY id DESC LIMIT :most) AS newest;
+
+-- name: executions_forwards
+-- A tenant's executions, oldest first.
+SELECT state, tenant_id, partition, correlation, idempotency_key, actor, created_us, moved_us FROM execution
+WHERE tenant_id = :tenant_id AND (CAST(:workflow AS text) IS NULL OR workflow = :workflow)
+  AND (CAST(:status AS text) IS NULL OR status = :status)
+  AND (CAST(:correlation AS text) IS NULL OR correlation = :correlation)
+  AND (CAST(:after AS text) IS NULL OR id > :after)
+  AND (CAST(:version AS bigint) IS NULL OR version = :version)
+  AND (CAST(:step AS text) IS NULL OR step = :step)
+  AND (CAST(:key AS text) IS NULL OR idempotency_key = :key)
+ORDER BY id LIMIT :limit;
+
+-- name: total_deliveries
+-- How many deliveries match, counted up to a bound.
+SELECT COUNT(*) FROM (
+  SELECT id FROM delivery
+  WHERE tenant_id = :tenant_id AND (CAST(:subscription_id AS text) IS NULL OR subscription_id = :subscription_id)
+    AND (CAST(:status AS text) IS NULL OR status = :status)
+  LIMIT :most) AS found;

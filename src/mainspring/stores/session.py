@@ -1,0 +1,87 @@
+"""One way to speak to both databases: what a store needs of a transaction, whichever database it is in.
+
+A store is written once over these two protocols; `sqlite/database.py` and `postgres/database.py` implement them.
+Only the stores that differ in kind (schedule, ticks, backup, presence) use a driver directly.
+
+    async with self._db.transaction(tenant_id) as session:
+        if await session.run("put_thing", ...):
+            await add_events(session, [event])
+
+In a transaction on SQLite the session never suspends: nothing else may be awaited between its statements, because the
+write lock of the file is held meanwhile. The driver checks that.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Protocol
+
+from mainspring.domain.access.audit import AuditKeys
+
+Row = Sequence[object]
+
+
+class UniqueViolation(Exception):
+    """A row with the same unique values exists. The transaction cannot go on and must end with an exception."""
+
+
+class Session(Protocol):
+    """Named queries inside one transaction, or one consistent read."""
+
+    audit_keys: AuditKeys
+
+    async def rows(self, query: str, *values: object) -> list[Row]: ...
+
+    async def value(self, query: str, *values: object) -> object:
+        """Return the first column of the first row, or None if there is no row."""
+
+    async def run(self, query: str, *values: object) -> int:
+        """Execute for its effect, and return how many rows changed. Raises UniqueViolation."""
+
+    async def run_many(self, query: str, rows: Sequence[Row]) -> None:
+        """Execute once for each row."""
+
+    async def insert(self, query: str, rows: Sequence[Row]) -> None:
+        """Insert all rows: by one statement over arrays on PostgreSQL, one after the other on SQLite."""
+
+    async def lock(self, query: str, *values: object) -> None:
+        """Lock the rows of a query until the transaction ends. SQLite has one writer and nothing to lock."""
+
+    async def only(self, tenant_id: str) -> None:
+        """Hide every other tenant's rows until the transaction ends (row-level security; SQLite has none)."""
+
+    async def now(self) -> datetime:
+        """Read the clock that counts: the database's, or the one that a test or simulation injected."""
+
+    def at(self, read: object) -> datetime:
+        """Return the instant that a `*_read_clock` query read, unless another clock counts."""
+
+    def instant(self, value: object) -> datetime | None:
+        """Convert a column that holds an instant."""
+
+    def instants(self, row: Row, columns: Sequence[int]) -> list[object]:
+        """Copy a row with the instants at these indexes converted."""
+
+
+class Database(Protocol):
+    """Opens sessions. Every block commits where it ends and leaves nothing where it raises."""
+
+    has_one_writer: bool  # SQLite: a writing transaction keeps every other writer waiting
+
+    async def now(self) -> datetime:
+        """Read the clock that counts; inside a session, ask the session."""
+
+    def transaction(self, tenant_id: str | None = None) -> AbstractAsyncContextManager[Session]:
+        """Open a short transaction that may write; with a tenant, row-level security hides every other tenant."""
+
+    def long_transaction(self, tenant_id: str | None = None) -> AbstractAsyncContextManager[Session]:
+        """Open a transaction whose statements may take long, so that they must not run on the event loop."""
+
+    def statement(self, tenant_id: str | None = None) -> AbstractAsyncContextManager[Session]:
+        """Open a session for one writing statement, without the round trips of a transaction where possible."""
+
+    def looking(self) -> AbstractAsyncContextManager[Session]:
+        """Open a session for reads of a few rows by their key, which SQLite does without a thread."""
+
+    def reading(self, tenant_id: str | None = None) -> AbstractAsyncContextManager[Session]:
+        """Open a session that only reads. On SQLite it is one snapshot, read in a thread."""

@@ -1,0 +1,22 @@
+"""Events on SQLite: there is one writer, so the order of numbers is the order of commits."""
+
+from mainspring.domain.event import StoredEvent
+from mainspring.stores.rows import parse_cursor, stored_events
+from mainspring.stores.session import Session
+
+
+class SqliteEventReader:
+    async def events_after(self, session: Session, cursor: str, tenant_id: str | None, limit: int) -> list[StoredEvent]:
+        seq, index = parse_cursor(cursor, "0")
+        if tenant_id is None:
+            rows = await session.rows("events_after", int(seq), limit + 1)
+        else:
+            rows = await session.rows("events_of_tenant_after", tenant_id, int(seq), limit + 1)
+        return stored_events([(str(row[0]), str(row[1])) for row in rows], (seq, index))[:limit]
+
+    async def latest_events(self, session: Session, tenant_id: str | None, limit: int) -> list[StoredEvent]:
+        if tenant_id is None:
+            rows = await session.rows("latest_events", limit)
+        else:
+            rows = await session.rows("latest_events_of_tenant", tenant_id, limit)
+        return stored_events([(str(row[0]), str(row[1])) for row in reversed(rows)])[-limit:]

@@ -1,0 +1,170 @@
+"""What an effect means outside: an HTTP request, a run of an endpoint, a letter. Each errand ends with a result.
+
+An errand never raises for what the other side does. `success` carries a result that the execution can read as
+`steps.<id>.result`; `failure` a code and words; `unknown` is for what may have arrived and must not go out twice.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Protocol, cast
+
+import msgspec
+
+from mainspring.domain.errors import InvalidInput
+from mainspring.domain.event import Event, EventType
+from mainspring.domain.expressions.condition import parse_bounded
+from mainspring.domain.run import Header, HttpAction, Outcome, Request, Run, RunStatus, RunTrigger
+from mainspring.domain.target import check_header, check_url
+from mainspring.domain.text import sanitised_view
+from mainspring.ports.outbound import Caller, Ids
+from mainspring.ports.stores import Stores
+from mainspring.ports.workflows import Intent
+from mainspring.workers.effects.hint import HintHandler
+from mainspring.workflow.audit import canonical
+from mainspring.workflow.model import Idempotency
+
+BODY_CAP = 60_000  # bytes: what the context of an execution has room for
+# Where a call ended before the request can have arrived.
+NEVER_SENT = frozenset(
+    {"dns", "connect", "tls", "blocked_address", "blocked", "signing", "invalid_request", "no_endpoint", "mail"}
+)
+
+Ending = tuple[str, dict[str, object]]
+
+
+class EffectHandler(Protocol):
+    async def run(self, intent: Intent) -> Ending:
+        """`success`, `failure` or `unknown`, and what to tell the execution."""
+
+
+class CallHandler:
+    """An HTTP request through the guarded caller, signed if the tenant signs; the key is its `webhook-id`."""
+
+    def __init__(self, stores: Stores, caller: Caller, allow_ports: frozenset[int] = frozenset()) -> None:
+        self._stores = stores
+        self._caller = caller
+        self._allow_ports = allow_ports
+
+    async def run(self, intent: Intent) -> Ending:
+        try:
+            action = action_of(intent, self._allow_ports)
+        except InvalidInput as fault:
+            return "failure", {"code": "invalid_request", "error": str(fault)}
+        tenant = await self._stores.endpoints.tenant(intent.tenant_id)
+        now = await self._stores.schedule.now()
+        keys = tenant.signing_keys if tenant else ()
+        request = Request(intent.tenant_id, intent.execution_id, intent.key, now, intent.attempt, action, keys)
+        return ending_of(await self._caller.call(request), intent)
+
+
+class EndpointHandler:
+    """A run of an endpoint by its name: its own request, secrets and conditions; recorded among its runs."""
+
+    def __init__(self, stores: Stores, caller: Caller, ids: Ids, worker: str) -> None:
+        self._stores = stores
+        self._caller = caller
+        self._ids = ids
+        self._worker = worker
+
+    async def run(self, intent: Intent) -> Ending:
+        name = str(intent.request.get("endpoint", ""))
+        endpoint = await self._stores.endpoints.endpoint(intent.tenant_id, name)
+        if endpoint is None or endpoint.archived_at is not None:
+            error = f"there is no endpoint {name!r} any more; add it, then retry"
+            return "failure", {"code": "no_endpoint", "error": error}
+        tenant = await self._stores.endpoints.tenant(intent.tenant_id)
+        now = await self._stores.schedule.now()
+        keys = tenant.signing_keys if tenant else ()
+        outcome = await self._caller.call(
+            Request(intent.tenant_id, endpoint.id, intent.key, now, intent.attempt, endpoint.action, keys)
+        )
+        run = Run(
+            self._ids.new("run", now), intent.tenant_id, endpoint.id, now, intent.attempt, RunTrigger.MANUAL,
+            "workflow", outcome.status, now, None, self._worker, now + timedelta(milliseconds=outcome.duration_ms),
+            outcome.duration_ms, outcome.status_code, outcome.error_code, outcome.error,
+        )  # fmt: skip
+        data: dict[str, object] = {"status": outcome.status, "execution": intent.execution_id, "trigger": "workflow"}
+        actor = f"execution:{intent.execution_id}"
+        event = Event(EventType.RUN_FINISHED, now, intent.tenant_id, endpoint.id, run.id, actor, data)
+        await self._stores.runs.add_test_run(run, outcome, [event])
+        return ending_of(outcome, intent)
+
+
+class EffectMailer(Protocol):
+    async def send(self, to: str, title: str, text: str, message_id: str, *, sender: str, timeout_s: float) -> Outcome:
+        """Send a letter; "" sends as the usual sender. What ends with the code `mail` cannot have arrived."""
+
+
+class EmailHandler:
+    """A letter through a postman; the key makes its Message-ID, so a mailbox that has seen it shows it once."""
+
+    def __init__(self, postman: EffectMailer) -> None:
+        self._postman = postman
+
+    async def run(self, intent: Intent) -> Ending:
+        to, title, text, sender = (str(intent.request.get(each) or "") for each in ("to", "subject", "body", "from"))
+        outcome = await self._postman.send(
+            to, title, text, intent.key, sender=sender, timeout_s=intent.timeout_ms / 1000
+        )
+        return ending_of(outcome, intent)
+
+
+def handlers_of(
+    stores: Stores, caller: Caller, mailer: EffectMailer, ids: Ids, worker: str, allow_ports: frozenset[int]
+) -> dict[str, EffectHandler]:
+    """Every errand by the kind of its effect; letters by their channel."""
+    return {
+        "call": CallHandler(stores, caller, allow_ports),
+        "endpoint": EndpointHandler(stores, caller, ids, worker),
+        "hint": HintHandler(stores),
+        "smtp": EmailHandler(mailer),
+    }
+
+
+def action_of(intent: Intent, allow_ports: frozenset[int]) -> HttpAction:
+    """The request as it goes out; what the templates made of it is checked again, for now it has its values."""
+    wanted = intent.request
+    url = check_url(str(wanted.get("url", "")), allow_ports).url
+    given = cast("Mapping[str, str]", wanted.get("headers") or {})
+    headers = [Header(name, text) for name, text in given.items()]
+    names = {name.lower() for name in given}
+    body = wanted.get("body")
+    if body is not None and not isinstance(body, str):
+        body = msgspec.json.encode(body).decode()
+        if "content-type" not in names:
+            headers.append(Header("Content-Type", "application/json"))
+    if "idempotency-key" not in names:
+        headers.append(Header("Idempotency-Key", intent.key))
+    for header in headers:
+        check_header(header.name, header.value)
+    return HttpAction(
+        url=url, method=str(wanted.get("method", "POST")), headers=tuple(headers), body=body,
+        timeout_ms=intent.timeout_ms, body_cap=BODY_CAP,
+        accept_codes=tuple(cast("list[int]", wanted.get("accept_codes") or [])),
+    )  # fmt: skip
+
+
+def ending_of(outcome: Outcome, intent: Intent) -> Ending:
+    """What an execution learns: the status code, and the body as JSON if it is JSON, else as text."""
+    if outcome.status is RunStatus.SUCCESS:
+        return "success", {"result": {"status_code": outcome.status_code, "body": _body(outcome)}}
+    code = str(outcome.status_code) if outcome.status_code is not None else outcome.error_code or outcome.status.value
+    data: dict[str, object] = {"code": code, "error": (outcome.error or f"it answered {code}")[:2_000]}
+    may_have_arrived = outcome.status_code is None and outcome.error_code not in NEVER_SENT
+    if intent.idempotency == Idempotency.AT_MOST_ONCE and may_have_arrived:
+        return "unknown", data
+    return "failure", data
+
+
+def _body(outcome: Outcome) -> object:
+    body = outcome.body
+    if body is None or not body.data:
+        return None
+    value, nodes = parse_bounded(body.data)
+    try:
+        text = canonical(value)
+    except (UnicodeEncodeError, ValueError, OverflowError):  # half a character, or a number beyond what JSON carries
+        nodes, text = 0, b""
+    if nodes and len(text) <= BODY_CAP and b'"$double"' not in body.data:
+        return value
+    return sanitised_view(body.data[: BODY_CAP // 4], body.content_type)

@@ -1,0 +1,43 @@
+"""How much of a machine a worker that is in no hurry may take: one thing at a time, and a rest after each.
+
+A model that answers within milliseconds would have its sessions write all the time, and an SQLite file has one writer;
+and it would have them think all the time, in the event loop that a scheduler may share. The rest is a multiple of what
+the thing took, waiting for others included: so the share is the same on a fast disk and on a slow one, and whoever has
+to wait for the scheduler stays away the longer. It is never shorter than the gap, which pays for what happens between
+two of them: reading an answer and asking again. A model that thinks for a second notices nothing of it.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from types import TracebackType
+
+RESTS = 9  # seconds for each second: a tenth of the writer's time at most
+GAP_S = 0.1  # a request to a model and its answer are some 20 ms of the processor
+
+
+class Throttle:
+    """`async with pace:` around each thing."""
+
+    def __init__(self, monotonic_s: Callable[[], float] = time.monotonic, gap_s: float = GAP_S) -> None:
+        self._monotonic_s = monotonic_s
+        self._gap_s = gap_s
+        self._turn = asyncio.Lock()
+        self._began_s = 0.0
+        self._rested_s = 0.0
+
+    async def __aenter__(self) -> None:
+        await self._turn.acquire()
+        try:
+            await asyncio.sleep(max(0.0, self._rested_s - self._monotonic_s()))
+        except BaseException:
+            self._turn.release()
+            raise
+        self._began_s = self._monotonic_s()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        now_s = self._monotonic_s()
+        self._rested_s = now_s + max(self._gap_s, RESTS * (now_s - self._began_s))
+        self._turn.release()

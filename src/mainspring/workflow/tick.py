@@ -1,0 +1,217 @@
+"""One tick of a partition, without a database: which tick is next, who is ready in which order, what they did. Pure.
+
+The tick is derived from the wall clock and never counted, so after downtime the ticks that have work come one after the
+other, in order, exactly as they would have. What arrived during tick t is taken at t + 1, then as now.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import sha256
+from itertools import islice
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from mainspring.workflow.audit import TickHead, seal, seal_tick
+from mainspring.workflow.engine import advance, halt
+from mainspring.workflow.model import (
+    OLDEST_FORMAT,
+    Advance,
+    Arrival,
+    Effect,
+    EntryDraft,
+    ExecutionPhase,
+    ExecutionState,
+    LogEntry,
+    LogicalClock,
+    Workflow,
+)
+
+TURNS_MAX: Final = 100  # of one execution in one tick; the rest follow in the next
+
+
+class ReadyExecution(Struct, frozen=True, gc=False):
+    """An execution that a tick must look at, with what arrived for it, in the writer's order."""
+
+    id: str
+    tenant_id: str
+    workflow: str
+    version: int
+    state: Callable[[], ExecutionState]  # read when its turn comes
+    arrivals: tuple[Arrival, ...] = ()
+    due_tick: int | None = None  # when its time came, where whoever loaded it saw that
+    came: tuple[int, ...] = ()  # the tick in which each arrival may first be taken
+
+
+class ExecutionMove(Struct, frozen=True, gc=False):
+    """What one execution did in a tick."""
+
+    tenant_id: str
+    state: ExecutionState
+    entries: tuple[LogEntry, ...]
+    effects: tuple[Effect, ...]
+    withdrawn: tuple[str, ...]
+    taken: tuple[str, ...]  # ids of the arrivals it took
+    was_ready_tick: int | None  # when it had wanted to be looked at, before this
+
+
+class TickResult(Struct, frozen=True, gc=False):
+    moved: tuple[ExecutionMove, ...]
+    head: TickHead
+
+
+WorkflowOf = Callable[[str, str, int], Workflow]  # tenant, name, version
+HashesOf = Callable[[str, str, int], tuple[str, str]]  # of its document, and of its model
+
+
+def partition_of(execution_id: str, partitions: int) -> int:
+    return int.from_bytes(sha256(execution_id.encode()).digest()[:8]) % partitions
+
+
+def due_tick(
+    current: int, wall: int, first_ready: int | None, first_arrival: int | None
+) -> tuple[int | None, int | None]:
+    """The tick to process now, or None; and the next tick at which there is anything to do, as far as is known.
+
+    `wall` is the tick that the wall clock shows; a clock that went back shows an old one, and nothing happens until it
+    has caught up. `first_arrival` is the tick in which the oldest arrival that was not taken came.
+    """
+    wanted = [tick for tick in (first_ready, None if first_arrival is None else first_arrival + 1) if tick is not None]
+    if not wanted:
+        return None, None
+    tick = max(current + 1, min(wanted))
+    return (tick, tick) if tick <= wall else (None, tick)
+
+
+def pick(by_time: Iterable[tuple[int, str]], by_arrival: Iterable[tuple[int, str]], limit: int) -> list[str]:
+    """The executions of one tick in order: by the tick they became ready in, then by id. Nobody is starved by a cap."""
+    ready: dict[str, int] = {}
+    for tick, execution_id in (*by_time, *by_arrival):
+        ready[execution_id] = min(tick, ready.get(execution_id, tick))
+    return sorted(ready, key=lambda execution_id: (ready[execution_id], execution_id))[:limit]
+
+
+class TickRun:
+    """The turns of one tick, in order, taken when they are asked for: whoever writes them writes the first while the
+    next are taken. What they moved is sealed and chained to the tick before it.
+    """
+
+    def __init__(
+        self,
+        ready: Sequence[ReadyExecution],
+        workflow_of: WorkflowOf,
+        clock: LogicalClock,
+        partition: int,
+        sequence: int,
+        head: str,
+        epoch: int,
+        hashes_of: HashesOf | None = None,
+    ) -> None:
+        self.altered: set[tuple[str, str, int]] = set()  # versions that are not what executions started with
+        self._hashes_of = hashes_of
+        self.tick = clock.tick
+        self.ready = ready
+        self._left = iter(ready)
+        self._workflow_of = workflow_of
+        self._clock = clock
+        self._chain = (partition, sequence, head, epoch)
+        self._moved: list[ExecutionMove] = []
+
+    @property
+    def ignored(self) -> int:
+        """How many events executions have refused so far."""
+        return sum(entry.action == "event.ignored" for moved in self._moved for entry in moved.entries)
+
+    def take(self, count: int) -> list[ExecutionMove]:
+        """The next turns, at most `count`; none where all were taken."""
+        taken = [self._turn(each) for each in islice(self._left, count)]
+        self._moved += taken
+        return taken
+
+    def close(self) -> TickResult:
+        """Everything the tick did; turns that nobody asked for are taken now."""
+        self._moved += [self._turn(each) for each in self._left]
+        partition, sequence, head, epoch = self._chain
+        heads = [(each.state.id, each.state.number, each.state.head) for each in self._moved]
+        return TickResult(tuple(self._moved), seal_tick(partition, sequence, self.tick, heads, head, epoch))
+
+    def _turn(self, ready: ReadyExecution) -> ExecutionMove:
+        """One turn; in format 2 as many as were due by now, each in the tick in which it was due."""
+        state = first = ready.state()
+        ticks = self._ticks_due(ready) if state.format > OLDEST_FORMAT else None
+        entries: list[LogEntry] = []
+        effects: dict[str, Effect] = {}
+        withdrawn: dict[str, None] = {}
+        left = list(ready.arrivals)
+        for _ in range(1 if ticks is None else TURNS_MAX):
+            tick = self.tick if ticks is None else _next_tick(state, ticks)
+            if tick is None or tick > self.tick:
+                break
+            count = len(left) if ticks is None else sum(came <= tick for came in ticks)
+            done = self._advance(ready, state, left[:count], replace(self._clock, tick=tick))
+            sealed = seal(state.id, state.salt, state.number, state.head, done.drafts)
+            state = replace(done.state, head=sealed[-1].hash) if sealed else done.state
+            entries += sealed
+            for key in done.withdrawn:  # what was not written yet need not be
+                effects.pop(key, None)
+                withdrawn[key] = None
+            for effect in done.effects:
+                effects[effect.key] = effect
+                withdrawn.pop(effect.key, None)
+            del left[:count]
+            if ticks is not None:
+                del ticks[:count]
+        taken = tuple(arrival.id for arrival in ready.arrivals[: len(ready.arrivals) - len(left)])
+        return ExecutionMove(
+            ready.tenant_id, state, tuple(entries), tuple(effects.values()), tuple(withdrawn), taken, first.ready_tick
+        )
+
+    def _ticks_due(self, ready: ReadyExecution) -> list[int]:
+        """When each arrival may first be taken; now, where whoever loaded them did not say."""
+        return list(ready.came) or [self.tick] * len(ready.arrivals)
+
+    def _advance(
+        self, ready: ReadyExecution, state: ExecutionState, arrivals: Sequence[Arrival], clock: LogicalClock
+    ) -> Advance:
+        if changed := self._changed(ready, state):
+            return halt(state, arrivals, clock, "document", changed)
+        try:
+            workflow = self._workflow_of(ready.tenant_id, ready.workflow, ready.version)
+            return advance(workflow, state, arrivals, clock)
+        except Exception as fault:  # whatever one execution throws is that execution's alone; the partition goes on
+            return _broken(state, arrivals, clock, fault)
+
+    def _changed(self, ready: ReadyExecution, state: ExecutionState) -> str:
+        """Why the stored version is not the one that the execution started with; "" where it is."""
+        if self._hashes_of is None or state.origin is None or state.is_over:
+            return ""
+        version = (ready.tenant_id, ready.workflow, ready.version)
+        try:
+            document, model = self._hashes_of(*version)
+        except KeyError:
+            return f"workflow {ready.workflow!r} has no version {ready.version}; restore it from a backup, or cancel"
+        if (document, model) == (state.origin.document, state.origin.model):
+            return ""
+        self.altered.add(version)
+        return (
+            f"the stored document of workflow {ready.workflow!r}, version {ready.version}, was changed after this "
+            "execution started, so it stopped; restore the document from a backup and retry, or cancel"
+        )
+
+
+def _next_tick(state: ExecutionState, came: Sequence[int]) -> int | None:
+    """The tick of an execution's next turn: when its time came or something arrived, and after its last turn."""
+    wanted = [tick for tick in (state.ready_tick, *came[:1]) if tick is not None]
+    return max(min(wanted), state.last_tick + 1) if wanted else None
+
+
+def _broken(state: ExecutionState, arrivals: Sequence[Arrival], clock: LogicalClock, fault: Exception) -> Advance:
+    """Stopped, for a person: a version that is gone, or a fault of the engine itself."""
+    error = f"{type(fault).__name__}: {fault}"[:500]
+    if state.format > OLDEST_FORMAT:
+        return halt(state, arrivals, clock, "internal", error)
+    draft = EntryDraft(
+        clock.tick, state.step, "failed", None, {"code": "internal", "error": error, "goto": ""}, state.context
+    )
+    stopped = replace(state, phase=ExecutionPhase.FAILED, wake_tick=None, error=error, number=state.number + 1)
+    return Advance(stopped, drafts=(draft,))

@@ -1,0 +1,113 @@
+"""Text for people is plain technical English: none of the words below occur in it.
+
+`SOURCES` maps a kind of text to a function that returns (place, text) pairs. To check another kind, such as UI strings,
+CLI help or docstrings, add a row. Code in backticks and in code blocks is not checked: it has names, not sentences.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+# Decisions record history. The reference is generated: its text is checked where it is written.
+UNCHECKED = (DOCS / "decisions", DOCS / "reference")
+
+# Expression -> what to write instead.
+AVOID: dict[str, str] = {
+    r"whoever|whomever": "name the person or program: 'the user who', 'any process that'",
+    r"whatever it is": "name the thing",
+    r"nobody|no one": "name what is missing: 'no scheduler', 'no user'",
+    r"somebody|someone|anybody": "name the person or program",
+    r"(?:is|are|was|were) told": "shown, reported, sent, alerted",
+    r"tells? (?:that|of)": "reports",
+    r"stands?|stood": "is shown, is stored, remains",
+    r"lies in|lay in": "is in",
+    r"by (?:itself|themselves)": "automatically, separately",
+    r"of (?:its|their|our|your) own": "separate, its, your",
+    r"anew|afresh": "again",
+    r"letters?(?! (?:and|or) digits)": "email",
+    r"reckon\w*": "count, calculate",
+    r"journeys?": "sequence, steps",
+    r"what comes|what came": "upcoming runs, the response",
+    r"(?:is|be|are) well again|well again": "recovered",
+    r"from afar|afar": "remote",
+    r"is none|there is none": "is missing, does not exist",
+    r"so already|already so": "already has these settings",
+    r"is no (?:such|name|problem|scenario|duration|user|place)": "is not valid, does not exist",
+    r"there is no such": "not found",
+    r"(?:a )?way out": "solution",
+    r"wish(?:es|ed)?": "request, option",
+    r"strangers?": "external, untrusted",
+    r"in hand": "in progress",
+    r"as it were|so to speak": "leave it out",
+    r"nonsense": "invalid data",
+    r"befall\w*|whence|thereof|hitherto|beside that": "use everyday words",
+    r"before, (?:it|a|an|the|only|every|one)": "leave out how it was",
+    r"previously": "leave out how it was",
+}
+
+
+def prose_of(markdown: str) -> str:
+    """The sentences of a page: code blocks, inline code and link targets are blanked, lines are kept."""
+
+    def blank(found: re.Match[str]) -> str:
+        return "\n" * found[0].count("\n")
+
+    without_blocks = re.sub(r"^```.*?^```", blank, markdown, flags=re.MULTILINE | re.DOTALL)
+    without_code = re.sub(r"`[^`\n]*`", "", without_blocks)
+    return re.sub(r"\]\([^)]*\)", "]", without_code)
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """The written documentation."""
+    for path in [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]:
+        if not any(folder in path.parents for folder in UNCHECKED):
+            yield path.relative_to(ROOT).as_posix(), prose_of(path.read_text(encoding="utf-8"))
+
+
+def templates() -> Iterator[tuple[str, str]]:
+    """What a contributor sees on the repository's host."""
+    for path in sorted((ROOT / ".github").rglob("*.md")):
+        yield path.relative_to(ROOT).as_posix(), prose_of(path.read_text(encoding="utf-8"))
+
+
+SOURCES: dict[str, Callable[[], Iterator[tuple[str, str]]]] = {
+    "docs": pages,
+    "templates": templates,
+}
+
+
+def complaints(place: str, text: str) -> Iterator[str]:
+    for expression, instead in AVOID.items():
+        for found in re.finditer(rf"\b(?:{expression})\b", text, re.IGNORECASE):
+            line = text.count("\n", 0, found.start()) + 1
+            yield f"{place}:{line}: {found[0]!r}; write instead: {instead}"
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_text_avoids_the_listed_words(source: str) -> None:
+    found = [complaint for place, text in SOURCES[source]() for complaint in complaints(place, text)]
+
+    assert not found, "\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("The link opens for whoever has it.", "whoever"),
+        ("The owner is told.", "is told"),
+        ("A draft of its own.", "of its own"),
+        ("It sends letters at night.", "letters"),
+    ],
+)
+def test_listed_word_is_found_with_its_line(text: str, word: str) -> None:
+    assert [each.partition(";")[0] for each in complaints("page.md", f"A title\n{text}")] == [f"page.md:2: {word!r}"]
+
+
+def test_code_is_not_checked() -> None:
+    page = "Use `nobody`.\n\n```sh\nsu nobody\n```\n[a link](nobody.md)\nAll good.\n"
+
+    assert list(complaints("page.md", prose_of(page))) == []

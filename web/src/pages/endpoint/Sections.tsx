@@ -1,0 +1,285 @@
+/** The rarer settings of an endpoint, in sections that are closed until they are needed or hold an error. */
+import {
+  Accordion,
+  ActionIcon,
+  Button,
+  Checkbox,
+  Fieldset,
+  Group,
+  Select,
+  SimpleGrid,
+  Stack,
+  Switch,
+  Text,
+  Textarea,
+  TextInput,
+} from "@mantine/core";
+import { IconPlus, IconTrash } from "@tabler/icons-react";
+import { type Draft, type Field, type HeaderDraft, sendsBody } from "./draft";
+
+export const MONO = { input: { fontFamily: "var(--mantine-font-family-monospace)" } };
+
+const FIELDS: Record<string, Field[]> = {
+  request: ["headers", "body", "timeout_ms", "redirects_max", "body_cap"],
+  success: ["accept_codes", "condition"],
+  limits: [
+    "min_interval_ms",
+    "max_interval_ms",
+    "jitter_ms",
+    "spread",
+    "backoff",
+    "misfire",
+    "catch_up_max",
+    "max_lateness_ms",
+    "on_lost_worker",
+    "advice",
+  ],
+};
+
+/** The sections that hold these fields. */
+export const sectionsOf = (fields: string[]): string[] =>
+  Object.entries(FIELDS)
+    .filter(([, held]) => held.some((each) => fields.includes(each)))
+    .map(([section]) => section);
+
+type Props = {
+  draft: Draft;
+  set: (change: Partial<Draft>) => void;
+  text: (name: keyof Draft) => object;
+  of: (field: string) => string | undefined;
+  opened: string[];
+  setOpened: (sections: string[]) => void;
+};
+
+export function Sections({ draft, set, text, of, opened, setOpened }: Props) {
+  const field = (name: Field) => ({ error: of(name), "data-field": name });
+  return (
+    <Accordion variant="contained" multiple value={opened} onChange={setOpened} transitionDuration={0}>
+      <Accordion.Item value="request">
+        <Accordion.Control>Request: headers, body, timeout</Accordion.Control>
+        <Accordion.Panel>
+          <Stack>
+            <Headers draft={draft} set={set} error={of("headers")} />
+            {sendsBody(draft) && (
+              <Textarea
+                label="Body"
+                autosize
+                minRows={3}
+                maxRows={14}
+                styles={MONO}
+                {...text("body")}
+                {...field("body")}
+              />
+            )}
+            <SimpleGrid cols={{ base: 1, xs: 3 }}>
+              <TextInput label="Timeout" description="30s, 5m" {...text("timeout")} {...field("timeout_ms")} />
+              <TextInput
+                label="Redirects"
+                description="How many are followed"
+                inputMode="numeric"
+                {...text("redirectsMax")}
+                {...field("redirects_max")}
+              />
+              <TextInput
+                label="Response bytes"
+                description="How many are stored"
+                inputMode="numeric"
+                {...text("bodyCap")}
+                {...field("body_cap")}
+              />
+            </SimpleGrid>
+          </Stack>
+        </Accordion.Panel>
+      </Accordion.Item>
+      <Accordion.Item value="success">
+        <Accordion.Control>What counts as success</Accordion.Control>
+        <Accordion.Panel>
+          <Stack>
+            <TextInput
+              label="Status codes"
+              description="Separated by commas; empty is any 2xx"
+              {...text("acceptCodes")}
+              {...field("accept_codes")}
+            />
+            <TextInput
+              label="Condition"
+              description="CEL over status_code, headers, body and duration_ms, as in body.ok == true"
+              styles={MONO}
+              {...text("condition")}
+              {...field("condition")}
+            />
+          </Stack>
+        </Accordion.Panel>
+      </Accordion.Item>
+      <Accordion.Item value="limits">
+        <Accordion.Control>Limits, failures and missed slots</Accordion.Control>
+        <Accordion.Panel>
+          <Limits draft={draft} set={set} text={text} field={field} />
+        </Accordion.Panel>
+      </Accordion.Item>
+    </Accordion>
+  );
+}
+
+type LimitsProps = Pick<Props, "draft" | "set" | "text"> & {
+  field: (name: Field) => { error: string | undefined; "data-field": string };
+};
+
+function Limits({ draft, set, text, field }: LimitsProps) {
+  return (
+    <Stack>
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <TextInput
+          label="Never closer than"
+          description="Minimum interval"
+          {...text("minInterval")}
+          {...field("min_interval_ms")}
+        />
+        <TextInput
+          label="Never farther than"
+          description="Maximum interval"
+          {...text("maxInterval")}
+          {...field("max_interval_ms")}
+        />
+        <TextInput
+          label="Jitter"
+          description="Each run is moved by up to this much"
+          {...text("jitter")}
+          {...field("jitter_ms")}
+        />
+        <TextInput
+          label="Maximum lateness"
+          description="Later slots count as missed; empty is no limit"
+          {...text("maxLateness")}
+          {...field("max_lateness_ms")}
+        />
+        <Select
+          label="After failures"
+          value={draft.backoff}
+          onChange={(backoff) => set({ backoff: backoff ?? "default" })}
+          allowDeselect={false}
+          {...field("backoff")}
+          data={[
+            { value: "default", label: "Double the interval, up to 32 times" },
+            { value: "monitor", label: "As a monitor: up to an hour" },
+          ]}
+        />
+        <Select
+          label="If a worker is lost"
+          value={draft.onLostWorker}
+          onChange={(way) => set({ onLostWorker: way ?? "retry" })}
+          allowDeselect={false}
+          {...field("on_lost_worker")}
+          data={[
+            { value: "retry", label: "Run again (at least once)" },
+            { value: "skip", label: "Do not run again (at most once)" },
+          ]}
+        />
+        <Select
+          label="Missed slots"
+          value={draft.misfire}
+          onChange={(misfire) => set({ misfire: misfire ?? "run_once" })}
+          allowDeselect={false}
+          {...field("misfire")}
+          data={[
+            { value: "run_once", label: "Run the newest once" },
+            { value: "skip", label: "Skip them" },
+            { value: "catch_up", label: "Catch up" },
+          ]}
+        />
+        <TextInput
+          label="Slots to catch up"
+          description="At most"
+          inputMode="numeric"
+          inputWrapperOrder={["label", "input", "description", "error"]}
+          {...text("catchUpMax")}
+          {...field("catch_up_max")}
+        />
+      </SimpleGrid>
+      <Switch
+        label="Spread first runs"
+        description="Start at a point of its own within the interval"
+        checked={draft.spread}
+        onChange={(event) => set({ spread: event.currentTarget.checked })}
+        {...field("spread")}
+      />
+      <Checkbox.Group
+        label="Advice may"
+        description="What rules, workflows and the model may do here"
+        value={draft.advice}
+        onChange={(advice) => set({ advice })}
+        {...field("advice")}
+      >
+        <Group mt="xs">
+          <Checkbox value="interval" label="change the interval" />
+          <Checkbox value="run" label="run it" />
+          <Checkbox value="wake" label="wake it" />
+          <Checkbox value="pause" label="pause it" />
+          <Checkbox value="siblings" label="act on its siblings" />
+        </Group>
+      </Checkbox.Group>
+    </Stack>
+  );
+}
+
+function Headers({ draft, set, error }: { draft: Draft; set: Props["set"]; error: string | undefined }) {
+  const change = (place: number, part: Partial<HeaderDraft>) =>
+    set({ headers: draft.headers.map((each, at) => (at === place ? { ...each, ...part } : each)) });
+  const faulty = Math.max(
+    0,
+    draft.headers.findIndex((each) => each.secret && !each.value),
+  ); // where an error leads to
+  return (
+    <Fieldset legend="Headers" variant="unstyled">
+      <Stack gap="xs">
+        {draft.headers.map((header, place) => (
+          <Group key={place} gap="xs">
+            <TextInput
+              placeholder="Name"
+              aria-label="Header name"
+              value={header.name}
+              style={{ flex: 1, minWidth: 120 }}
+              onChange={(event) => change(place, { name: event.currentTarget.value })}
+            />
+            <TextInput
+              placeholder={header.secret ? "Secret value" : "Value"}
+              aria-label="Header value"
+              value={header.value}
+              style={{ flex: 2, minWidth: 120 }}
+              error={!!error && place === faulty}
+              {...(place === faulty ? { "data-field": "headers" } : {})}
+              onChange={(event) => change(place, { value: event.currentTarget.value })}
+            />
+            <Checkbox
+              label="Secret"
+              checked={header.secret}
+              onChange={(event) => change(place, { secret: event.currentTarget.checked })}
+            />
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              aria-label="Remove the header"
+              onClick={() => set({ headers: draft.headers.filter((_, at) => at !== place) })}
+            >
+              <IconTrash size={16} />
+            </ActionIcon>
+          </Group>
+        ))}
+        {error && (
+          <Text size="sm" c="red" role="alert">
+            {error}
+          </Text>
+        )}
+        <Button
+          size="compact-sm"
+          variant="default"
+          leftSection={<IconPlus size={14} />}
+          style={{ alignSelf: "flex-start" }}
+          onClick={() => set({ headers: [...draft.headers, { name: "", value: "", secret: false }] })}
+        >
+          Add a header
+        </Button>
+      </Stack>
+    </Fieldset>
+  );
+}

@@ -1,0 +1,19 @@
+import { Confirm } from "./Confirm";
+import type { Leaving } from "../shell/edits";
+
+/** Asked before a form with unsaved changes is left. */
+export function LeaveDialog({ leaving }: { leaving: Leaving }) {
+  return (
+    <Confirm
+      opened={leaving.isAsking}
+      onClose={leaving.stay}
+      onConfirm={leaving.leave}
+      danger
+      title="Leave without saving?"
+      cancel="Keep editing"
+      verb="Discard changes"
+    >
+      What you changed in this form is not saved yet.
+    </Confirm>
+  );
+}

@@ -1,0 +1,50 @@
+/** What holds for every page: the server does not answer, or the planner is off. */
+import { Alert, Button, Group, Text } from "@mantine/core";
+import { IconBulbOff, IconPlugConnectedX } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { plannerActs, plannerQuery } from "../api/planner";
+import { useIsReached } from "../api/reach";
+import { useMay, useTenantName } from "../api/session";
+import { useAct } from "../parts/useAct";
+
+export function ServerBanner() {
+  if (useIsReached()) return null;
+  return (
+    <Alert color="red" radius={0} py="xs" icon={<IconPlugConnectedX />} role="status" aria-label="Server">
+      <Text size="sm">
+        The server does not answer. What you see may be out of date. This page reconnects automatically.
+      </Text>
+    </Alert>
+  );
+}
+
+export function PlannerBanner() {
+  const mayWrite = useMay("write");
+  const tenant = useTenantName();
+  const { data: status } = useQuery(plannerQuery);
+  const turnOn = useAct(() => plannerActs.setMode("live"), { done: "The planner is on" });
+  const isOff = status?.modes.tenant === "off";
+  const isOffForAll = status?.modes.all === "off";
+  if (!isOff && !isOffForAll) return null;
+  const where = isOffForAll ? "for the whole installation" : tenant ? `for ${tenant}` : "";
+  return (
+    <Alert color="orange" radius={0} py="xs" icon={<IconBulbOff />} role="note" aria-label="Planner is off">
+      <Group gap="sm">
+        <Text size="sm">
+          {["The planner is off", where].filter(Boolean).join(" ")}. No rule is evaluated and no model is asked.
+          {isOffForAll && " An operator can turn it on: mainspring planner mode all live"}
+        </Text>
+        {mayWrite && isOff && !isOffForAll && (
+          <Button
+            size="compact-sm"
+            variant="default"
+            loading={turnOn.isPending}
+            onClick={() => turnOn.mutate(undefined)}
+          >
+            Turn on
+          </Button>
+        )}
+      </Group>
+    </Alert>
+  );
+}
