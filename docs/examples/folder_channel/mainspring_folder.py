@@ -1,25 +1,25 @@
-"""Letters as files in a folder: the smallest whole channel. The key is the file's name, so a letter is there once."""
+"""An email channel that writes files to a folder. The file name is the key, so each email is stored once."""
 
 import asyncio
 import json
 import os
 from pathlib import Path
 
-from mainspring.channels import Letter, NotSent
+from mainspring.plugins import NotSent, OutgoingEmail
 
 
 class FolderChannel:
     def __init__(self) -> None:
         self._folder = Path(os.environ.get("LETTERS_DIR", "letters"))
 
-    async def send(self, letter: Letter) -> object:
-        if "/" in letter.to:
-            raise NotSent(f"{letter.to!r} is no name of a folder", code="bad_address")
-        return await asyncio.to_thread(self._write, letter)
+    async def send(self, email: OutgoingEmail) -> object:
+        if "/" in email.to:
+            raise NotSent(f"{email.to!r} is no name of a folder", code="bad_address")
+        return await asyncio.to_thread(self._write, email)
 
-    def _write(self, letter: Letter) -> object:
-        folder = self._folder / letter.to
+    def _write(self, email: OutgoingEmail) -> object:
+        folder = self._folder / email.to
         folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"{letter.key}.json"
-        file.write_text(json.dumps({"subject": letter.subject, "body": letter.body}))
+        file = folder / f"{email.key}.json"
+        file.write_text(json.dumps({"subject": email.subject, "body": email.body}))
         return {"file": file.name}
