@@ -8,7 +8,6 @@ from pydantic import Field
 
 from mainspring.api.access import Running, Writing
 from mainspring.api.cursors import open_cursor, seal_cursor
-from mainspring.api.models.answers import ResponseModel
 from mainspring.api.models.fields import Cursor, DryRun, Duration, Instant, RequestModel, Text
 from mainspring.api.models.requests import one_of_two
 from mainspring.domain.errors import InvalidInput
@@ -19,7 +18,7 @@ from mainspring.operations.dry_run import dry_run_desk
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.jobs import find_job
 from mainspring.ports.filters import EndpointListFilter, StateFilter
-from mainspring.views.shapes import Shape
+from mainspring.views.view import View
 
 router = APIRouter(prefix="/bulk", tags=["bulk"])
 TOLD_MAX = 20  # of the refusals; their number is told in any case
@@ -45,13 +44,13 @@ class BulkAct(Bulk):
     reason: Text = Field(default="", description="Of a pause.")
 
 
-class Refused(ResponseModel):
+class Refused(View):
     id: str
     name: str
     why: str
 
 
-class BulkDone(ResponseModel):
+class BulkDone(View):
     dry_run: bool
     matched: int
     changed: int = Field(description="The others were so already, or refused.")
@@ -60,8 +59,8 @@ class BulkDone(ResponseModel):
     next_cursor: str | None = Field(description="Send it with the same request for the next batch; null: that was all.")
 
 
-@router.post("/act", response_model=BulkDone)
-async def act_on_endpoints(desk: Running, wish: BulkAct, dry_run: DryRun = False, cursor: Cursor = None) -> Shape:
+@router.post("/act")
+async def act_on_endpoints(desk: Running, wish: BulkAct, dry_run: DryRun = False, cursor: Cursor = None) -> BulkDone:
     """Run, pause, resume, clear hints or reset failures of many: at most 500 in a request, each batch atomic."""
     one_of_two(wish.until, wish.for_ms, ("until", "for_ms"))
 
@@ -71,13 +70,13 @@ async def act_on_endpoints(desk: Running, wish: BulkAct, dry_run: DryRun = False
     return await _over(desk, wish, bulk_endpoints.act_of(desk, wish.verb, end, wish.reason), dry_run, cursor)
 
 
-@router.post("/archive", response_model=BulkDone)
-async def archive_endpoints(desk: Writing, wish: Bulk, dry_run: DryRun = False, cursor: Cursor = None) -> Shape:
+@router.post("/archive")
+async def archive_endpoints(desk: Writing, wish: Bulk, dry_run: DryRun = False, cursor: Cursor = None) -> BulkDone:
     """Take many out of the schedule for good; they are kept with their runs."""
     return await _over(desk, wish, bulk_endpoints.archive_of(desk), dry_run, cursor)
 
 
-async def _over(desk: Desk, wish: Bulk, act: Act, dry_run: bool, cursor: str | None) -> Shape:
+async def _over(desk: Desk, wish: Bulk, act: Act, dry_run: bool, cursor: str | None) -> BulkDone:
     there = dry_run_desk(desk) if dry_run else desk
     if (wish.ids is None) == (wish.matching is None):
         raise InvalidInput("give either ids or matching; an empty matching is every endpoint", field="ids")
@@ -95,12 +94,11 @@ async def _look(desk: Desk, wanted: Matching | None, cursor: str | None) -> Endp
     return EndpointListFilter(job_id, wanted.state, wanted.text, (place[0], place[1]) if place else None, BATCH)
 
 
-def _told(desk: Desk, tally: Tally, dry_run: bool) -> Shape:
-    return {
-        "dry_run": dry_run,
-        "matched": tally.matched,
-        "changed": tally.changed,
-        "refused_count": len(tally.refused),
-        "refused": [{"id": each.id, "name": each.name, "why": each.why} for each in tally.refused[:TOLD_MAX]],
-        "next_cursor": None if tally.last is None else seal_cursor(desk, "bulk", *tally.last),
-    }
+def _told(desk: Desk, tally: Tally, dry_run: bool) -> BulkDone:
+    return BulkDone.from_value(
+        tally,
+        dry_run=dry_run,
+        refused_count=len(tally.refused),
+        refused=tally.refused[:TOLD_MAX],
+        next_cursor=None if tally.last is None else seal_cursor(desk, "bulk", *tally.last),
+    )
