@@ -134,7 +134,7 @@ async def test_what_cannot_be_is_refused(desk: Desk) -> None:
         await find_owner(desk, None, "nowhere")
     with pytest.raises(Conflict):
         check_rules([{**PAUSE, "name": "same"}], owner, ["same"])
-    with pytest.raises(InvalidInput, match="more than the 50"):
+    with pytest.raises(InvalidInput, match="exceed the maximum of 50"):
         check_rules([PAUSE] * 51, owner)
 
 

@@ -115,7 +115,7 @@ async def test_rule_that_a_person_stands_against_is_refused_says_so_and_starts_n
     await run_slot(stores, clock, saying("{}"), took_ms=0)
     await plan(stores)
 
-    refused = "ann paused 'paused' until resumed (rebuilding); only a person can change that"
+    refused = "ann paused 'paused' until resumed (rebuilding); only a person can change it"
     assert (held.paused_until, held.pause_reason, held.pause_author) == (FOREVER, "rebuilding", "user:ann")
     assert held.refused_advice is not None
     assert held.refused_advice.because == refused

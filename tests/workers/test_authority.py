@@ -166,7 +166,7 @@ def test_rule_that_wakes_is_refused_by_a_pause_of_a_person_and_says_why() -> Non
     again = fire(Firing(rule, "rule_1", "default", endpoint.id, "run_2"), change.endpoint, START + MINUTE, CRON)
 
     (event,) = change.events
-    because = "ann@example.com paused 'one' until 2025-01-01T01:00:00Z (moving house); only a person can change that"
+    because = "ann@example.com paused 'one' until 2025-01-01T01:00:00Z (moving house); only a person can change it"
     assert (event.type, event.actor, event.data) == (
         EventType.ADVICE_REFUSED,
         author(rule),
@@ -205,7 +205,7 @@ def test_model_yields_to_rules() -> None:
     refused = by_model("propose_interval", {"interval_ms": 60_000}, hinted, START)
     assert refused.interval_hint == hinted.interval_hint
     assert refused.refused_advice is not None
-    assert refused.refused_advice.because.endswith("rules go before the model")
+    assert refused.refused_advice.because.endswith("rules take precedence over the model")
 
 
 def test_clearing_hints_leaves_a_persons_hint_and_takes_the_others() -> None:
@@ -259,7 +259,7 @@ def test_owner_decides_what_advice_may_do(power: str) -> None:
     assert replace(refused, refused_advice=None) == replace(free, advice=others)
     assert refused.refused_advice is not None
     assert refused.refused_advice.because == (
-        f"the owner of 'one' does not allow advice: {power}; allowed is {', '.join(others)}"
+        f"the owner of 'one' does not allow advice: {power}; allowed: {', '.join(others)}"
     )
 
 

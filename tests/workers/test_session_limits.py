@@ -60,7 +60,7 @@ async def test_mode_protects_the_target_whoever_the_session_is_about(
     said = {
         "off": "refused: the planner is off for 'sibling'",
         "shadow": "recorded in shadow mode, not applied",
-        "ask": "proposed; a person decides, and nothing was applied; next run ",
+        "ask": "proposed; a person decides, nothing was applied; next run ",
     }[mode]
     assert (await only_session(stores)).detail.tool_calls[0].result.startswith(said)
     assert await get(stores, sibling) == sibling
@@ -112,7 +112,7 @@ async def test_every_call_is_recorded_with_its_arguments_as_json(stores: Stores,
 
     calls = {call.tool: call for call in (await only_session(stores)).detail.tool_calls}
     assert calls["rm_rf"].arguments == {"path": "/", "force": True}
-    assert calls["rm_rf"].result == "refused: there is no tool 'rm_rf'"
+    assert calls["rm_rf"].result == "refused: unknown tool 'rm_rf'"
     assert calls["propose_interval"].arguments["more"] == [1, {"a": None}]
     assert calls["propose_interval"].arguments["interval_ms"] == 20_000
     assert calls["submit_analysis"].result == "refused: next_analysis_in_ms must be of type integer"
@@ -147,7 +147,7 @@ async def test_session_that_runs_out_of_time_is_not_done(stores: Stores, watched
     session = await analyst(stores, endless, seconds=0.05).look(watched)
 
     assert session is not None
-    assert (session.status, session.detail.note) == ("incomplete", "no end within 0.05 s")
+    assert (session.status, session.detail.note) == ("incomplete", "no result within 0.05 s")
 
 
 async def test_siblings_are_read_afresh_within_a_session(stores: Stores, watched: Endpoint) -> None:

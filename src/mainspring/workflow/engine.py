@@ -1,9 +1,11 @@
-"""Advance one execution by one turn. Pure: same workflow, state, arrivals and tick, same answer, to the byte.
+"""Advance one execution by one turn. Pure: the same workflow, state, arrivals and tick give the same bytes.
 
-A turn: 1 take what arrived, in its order; 2 if the execution is ready, run steps until one waits, wants an effect, ends
-or fails. Steps without an effect chain within the turn; exits are judged before each step and after each event.
-Everything that happens is a draft of a log entry. What fails, fails closed: it waits for a person, unless its step
-names another way.
+A turn: 1. process arrivals in their order; 2. if the execution is ready, run steps until one waits, requests an effect,
+ends or fails. Steps without an effect chain within the turn; exits are evaluated before each step and after each event.
+Everything that happens is a draft of a log entry. Failures are safe: the execution stops for a person unless the step
+defines another path.
+
+The texts in this module are written into logs. Changing one breaks the replay of existing executions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,13 +44,13 @@ from mainspring.workflow.template import expressions_of, render_request
 from mainspring.workflow.waits import NoTarget, target_of
 
 CHAIN_MAX: Final = 100  # steps of one turn; the rest follow in the next tick
-EVENT_TYPES_MAX: Final = 200  # of one execution
-QUEUE_MAX: Final = 1_000  # events of one type that wait to be taken
+EVENT_TYPES_MAX: Final = 200  # per execution
+QUEUE_MAX: Final = 1_000  # waiting events per type
 VALUE_BYTES_MAX: Final = 65_536
 CONTEXT_BYTES_MAX: Final = 1_048_576
 COMPLETED: Final = "completed"
 
-# Which orders a person may give, by status; whatever is not listed is refused.
+# The commands that each status allows; anything else is refused.
 ALLOWED: Final[dict[Status, tuple[str, ...]]] = {
     Status.PENDING: ("pause", "cancel"),
     Status.ACTIVE: ("pause", "cancel"),
@@ -71,7 +73,7 @@ def advance(workflow: Workflow, state: ExecutionState, arrivals: Sequence[Arriva
 
 
 def halt(state: ExecutionState, arrivals: Sequence[Arrival], clock: LogicalClock, code: str, error: str) -> Advance:
-    """A turn without a document to go by: stop for a person, keep every event, and obey no order but cancel."""
+    """A turn without a usable document: stops for a person, keeps every event, and accepts only the command cancel."""
     turn = _Turn(_UNKNOWN, state, clock)
     if state.number == 0:
         turn.begin()
@@ -84,7 +86,7 @@ def halt(state: ExecutionState, arrivals: Sequence[Arrival], clock: LogicalClock
 
 
 class _Turn:
-    """The working copy of one state; nothing of the state it began with is ever changed."""
+    """The working copy of one state; the original state is never changed."""
 
     __slots__ = (
         "attempt", "clock", "context", "context_bytes", "drafts", "effects", "error", "events", "is_stale", "key",
@@ -198,7 +200,7 @@ class _Turn:
             self.log("result.late", given, {"status": self.phase.value})
             return
         step = cast("Call | Email | Hint", self.workflow.steps[self.step])
-        self.phase = ExecutionPhase.READY  # answered: there is nothing left to withdraw
+        self.phase = ExecutionPhase.READY  # answered: nothing left to withdraw
         if result.type == "success":
             answer = data.get("result")
             if self.has_room(answer):
@@ -220,7 +222,9 @@ class _Turn:
             self.fail("unknown" if result.type == "unknown" else code or "failure", error)
 
     def take_command(self, command: Arrival) -> None:
-        """An order of a person, with its reason and its actor. What the status does not allow is logged and refused."""
+        """Applies a person's command, with its reason and actor. A command that the status does not allow is logged
+        and refused.
+        """
         verb, given = command.type, given_of(command)
         before = Status.PAUSED if self.paused else STATUS_OF[self.phase]
         may = ALLOWED[before] if self.workflow is not _UNKNOWN else ("cancel",)
@@ -243,17 +247,17 @@ class _Turn:
                 self.retry()
 
     def retry(self) -> None:
-        """The step that failed runs once more, in the same visit: an effect keeps its key."""
+        """Runs the failed step again in the same visit, so an effect keeps its key."""
         self.error = ""
         if self.key:
             self.phase, self.attempt, self.wake_tick = ExecutionPhase.RETRY, 0, self.tick
             return
-        if self.visit:  # an effect's visit is never counted back: its key would come again
+        if self.visit:  # an effect's visit is never counted back: its key would be reused
             self.visits = {**self.visits, self.step: self.visit - 1}
         self.go(self.step)
 
     def run(self) -> None:
-        """Steps, as long as they chain."""
+        """Runs steps as long as they chain."""
         if not self.is_due():
             return
         if self.phase is ExecutionPhase.TIME:
@@ -334,7 +338,9 @@ class _Turn:
         self.look_in_queue(0) if self.queues else self.look_at_latest()
 
     def look_in_queue(self, first: int) -> None:
-        """Take the oldest event from place `first` on that fits. One that cannot be judged is logged and stays."""
+        """Takes the oldest matching event from position `first` on. An event that cannot be evaluated is logged and
+        stays.
+        """
         step = cast(WaitFor, self.workflow.steps[self.step])
         waiting = self.queue.get(step.event, ())
         for place in range(first, len(waiting)):
@@ -360,7 +366,7 @@ class _Turn:
         self.go(step.next)
 
     def look_at_latest(self) -> None:
-        """Format 1: whether the latest event of the type, if no wait has taken it yet, is the one waited for."""
+        """Format 1: whether the latest event of the type matches, if no wait has taken it yet."""
         step = cast(WaitFor, self.workflow.steps[self.step])
         latest = cast("dict[str, object] | None", self.events.get(step.event))
         if latest is None or cast(int, latest["count"]) <= self.taken.get(step.event, 0):
@@ -389,7 +395,7 @@ class _Turn:
         self.send(step)
 
     def send(self, step: Call | Email | Hint) -> None:
-        """Write down what is to be done; who does it answers later, with an arrival."""
+        """Records the effect to perform; its result comes later as an arrival."""
         kind, wanted = request_of(step)
         request = render_request(wanted, self.data(*expressions_of(wanted)), self.size())
         if isinstance(request, Failure):
@@ -405,7 +411,7 @@ class _Turn:
         self.end(ExecutionPhase.COMPLETED, step.outcome)
 
     def exit_if_asked(self) -> bool:
-        """Whether an exit ended the execution. One that cannot be judged stops it, for a person to decide."""
+        """Whether an exit ended the execution. An exit that cannot be evaluated stops it for a person."""
         for number, exit_ in enumerate(self.workflow.exits):
             answer = judge(exit_.when, self.data(exit_.when), self.size())
             if isinstance(answer, Failure):
@@ -432,7 +438,7 @@ class _Turn:
             self.stop(code, error)
 
     def stop(self, code: str, error: str) -> None:
-        """Fail closed: nothing more happens until a person says what."""
+        """Stops safely: nothing more happens until a person gives a command."""
         self.withdraw()
         self.phase, self.wake_tick, self.error = ExecutionPhase.FAILED, None, error or code
         self.log("failed", None, {"code": code, "error": error, "goto": ""})
@@ -442,15 +448,15 @@ class _Turn:
             self.withdrawn.append(self.key)
 
     def way_on(self) -> str:
-        """Where a skipped step leads: to its next one, a branch to its default."""
+        """Where a skipped step leads: to its next step, a branch to its default."""
         step = self.workflow.steps[self.step]
         return step.default if isinstance(step, Branch) else step.next
 
     def go(self, step_id: str) -> None:
-        """Be ready for a step; after the last one the execution is completed."""
+        """Prepares for a step; after the last one the execution is completed."""
         self.error = ""
         if not step_id:
-            self.phase = ExecutionPhase.READY  # whatever was awaited is answered
+            self.phase = ExecutionPhase.READY  # nothing is awaited any more
             self.end(ExecutionPhase.COMPLETED, COMPLETED)
             return
         self.phase, self.step, self.wake_tick = ExecutionPhase.READY, step_id, self.tick
@@ -468,7 +474,7 @@ class _Turn:
         return self.context_bytes + 256
 
     def data(self, *texts: str) -> dict[str, object]:
-        """What these expressions read."""
+        """The variables that these expressions read."""
         read = {root: self.variable(root) for text in texts for root in roots_of(text)}
         return Values(read, self.workflow.numbers) if self.queues else read
 

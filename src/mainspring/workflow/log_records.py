@@ -1,4 +1,4 @@
-"""How what arrives and what is to be sent is written into the log, and read back."""
+"""Convert arrivals and effects to log records and back."""
 
 from mainspring.workflow.model import Arrival, Call, Email, Hint
 
@@ -15,7 +15,7 @@ def given_of(arrival: Arrival) -> dict[str, object]:
 
 
 def request_of(step: Call | Email | Hint) -> tuple[str, dict[str, object]]:
-    """The kind of an effect, and its request with the templates still in it."""
+    """The kind of an effect, and its request before templates are filled in."""
     if isinstance(step, Email):
         return "email", {
             "channel": step.channel, "to": step.to, "subject": step.subject, "body": step.body, "from": step.sender,

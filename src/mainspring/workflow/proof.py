@@ -1,7 +1,7 @@
-"""Whether an execution is what its log commits to: its origin, and the state that the log leads to. Pure.
+"""Check that an execution matches what its log commits to: its origin, and the state that the log leads to. Pure.
 
-The first entry holds the name, the version and, since format 2, the hash of the document, the actor, the correlation
-key, the partition and the clock. Status, outcome and everything else of a state follow from the log by replay.
+The first entry contains the name, the version and, since format 2, the hash of the document, the actor, the correlation
+key, the partition and the clock. Status, outcome and the rest of a state follow from the log by replay.
 """
 
 from collections.abc import Iterable
@@ -19,9 +19,9 @@ TEXT_MAX: Final = 200
 
 
 class OriginClaims(Struct, frozen=True):
-    """What a row or a file says of where an execution comes from. `model` "": it does not say.
+    """The origin of an execution according to a row or a file. `model` "": not stated.
 
-    `zeros` has two instants if the clock of the partition was repaired before the execution had its first turn.
+    `zeros` has two times if the clock of the partition was repaired before the execution had its first turn.
     """
 
     workflow: str
@@ -36,7 +36,7 @@ class OriginClaims(Struct, frozen=True):
 
 
 def check_origin(first: LogEntry, claims: OriginClaims) -> Breach | None:
-    """The first claim that is not what the first entry of the log commits to; None where its values were erased."""
+    """The first claim that differs from the first log entry; None if the values of the entry were erased."""
     if first.input is None or first.action != "start":
         return None
     given = cast("dict[str, object]", revive(first.input))
@@ -70,13 +70,13 @@ def format_of(first: LogEntry) -> int:
 
 
 def check_state(replayed: ExecutionState, said: ExecutionState) -> Breach | None:
-    """The first field of a stored state that is not what the log leads to."""
+    """The first field of a stored state that differs from what the log leads to."""
     fields = ((field, getattr(replayed, field), getattr(said, field)) for field in ExecutionState.__struct_fields__)
     return _first(replayed.id, replayed.number, ((f"state.{field}", *values) for field, *values in fields))
 
 
 def check_end(replayed: ExecutionState, status: str, outcome: str, error: str) -> Breach | None:
-    """The same for a file, which has no more of the state than this."""
+    """Like `state_breach`, for a file, which contains only this part of the state."""
     pairs = [
         ("status", replayed.status.value, status),
         ("outcome", replayed.outcome, outcome),
