@@ -36,7 +36,7 @@ class NotSent(Exception):
 
 
 class Channel(Protocol):
-    async def send(self, letter: OutgoingEmail) -> object:
+    async def send(self, email: OutgoingEmail) -> object:
         """Sends the email. The return value, plain JSON, becomes the result of the step.
 
         NotSent is a failure. After any other exception the outcome is unknown: an at-least-once step treats it as a
