@@ -1,6 +1,5 @@
 /** A back-test as a picture: how far apart runs would have been, now and with the change, over what is recorded. */
 import { Anchor, Group, Select, Stack, Table, Text } from "@mantine/core";
-import { useElementSize } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { Backtest } from "../api/planner";
@@ -8,6 +7,7 @@ import { local, utc } from "../time/format";
 import { useTimeMode, When } from "../time/When";
 import { callsWords, failuresWords } from "../words/backtest";
 import { span } from "../words/duration";
+import { Measured } from "./Measured";
 
 const HEIGHT = 160;
 const BOTTOM = 20;
@@ -58,7 +58,6 @@ export function BacktestResult({ tested }: { tested: Backtest }) {
 }
 
 function Picture({ tested, name }: { tested: Backtest; name: string }) {
-  const { ref, width } = useElementSize();
   const { mode } = useTimeMode();
   const lines = [waits(tested.runs.present, name), waits(tested.runs.changed, name)] as const;
   const sizes = lines.flat().map((each) => each.to - each.from);
@@ -66,15 +65,14 @@ function Picture({ tested, name }: { tested: Backtest; name: string }) {
   const LEFT = Math.max(48, 12 + 6 * Math.max(span(Math.max(...sizes)).length, span(Math.min(...sizes)).length));
   const [first, last] = [Date.parse(tested.begin), Date.parse(tested.end)];
   const [low, high] = [Math.log(Math.min(...sizes) / 1.4), Math.log(Math.max(...sizes) * 1.4)];
-  const x = (at: number) => LEFT + ((at - first) / Math.max(1, last - first)) * Math.max(0, width - LEFT - 6);
   const y = (ms: number) => 4 + (1 - (Math.log(ms) - low) / (high - low)) * (HEIGHT - BOTTOM - 4);
-  const path = (line: Waited[]) => line.map((each, place) => `${place ? "L" : "M"}${x(each.from).toFixed(1)} ${y(each.to - each.from).toFixed(1)}L${x(each.to).toFixed(1)} ${y(each.to - each.from).toFixed(1)}`).join("");
   const bands = tested.failures.filter((each) => each.endpoint === name).map((each) => ({ from: Date.parse(each.failed_at), to: each.recovered_at ? Date.parse(each.recovered_at) : last }));
   const label = (at: string) => (mode === "utc" ? utc(at) : local(at)).slice(5, 16);
   const ends = [Math.max(...sizes), Math.min(...sizes)];
-  return (
-    <div>
-      <div ref={ref} style={{ width: "100%", height: HEIGHT }}>
+  const draw = (width: number) => {
+    const x = (at: number) => LEFT + ((at - first) / Math.max(1, last - first)) * Math.max(0, width - LEFT - 6);
+    const path = (line: Waited[]) => line.map((each, place) => `${place ? "L" : "M"}${x(each.from).toFixed(1)} ${y(each.to - each.from).toFixed(1)}L${x(each.to).toFixed(1)} ${y(each.to - each.from).toFixed(1)}`).join("");
+    return (
         <svg width={width} height={HEIGHT} role="img" aria-label={`Time between runs of ${name}: ${lines[0].length + 1} runs now, ${lines[1].length + 1} with the change`} style={{ display: "block" }}>
           {bands.map((band) => <rect key={band.from} x={x(band.from)} width={Math.max(3, x(band.to) - x(band.from))} y={0} height={HEIGHT - BOTTOM} fill="var(--bad)" fillOpacity={0.13} />)}
           {ends.map((ms, place) => (place === 0 || y(ms) - y(ends[0]!) > 14) && <text key={place} x={LEFT - 6} y={y(ms) + 3} fontSize={10} fill="var(--quiet)" textAnchor="end">{span(ms)}</text>)}
@@ -84,7 +82,11 @@ function Picture({ tested, name }: { tested: Backtest; name: string }) {
           <text x={LEFT} y={HEIGHT - 5} fontSize={10} fill="var(--quiet)">{label(tested.begin)}</text>
           <text x={width - 6} y={HEIGHT - 5} fontSize={10} fill="var(--quiet)" textAnchor="end">{label(tested.end)}</text>
         </svg>
-      </div>
+    );
+  };
+  return (
+    <div>
+      <Measured height={HEIGHT}>{draw}</Measured>
       <Group gap="md" mt={4}>
         {([["var(--idle)", "as it is now"], ["var(--calm)", "with the change"], ...(bands.length ? [["var(--bad)", "it was failing"]] : [])] as [string, string][]).map(([ink, words]) => (
           <Group key={words} gap={6} wrap="nowrap"><span style={{ width: 10, height: 10, borderRadius: 2, background: ink }} /><Text size="xs" c="dimmed">{words}</Text></Group>

@@ -1,9 +1,9 @@
 /** Runs by hour, stacked by how they ended. */
 import { Group, Text } from "@mantine/core";
-import { useElementSize } from "@mantine/hooks";
 import { local, utc } from "../time/format";
 import { useTimeMode } from "../time/When";
 import { INK, runTone, type Tone } from "../words/state";
+import { Measured } from "./Measured";
 
 type Hour = { at: string; runs: Record<string, number> };
 const STACK: Tone[] = ["good", "calm", "idle", "warn", "bad"];
@@ -16,19 +16,17 @@ type Props = { hours: Hour[]; height?: number; open?: (since: string, until: str
 
 /** `open` is called for the hour that was clicked. */
 export function HourChart({ hours, height = 150, open }: Props) {
-  const { ref, width } = useElementSize();
   const { mode } = useTimeMode();
   const counted = hours.map((hour) => ({ at: hour.at, tones: byTone(hour.runs) }));
   const most = Math.max(1, ...counted.map(({ tones }) => sum(tones)));
-  const step = Math.max(0, width - LEFT) / Math.max(1, hours.length);
   const label = (at: string) => (mode === "utc" ? utc(at) : local(at)).slice(...(hours.length > 24 ? [5, 16] as const : [11, 16] as const));
   const labelPx = hours.length > 24 ? 64 : 30;
-  const every = Math.ceil(hours.length / Math.max(2, Math.floor(width / (labelPx + 40))));
   const total = counted.reduce((all, hour) => all + sum(hour.tones), 0);
   const inner = height - 18;
-  return (
-    <div>
-      <div ref={ref} style={{ width: "100%", height }}>
+  const draw = (width: number) => {
+    const step = Math.max(0, width - LEFT) / Math.max(1, hours.length);
+    const every = Math.ceil(hours.length / Math.max(2, Math.floor(width / (labelPx + 40))));
+    return (
         <svg width={width} height={height} role="img" aria-label={`${total} runs in the last ${hours.length} hours`} style={{ display: "block" }}>
           {[0, 0.5, 1].map((share) => (
             <g key={share}>
@@ -55,7 +53,11 @@ export function HourChart({ hours, height = 150, open }: Props) {
             );
           })}
         </svg>
-      </div>
+    );
+  };
+  return (
+    <div>
+      <Measured height={height}>{draw}</Measured>
       <Group gap="md" mt={4}>
         {STACK.filter((tone) => counted.some((hour) => hour.tones[tone])).map((tone) => (
           <Group key={tone} gap={6}>

@@ -1,12 +1,12 @@
 /** How long an endpoint waited between runs, over time; runs that a hint brought stand on its colour, planned ones are hollow. */
 import { Group, Text } from "@mantine/core";
-import { useElementSize } from "@mantine/hooks";
 import type { Endpoint, Planned, Run } from "../api/types";
 import { useNow } from "../time/clock";
 import { isForever, local, utc } from "../time/format";
 import { useTimeMode } from "../time/When";
 import { span } from "../words/duration";
 import { INK, runTone, sourceWords } from "../words/state";
+import { Measured } from "./Measured";
 
 export type Waited = { at: number; ms: number; run: Pick<Run, "id" | "status" | "source" | "trigger"> | null };
 
@@ -27,7 +27,6 @@ const BOTTOM = 20;
 type Props = { endpoint: Endpoint; runs: Run[]; planned: Planned[] };
 
 export function IntervalChart({ endpoint, runs, planned }: Props) {
-  const { ref, width } = useElementSize();
   const nowMs = useNow();
   const { mode } = useTimeMode();
   const first = Math.min(nowMs - 10_000, ...runs.map((run) => Date.parse(run.started_at)));
@@ -41,7 +40,6 @@ export function IntervalChart({ endpoint, runs, planned }: Props) {
   const LEFT = Math.max(44, 12 + 6 * Math.max(...shownMs.map((each) => each.text.length)));
   const low = Math.log(Math.min(...sizes) / 1.4);
   const high = Math.log(Math.max(...sizes) * 1.4);
-  const x = (at: number) => LEFT + ((at - first) / (nowMs + reach - first)) * Math.max(0, width - LEFT - 6);
   const y = (ms: number) => 4 + (1 - (Math.log(ms) - low) / (high - low)) * (HEIGHT - BOTTOM - 4);
   const isLong = nowMs - first > 20 * 3_600_000;
   const written = (at: number) => { const text = new Date(at).toISOString(); return mode === "utc" ? utc(text) : local(text); };
@@ -50,10 +48,10 @@ export function IntervalChart({ endpoint, runs, planned }: Props) {
   const tones = [...new Set(points.flatMap((each) => (each.run ? [runTone(each.run.status)] : [])))];
   const hint = endpoint.interval_hint;
   const until = hint ? Math.min(Date.parse(hint.expires_at), nowMs + reach) : 0;
-  const path = points.map((each, place) => `${place ? "L" : "M"}${x(each.at).toFixed(1)} ${y(each.ms).toFixed(1)}`).join("");
-  return (
-    <div>
-      <div ref={ref} style={{ width: "100%", height: HEIGHT }}>
+  const draw = (width: number) => {
+    const x = (at: number) => LEFT + ((at - first) / (nowMs + reach - first)) * Math.max(0, width - LEFT - 6);
+    const path = points.map((each, place) => `${place ? "L" : "M"}${x(each.at).toFixed(1)} ${y(each.ms).toFixed(1)}`).join("");
+    return (
         <svg width={width} height={HEIGHT} role="img" aria-label={`Time between the last ${points.filter((each) => each.run).length} runs, from ${span(Math.min(...sizes))} to ${span(Math.max(...sizes))}`} style={{ display: "block" }}>
           {bands.map((band) => <rect key={band.from} x={x(band.from) - 3} width={Math.max(6, x(band.to) - x(band.from) + 6)} y={0} height={HEIGHT - BOTTOM} fill="var(--calm)" fillOpacity={0.13} />)}
           {until > nowMs && <rect x={x(nowMs)} width={x(until) - x(nowMs)} y={0} height={HEIGHT - BOTTOM} fill="var(--calm)" fillOpacity={0.13} />}
@@ -76,7 +74,11 @@ export function IntervalChart({ endpoint, runs, planned }: Props) {
           <text x={x(nowMs)} y={HEIGHT - 5} fontSize={10} fill="var(--quiet)" textAnchor="middle">now</text>
           {width - x(nowMs) > 86 && <text x={width - 6} y={HEIGHT - 5} fontSize={10} fill="var(--quiet)" textAnchor="end">{label(nowMs + reach)}</text>}
         </svg>
-      </div>
+    );
+  };
+  return (
+    <div>
+      <Measured height={HEIGHT}>{draw}</Measured>
       <Group gap="md" mt={4}>
         {tones.map((tone) => <Key key={tone} fill={INK[tone]}>{[...new Set(points.flatMap((each) => (each.run && runTone(each.run.status) === tone ? [each.run.status] : [])))].join(", ")}</Key>)}
         <Key fill="transparent" line="var(--idle)">planned</Key>
