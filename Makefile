@@ -94,6 +94,7 @@ check: $(VENV)/.test ## Lint, format and types
 format: $(VENV)/.test ## Rewrite the code in the house format
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+	$(PY) web/build.py --format
 
 # Who calls the three rooms: much of what they do is tested at a door or on a worker, and need not be tested twice.
 COVERING := $(addprefix tests/,domain workflow operations documents api cli mcp stores workers simulation)

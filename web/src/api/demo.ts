@@ -2,10 +2,26 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, data } from "./client";
 
-export type DemoPhase = { from: number; phase: string; visitors: number; orders: number; page_load_ms: number; inventory_lag_ms: number; db_query_ms: number };
+export type DemoPhase = {
+  from: number;
+  phase: string;
+  visitors: number;
+  orders: number;
+  page_load_ms: number;
+  inventory_lag_ms: number;
+  db_query_ms: number;
+};
 export type DemoState = {
-  name: string; description: string; speed: number; day: number; since: string; minute: number; minutes: number; phases: DemoPhase[];
-  endpoints: { name: string; group: string }[]; messages: { at: string; type: string; title: string; text: string }[];
+  name: string;
+  description: string;
+  speed: number;
+  day: number;
+  since: string;
+  minute: number;
+  minutes: number;
+  phases: DemoPhase[];
+  endpoints: { name: string; group: string }[];
+  messages: { at: string; type: string; title: string; text: string }[];
 };
 
 export const demoQuery = queryOptions({

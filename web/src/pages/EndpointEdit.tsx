@@ -27,9 +27,18 @@ import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { useAct } from "../parts/useAct";
 import { useEdits } from "../shell/edits";
-import { copyOf, type Draft, draftOf, EMPTY, METHODS, type MissingSecret, secretsToEnter, wishOf } from "./endpoint/draft";
-import { MONO, Sections, sectionsOf } from "./endpoint/Sections";
+import {
+  copyOf,
+  type Draft,
+  draftOf,
+  EMPTY,
+  METHODS,
+  type MissingSecret,
+  secretsToEnter,
+  wishOf,
+} from "./endpoint/draft";
 import { Rehearsal } from "./endpoint/Rehearsal";
+import { MONO, Sections, sectionsOf } from "./endpoint/Sections";
 import { CallOutcome } from "./endpoint/TestCall";
 
 /** On a narrow screen it stands below all else. */

@@ -15,7 +15,10 @@ import { OrderMany } from "./flow/OrderMany";
 
 const STATUSES = [
   { value: "attention", label: "needs a person" },
-  ...["pending", "active", "waiting", "paused", "completed", "failed", "cancelled"].map((value) => ({ value, label: value })),
+  ...["pending", "active", "waiting", "paused", "completed", "failed", "cancelled"].map((value) => ({
+    value,
+    label: value,
+  })),
 ];
 
 export function Executions() {
@@ -26,31 +29,103 @@ export function Executions() {
   const mayRun = useMay("run");
   const items = list.data?.pages.flatMap((page) => page.items) ?? [];
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
-  const more = useCallback(() => { if (hasNextPage && !isFetchingNextPage) void fetchNextPage(); }, [fetchNextPage, hasNextPage, isFetchingNextPage]);
+  const more = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [fetchNextPage, hasNextPage, isFetchingNextPage]);
   const { sort: _, ...matching } = filters;
   const isFiltered = Object.keys(matching).length > 0;
   const set = (change: Record<string, string | undefined>) =>
-    void navigate({ to: "/executions", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
+    void navigate({
+      to: "/executions",
+      search: ((before: object) => ({ ...before, ...change })) as never,
+      replace: true,
+    });
   const correlate = useDebouncedCallback((value: string) => set({ correlation: value.trim() || undefined }), 250);
   return (
-    <Page title="Executions" about="One run through a workflow each." actions={<>
-      {mayRun && (filters.workflow || filters.correlation) && items.length > 0 && <OrderMany filters={matching} />}
-      <Button component={Link} to="/workflows" variant="default">Workflows</Button>
-    </>}>
+    <Page
+      title="Executions"
+      about="One run through a workflow each."
+      actions={
+        <>
+          {mayRun && (filters.workflow || filters.correlation) && items.length > 0 && <OrderMany filters={matching} />}
+          <Button component={Link} to="/workflows" variant="default">
+            Workflows
+          </Button>
+        </>
+      }
+    >
       <Group gap="xs">
-        <Select placeholder="Any workflow" aria-label="Filter by workflow" w={200} clearable searchable data={(workflows.data?.items ?? []).map((each) => each.name)} value={filters.workflow ?? null} onChange={(value) => set({ workflow: value ?? undefined })} />
-        <Select placeholder="Any status" aria-label="Filter by status" w={170} clearable data={STATUSES} value={filters.status ?? null} onChange={(value) => set({ status: value ?? undefined })} />
-        <TextInput data-filter placeholder="Correlation key" aria-label="Filter by correlation" w={180} key={filters.correlation ?? ""} defaultValue={filters.correlation ?? ""} onChange={(event) => correlate(event.currentTarget.value)} />
-        {filters.step && <Button variant="light" size="xs" onClick={() => set({ step: undefined })}>at step {filters.step} ✕</Button>}
+        <Select
+          placeholder="Any workflow"
+          aria-label="Filter by workflow"
+          w={200}
+          clearable
+          searchable
+          data={(workflows.data?.items ?? []).map((each) => each.name)}
+          value={filters.workflow ?? null}
+          onChange={(value) => set({ workflow: value ?? undefined })}
+        />
+        <Select
+          placeholder="Any status"
+          aria-label="Filter by status"
+          w={170}
+          clearable
+          data={STATUSES}
+          value={filters.status ?? null}
+          onChange={(value) => set({ status: value ?? undefined })}
+        />
+        <TextInput
+          data-filter
+          placeholder="Correlation key"
+          aria-label="Filter by correlation"
+          w={180}
+          key={filters.correlation ?? ""}
+          defaultValue={filters.correlation ?? ""}
+          onChange={(event) => correlate(event.currentTarget.value)}
+        />
+        {filters.step && (
+          <Button variant="light" size="xs" onClick={() => set({ step: undefined })}>
+            at step {filters.step} ✕
+          </Button>
+        )}
       </Group>
       {list.error && !list.data ? <Failed fault={list.error} retry={() => void list.refetch()} /> : null}
       {list.isPending ? <Pending /> : null}
-      {list.data && !items.length && (isFiltered
-        ? <Empty icon={IconRoute} title={filters.status === "attention" ? "Nobody waits for you" : "None matches"} action={<Button variant="default" onClick={() => void navigate({ to: "/executions", search: {} })}>Show all</Button>}>No execution is like this right now.</Empty>
-        : <Empty icon={IconRoute} title="No executions yet" command="mainspring workflow start NAME" action={<Button component={Link} to="/workflows">To the workflows</Button>}>Start one from its workflow.</Empty>)}
+      {list.data &&
+        !items.length &&
+        (isFiltered ? (
+          <Empty
+            icon={IconRoute}
+            title={filters.status === "attention" ? "Nobody waits for you" : "None matches"}
+            action={
+              <Button variant="default" onClick={() => void navigate({ to: "/executions", search: {} })}>
+                Show all
+              </Button>
+            }
+          >
+            No execution is like this right now.
+          </Empty>
+        ) : (
+          <Empty
+            icon={IconRoute}
+            title="No executions yet"
+            command="mainspring workflow start NAME"
+            action={
+              <Button component={Link} to="/workflows">
+                To the workflows
+              </Button>
+            }
+          >
+            Start one from its workflow.
+          </Empty>
+        ))}
       {items.length > 0 && <Total total={list.data?.pages[0]?.total} one="execution" many="executions" />}
       {items.length > 0 && <ExecutionTable executions={items} more={more} isSorted={filters.status !== "attention"} />}
-      {list.hasNextPage && <Button variant="default" mx="auto" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>Show more</Button>}
+      {list.hasNextPage && (
+        <Button variant="default" mx="auto" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+          Show more
+        </Button>
+      )}
     </Page>
   );
 }

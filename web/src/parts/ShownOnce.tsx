@@ -10,10 +10,22 @@ export function ShownOnce({ what, secret, children }: { what: string; secret: st
   return (
     <Alert ref={place} color="orange" title={`${what}: copy it now, it is not shown again`}>
       <Group gap="xs">
-        <Code block className="breaks" style={{ whiteSpace: "pre-wrap", flex: "1 1 200px", minWidth: 0 }}>{secret}</Code>
-        <CopyButton value={secret}>{({ copied, copy }) => <Button size="xs" onClick={copy}>{copied ? "Copied" : "Copy"}</Button>}</CopyButton>
+        <Code block className="breaks" style={{ whiteSpace: "pre-wrap", flex: "1 1 200px", minWidth: 0 }}>
+          {secret}
+        </Code>
+        <CopyButton value={secret}>
+          {({ copied, copy }) => (
+            <Button size="xs" onClick={copy}>
+              {copied ? "Copied" : "Copy"}
+            </Button>
+          )}
+        </CopyButton>
       </Group>
-      {children && <Text size="sm" mt="xs" component="div">{children}</Text>}
+      {children && (
+        <Text size="sm" mt="xs" component="div">
+          {children}
+        </Text>
+      )}
     </Alert>
   );
 }

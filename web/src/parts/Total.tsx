@@ -11,10 +11,18 @@ export function totalWords(total: Counted, one: string, many: string): string {
 }
 
 export function Total({ total, one, many }: { total: Counted; one: string; many: string }) {
-  return <Text size="sm" c="dimmed" className="tabular" role="status" mih="1lh">{totalWords(total, one, many)}</Text>;
+  return (
+    <Text size="sm" c="dimmed" className="tabular" role="status" mih="1lh">
+      {totalWords(total, one, many)}
+    </Text>
+  );
 }
 
-type Column = { by: string; children: string; /** What the list is sorted by where the address says nothing. */ first: string };
+type Column = {
+  by: string;
+  children: string /** What the list is sorted by where the address says nothing. */;
+  first: string;
+};
 
 /** The server sorts, over all pages; the order is in the address. */
 export function SortedBy({ by, children, first }: Column) {
@@ -23,10 +31,18 @@ export function SortedBy({ by, children, first }: Column) {
   const isUp = sort === by;
   const isDown = sort === `-${by}`;
   const next = isUp ? `-${by}` : isDown ? by : first.replace("-", "") === by ? first : by;
-  const go = () => void navigate({ to: ".", search: ((before: object) => ({ ...before, sort: next === first ? undefined : next })) as never, replace: true });
+  const go = () =>
+    void navigate({
+      to: ".",
+      search: ((before: object) => ({ ...before, sort: next === first ? undefined : next })) as never,
+      replace: true,
+    });
   return (
     <th aria-sort={isUp ? "ascending" : isDown ? "descending" : "none"}>
-      <button type="button" className="sorted-by" onClick={go}>{children}<span aria-hidden>{isUp ? " ↑" : isDown ? " ↓" : ""}</span></button>
+      <button type="button" className="sorted-by" onClick={go}>
+        {children}
+        <span aria-hidden>{isUp ? " ↑" : isDown ? " ↓" : ""}</span>
+      </button>
     </th>
   );
 }

@@ -10,7 +10,14 @@ export function DemoBanner() {
   const isThere = useLocation({ select: (location) => location.pathname === "/demo" });
   return (
     <Group className="demo-banner" gap="sm" px="md" py={4} justify="center" role="note" aria-label="Demo">
-      <Text size="sm"><b>Demo</b>: everything here is removed when it ends.{phase ? ` The shop's day: ${phase}.` : ""} {!isThere && <Anchor component={Link} to={"/demo" as never} size="sm" underline="always" c="inherit" className="nowrap">Watch its day</Anchor>}</Text>
+      <Text size="sm">
+        <b>Demo</b>: everything here is removed when it ends.{phase ? ` The shop's day: ${phase}.` : ""}{" "}
+        {!isThere && (
+          <Anchor component={Link} to={"/demo" as never} size="sm" underline="always" c="inherit" className="nowrap">
+            Watch its day
+          </Anchor>
+        )}
+      </Text>
     </Group>
   );
 }

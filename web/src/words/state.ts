@@ -4,7 +4,11 @@ export type Tone = "good" | "bad" | "warn" | "calm" | "idle";
 
 export const COLOR: Record<Tone, string> = { good: "green", bad: "red", warn: "orange", calm: "cyan", idle: "gray" };
 export const INK: Record<Tone, string> = {
-  good: "var(--good)", bad: "var(--bad)", warn: "var(--warn)", calm: "var(--calm)", idle: "var(--idle)",
+  good: "var(--good)",
+  bad: "var(--bad)",
+  warn: "var(--warn)",
+  calm: "var(--calm)",
+  idle: "var(--idle)",
 };
 
 const RUNS: Record<string, [Tone, string]> = {
@@ -42,11 +46,20 @@ const SOURCES: Record<string, string> = {
 };
 
 const FAULTS: Record<string, string> = {
-  http_status: "Another status than expected", condition: "The condition was not met", deadline: "No complete response in time", dns: "The name was not found", connect: "No connection", tls: "No secure connection",
-  blocked_address: "An address that is not allowed", unsendable: "It could not be sent", protocol: "No proper HTTP", missed: "Missed",
+  http_status: "Another status than expected",
+  condition: "The condition was not met",
+  deadline: "No complete response in time",
+  dns: "The name was not found",
+  connect: "No connection",
+  tls: "No secure connection",
+  blocked_address: "An address that is not allowed",
+  unsendable: "It could not be sent",
+  protocol: "No proper HTTP",
+  missed: "Missed",
 };
 
-export const faultWords = (code: string | null): string => (code ? (FAULTS[code] ?? code.replaceAll("_", " ")) : "Error");
+export const faultWords = (code: string | null): string =>
+  code ? (FAULTS[code] ?? code.replaceAll("_", " ")) : "Error";
 export const runTone = (status: string): Tone => RUNS[status]?.[0] ?? "idle";
 export const runMeaning = (status: string): string => RUNS[status]?.[1] ?? "";
 export const stateTone = (state: string): Tone => STATES[state]?.[0] ?? "idle";

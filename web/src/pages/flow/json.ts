@@ -9,7 +9,9 @@ function read(text: string): unknown {
 /** A JSON object as somebody typed it, or null. */
 export function readObject(text: string): Record<string, unknown> | null {
   const found = read(text || "{}");
-  return typeof found === "object" && found !== null && !Array.isArray(found) ? (found as Record<string, unknown>) : null;
+  return typeof found === "object" && found !== null && !Array.isArray(found)
+    ? (found as Record<string, unknown>)
+    : null;
 }
 
 /** A JSON list as somebody typed it, or null. */

@@ -16,16 +16,31 @@ export function Stopped() {
     <Card>
       <Group justify="space-between" mb="sm">
         <Title order={2}>Workflows that wait for a person</Title>
-        <Anchor component={Link} to="/executions" search={{ status: "attention" } as never} size="sm">All that wait</Anchor>
+        <Anchor component={Link} to="/executions" search={{ status: "attention" } as never} size="sm">
+          All that wait
+        </Anchor>
       </Group>
       <Stack gap="sm">
         {shown.map((each) => (
           <div key={each.id}>
             <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
-              <Anchor component={Link} to="/executions/$execution" params={{ execution: each.id } as never} size="sm" fw={600} className="breaks">{each.correlation || each.id}</Anchor>
-              <Text size="xs" c="dimmed" className="nowrap" component="span">{each.workflow}, <When at={each.moved_at} /></Text>
+              <Anchor
+                component={Link}
+                to="/executions/$execution"
+                params={{ execution: each.id } as never}
+                size="sm"
+                fw={600}
+                className="breaks"
+              >
+                {each.correlation || each.id}
+              </Anchor>
+              <Text size="xs" c="dimmed" className="nowrap" component="span">
+                {each.workflow}, <When at={each.moved_at} />
+              </Text>
             </Group>
-            <Text size="sm" className="breaks" lineClamp={2}>{standing(each)}</Text>
+            <Text size="sm" className="breaks" lineClamp={2}>
+              {standing(each)}
+            </Text>
           </div>
         ))}
       </Stack>
