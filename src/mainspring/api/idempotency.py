@@ -136,7 +136,7 @@ async def _settle(claimed: Claimed, started: Message, body: bytes) -> None:
         else:
             await claimed.release()
     except StoreUnavailable as fault:
-        log.warning("answer not kept", error=str(fault))
+        log.warning("response not stored", error=str(fault))
 
 
 def _context(desk: Desk, key: str) -> str:

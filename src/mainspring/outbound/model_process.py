@@ -267,7 +267,7 @@ class ModelChildProcess:
             while line := await self._output.readline():
                 self._hear(read(line, ToolRequest | Told))  # type: ignore[arg-type]  # a union is a type to msgspec
         except (ValueError, RecursionError):  # no message of ours, or one that nests without end
-            log.exception("model process raves", pid=self._process.pid)
+            log.exception("model process sent invalid output", pid=self._process.pid)
         how = await self._exit()
         if self.is_lost:
             log.warning("model process ended", pid=self._process.pid, how=how)

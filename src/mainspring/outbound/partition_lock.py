@@ -65,7 +65,7 @@ class RedisLock:
             async with asyncio.timeout(ANSWER_S):
                 return await self._client.eval(script, 1, f"mainspring:{self._scope}:partition:{partition}", *values)
         except (RedisError, OSError) as fault:  # a timeout is an OSError
-            log.warning("lock away", fault=f"{type(fault).__name__}: {fault}"[:200])
+            log.warning("lock unavailable", fault=f"{type(fault).__name__}: {fault}"[:200])
             self._away_until = time.monotonic() + self._rest_s
             return None
 

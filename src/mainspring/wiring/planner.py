@@ -44,7 +44,7 @@ async def open_models(settings: Settings) -> AsyncIterator[list[LanguageModel]]:
     A missing key or library turns the model off, with a warning; everything else works.
     """
     if fault := model_fault(settings):
-        log.warning("model off", why=fault)
+        log.warning("model unavailable", why=fault)
     if fault or not settings.model:
         yield []
         return

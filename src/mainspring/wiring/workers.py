@@ -124,7 +124,7 @@ def _places(settings: Settings) -> int:
     files = file_limit()
     places = min(settings.concurrency, places_within(files))
     if places < settings.concurrency:
-        structlog.get_logger().warning("places reduced", places=places, wanted=settings.concurrency, files=files)
+        structlog.get_logger().warning("concurrency reduced", places=places, wanted=settings.concurrency, files=files)
     return places
 
 

@@ -65,7 +65,7 @@ def open_channels(taken: tuple[str, ...]) -> dict[str, EffectHandler]:
             if not iscoroutinefunction(getattr(channel, "send", None)):
                 raise TypeError(f"{entry.value} gives no channel: it has no `async def send(self, letter)`")
         except Exception as fault:  # somebody else's code
-            log.error("channel broken", channel=entry.name, fault=f"{type(fault).__name__}: {fault}")
+            log.error("channel failed", channel=entry.name, fault=f"{type(fault).__name__}: {fault}")
             continue
         found[entry.name] = ChannelHandler(channel)
         log.info("channel opened", channel=entry.name)

@@ -38,4 +38,4 @@ class CircuitBreaker:
         pause_s = PAUSE_S_MAX if code in REFUSED else min(PAUSE_S * 2.0 ** (self._failures - 1), PAUSE_S_MAX)
         pause_s = max(pause_s, min(spoken.retry_after_s or 0.0, RETRY_AFTER_S_MAX))
         self._until_s = now_s + pause_s
-        log.warning("model rests", status_code=code, seconds=round(pause_s), failures=self._failures)
+        log.warning("model paused", status_code=code, seconds=round(pause_s), failures=self._failures)

@@ -112,7 +112,7 @@ class Dispatcher:
         try:
             outcome, data = await errand.run(intent)
         except Exception as fault:  # a bug in sending one effect must not take its neighbours along
-            log.exception("effect failed inside", key=intent.key, execution_id=intent.execution_id)
+            log.exception("effect raised", key=intent.key, execution_id=intent.execution_id)
             outcome, data = "failure", {"code": "internal", "error": f"{type(fault).__name__}: {fault}"[:500]}
         return answer(intent, outcome, data)
 

@@ -26,7 +26,7 @@ class FileWatch:
             try:
                 await self._upkeep.check_identity()
             except Misconfigured as fault:
-                log.error("database gone", fault=str(fault))
+                log.error("database file replaced", fault=str(fault))
                 raise
             except StoreUnavailable:
                 pass  # the scheduler reports that the database is away

@@ -137,7 +137,7 @@ class Janitor:
                 writer=writer.name if writer else "",
             )
         elif self._events_held and not is_held:
-            log.info("events flow again")
+            log.info("events released")
         self._events_held = is_held
 
     def _explain(self, queue: Queue) -> list[Event]:

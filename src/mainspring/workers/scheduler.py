@@ -380,14 +380,14 @@ class Scheduler:
         if not self._away:
             self._away = True
             self._metrics.database_up = 0
-            log.error("database away", worker=self._options.worker, fault=str(fault))
+            log.error("database unavailable", worker=self._options.worker, fault=str(fault))
             self._pause_s = RETRY_S_MIN
         await asyncio.sleep(random.uniform(RETRY_S_MIN, self._pause_s))
         self._pause_s = min(self._pause_s * 2, RETRY_S_MAX)
 
     def _back(self) -> None:
         if self._away:
-            log.info("database back")
+            log.info("database available")
         self._away = False
         self._metrics.database_up = 1
 

@@ -42,7 +42,7 @@ async def forget_ticks(
     after = await stores.ticks.forget_ticks(lead, last.sequence, head, load.wall, ttl_ms)
     if after is not None:
         count = last.sequence - (start.sequence if start else 0)
-        log.info("ticks forgotten", partition=lead.partition, ticks=count, repeated=len(kept))
+        log.info("ticks removed", partition=lead.partition, ticks=count, repeated=len(kept))
     return after
 
 

@@ -194,7 +194,7 @@ class Ticker:
                     continue
             except StoreUnavailable as fault:
                 if not self._away:
-                    log.error("database away", worker=self._options.worker, fault=str(fault))
+                    log.error("database unavailable", worker=self._options.worker, fault=str(fault))
                 self._away = True
                 await asyncio.sleep(RETRY_S)
             except Exception:  # the outermost loop of a worker: one bad round must not end ticking for ever
@@ -261,7 +261,7 @@ class Ticker:
                 if timedelta(microseconds=(now_ns - self._held_ns) // 1000) < self._options.hold:
                     return True
             if self._held_ns is not None:
-                log.info("ticks go on", worker=self._options.worker, followed=jump > JUMP_MIN)
+                log.info("ticks resumed", worker=self._options.worker, followed=jump > JUMP_MIN)
                 self._held_ns = None
         self._expected = (wall, now_ns)
         return False
@@ -342,7 +342,7 @@ class Ticker:
 
     def _back(self) -> None:
         if self._away:
-            log.info("database back")
+            log.info("database available")
         self._away = False
 
 

@@ -76,11 +76,11 @@ class TriggerWorker:
         self._idle_looks = 0
 
     async def run(self) -> None:
-        log.info("starter started", worker=self._worker)
+        log.info("triggers started", worker=self._worker)
         looking = asyncio.create_task(self._keep_looking(), name="starter")
         await self._stopping.wait()
         await end_tasks(looking)
-        log.info("starter stopped", worker=self._worker)
+        log.info("triggers stopped", worker=self._worker)
 
     def stop(self) -> None:
         self._stopping.set()
