@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     default = "long" if config.getoption("--long") else "ci"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", default))
-    # As in the product, a logged exception is plain text. By default structlog draws every local variable, which is slow.
+    # As in the product, a logged exception is plain text. structlog's default draws all local variables, which is slow.
     structlog.configure(processors=[add_log_level, TimeStamper(), format_exc_info, ConsoleRenderer(colors=False)])
 
 
