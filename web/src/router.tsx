@@ -30,6 +30,7 @@ import {
 import { onReachedAgain } from "./api/reach";
 import { forgetVisit, sessionQuery, wasHere } from "./api/session";
 import { addressOf, ownAddress, pathOf, tabTenant } from "./api/tenant";
+import type { EndpointFilters, EventFilters, ExecutionFilters, RunFilters } from "./api/types";
 import { Broken, Missing, PendingPage } from "./parts/Outcomes";
 import { hasEdits } from "./shell/edits";
 import { painted } from "./shell/painted";
@@ -37,13 +38,11 @@ import { Shell } from "./shell/Shell";
 import { askToSignIn } from "./shell/SignInAgain";
 
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
-/** Only the parameters we know, as text; an address somebody made up shows the page without them. */
+/** The parameters we know, as text; others are left out. The server checks their values, and the page shows its answer. */
 const only =
-  <Name extends string>(...names: Name[]) =>
+  <Search extends object>(...names: (keyof Search & string)[]) =>
   (search: Record<string, unknown>) =>
-    Object.fromEntries(names.flatMap((name) => (text(search[name]) ? [[name, String(search[name])]] : []))) as Partial<
-      Record<Name, string>
-    >;
+    Object.fromEntries(names.flatMap((name) => (text(search[name]) ? [[name, text(search[name])]] : []))) as Search;
 
 /** A page's code when it is asked for. Where it cannot be had the router loads the whole page anew, which is right after an upgrade, but leaves nothing of ours where the server is gone. */
 const lazyRouteComponent = <Module extends Record<string, unknown>, Name extends keyof Module>(
@@ -61,31 +60,24 @@ const lazyRouteComponent = <Module extends Record<string, unknown>, Name extends
     name,
   );
 
-type Asked = { queryKey: readonly unknown[]; initialPageParam?: unknown };
-type Reads = (params: Record<string, string>, search: Record<string, string>) => Asked[];
-
-/** Begin to read what a page will ask for; what fails is told by the page, when it asks itself. */
-function read(client: QueryClient, asked: Asked[]): void {
-  for (const each of asked)
-    void ("initialPageParam" in each
-      ? client.prefetchInfiniteQuery(each as never)
-      : client.prefetchQuery(each as never));
-}
+/** Begins to read what a page will ask for. A failure is not shown here: the page asks again, and shows it. */
+type Reads = (client: QueryClient, params: unknown, search: unknown) => void;
 
 /** A page that knows what it will read: it is read beside the page's code, and when a pointer rests on a link to it. */
-const reading = (reads: Reads) => ({
-  staticData: { reads },
-  loaderDeps: ({ search }: { search: object }) => search,
-  loader: (given: unknown): void => {
-    // unknown, so that a route's own types are inferred from its path
-    const { context, params, deps } = given as {
-      context: { client: QueryClient };
-      params: Record<string, string>;
-      deps: Record<string, string>;
-    };
-    read(context.client, reads(params, deps));
-  },
-});
+function reading<Params extends object, Search extends object>(
+  begin: (client: QueryClient, params: Params, search: Search) => Promise<void>[],
+) {
+  const reads: Reads = (client, params, search) => void begin(client, params as Params, search as Search);
+  return {
+    staticData: { reads },
+    loaderDeps: ({ search }: { search: object }) => search,
+    loader: (given: unknown): void => {
+      // unknown, so that a route's own types are inferred from its path
+      const { context, params, deps } = given as { context: { client: QueryClient }; params: Params; deps: Search };
+      reads(context.client, params, deps);
+    },
+  };
+}
 
 const root = createRootRouteWithContext<{ client: QueryClient }>()({ component: Outlet, notFoundComponent: Missing });
 
@@ -98,7 +90,7 @@ async function passBy(client: QueryClient, from: string | undefined): Promise<vo
 const login = createRoute({
   getParentRoute: () => root,
   path: "/login",
-  validateSearch: only("from"),
+  validateSearch: only<{ from?: string }>("from"),
   beforeLoad: (given: unknown) => {
     // unknown for the same reason
     const { context, search } = given as { context: { client: QueryClient }; search: { from?: string } };
@@ -144,87 +136,105 @@ const page = <Path extends string>(path: Path) => ({ getParentRoute: () => insid
 
 const overview = createRoute({
   ...page("/"),
-  ...reading(() => [statsQuery, activityQuery(24), upcomingQuery(60), eventsQuery({}, 60), workersQuery, plannerQuery]),
+  ...reading((client) => [
+    client.prefetchQuery(statsQuery),
+    client.prefetchQuery(activityQuery(24)),
+    client.prefetchQuery(upcomingQuery(60)),
+    client.prefetchQuery(eventsQuery({}, 60)),
+    client.prefetchQuery(workersQuery),
+    client.prefetchQuery(plannerQuery),
+  ]),
   component: lazyRouteComponent(() => import("./pages/Overview"), "Overview"),
 });
 const endpoints = createRoute({
   ...page("/endpoints"),
-  ...reading((_, filters) => [endpointsQuery(filters), jobsQuery]),
-  validateSearch: only("text", "state", "job", "sort"),
+  ...reading<object, EndpointFilters>((client, _, filters) => [
+    client.prefetchInfiniteQuery(endpointsQuery(filters)),
+    client.prefetchQuery(jobsQuery),
+  ]),
+  validateSearch: only<EndpointFilters>("text", "state", "job", "sort"),
   component: lazyRouteComponent(() => import("./pages/Endpoints"), "Endpoints"),
 });
 const endpointNew = createRoute({
   ...page("/endpoints/new"),
-  validateSearch: only("copy"),
+  validateSearch: only<{ copy?: string }>("copy"),
   component: lazyRouteComponent(() => import("./pages/EndpointEdit"), "EndpointCreate"),
 });
 const endpoint = createRoute({
   ...page("/endpoints/$endpoint"),
-  ...reading(({ endpoint = "" }) => [
-    endpointQuery(endpoint),
-    decisionQuery(endpoint),
-    runsQuery({ endpoint }, 60),
-    previewQuery(endpoint),
-    healthQuery(endpoint),
-    plannerQuery,
+  ...reading<{ endpoint: string }, object>((client, { endpoint }) => [
+    client.prefetchQuery(endpointQuery(endpoint)),
+    client.prefetchQuery(decisionQuery(endpoint)),
+    client.prefetchInfiniteQuery(runsQuery({ endpoint }, 60)),
+    client.prefetchQuery(previewQuery(endpoint)),
+    client.prefetchQuery(healthQuery(endpoint)),
+    client.prefetchQuery(plannerQuery),
   ]),
-  validateSearch: only("tab"),
+  validateSearch: only<{ tab?: string }>("tab"),
   component: lazyRouteComponent(() => import("./pages/EndpointDetail"), "EndpointDetail"),
 });
 const endpointEdit = createRoute({
   ...page("/endpoints/$endpoint/edit"),
-  ...reading(({ endpoint = "" }) => [endpointQuery(endpoint), jobsQuery]),
+  ...reading<{ endpoint: string }, object>((client, { endpoint }) => [
+    client.prefetchQuery(endpointQuery(endpoint)),
+    client.prefetchQuery(jobsQuery),
+  ]),
   component: lazyRouteComponent(() => import("./pages/EndpointEdit"), "EndpointEdit"),
 });
 const jobs = createRoute({
   ...page("/jobs"),
-  ...reading(() => [jobsQuery]),
+  ...reading((client) => [client.prefetchQuery(jobsQuery)]),
   component: lazyRouteComponent(() => import("./pages/Jobs"), "Jobs"),
 });
 const runs = createRoute({
   ...page("/runs"),
-  ...reading((_, filters) => [runsQuery(filters)]),
-  validateSearch: only("endpoint", "status", "trigger", "since", "until", "sort"),
+  ...reading<object, RunFilters>((client, _, filters) => [client.prefetchInfiniteQuery(runsQuery(filters))]),
+  validateSearch: only<RunFilters>("endpoint", "status", "trigger", "since", "until", "sort"),
   component: lazyRouteComponent(() => import("./pages/Runs"), "Runs"),
 });
 const run = createRoute({
   ...page("/runs/$run"),
-  ...reading(({ run = "" }) => [runQuery(run)]),
+  ...reading<{ run: string }, object>((client, { run }) => [client.prefetchQuery(runQuery(run))]),
   component: lazyRouteComponent(() => import("./pages/RunDetail"), "RunDetail"),
 });
 const events = createRoute({
   ...page("/events"),
-  ...reading((_, filters) => [eventsQuery(filters, 200)]),
-  validateSearch: only("type", "endpoint"),
+  ...reading<object, EventFilters>((client, _, filters) => [client.prefetchQuery(eventsQuery(filters, 200))]),
+  validateSearch: only<EventFilters>("type", "endpoint"),
   component: lazyRouteComponent(() => import("./pages/Events"), "Events"),
 });
 const workflows = createRoute({
   ...page("/workflows"),
-  ...reading(() => [workflowsQuery]),
+  ...reading((client) => [client.prefetchQuery(workflowsQuery)]),
   component: lazyRouteComponent(() => import("./pages/Workflows"), "Workflows"),
 });
 const workflow = createRoute({
   ...page("/workflows/$workflow"),
-  ...reading(({ workflow = "" }) => [workflowQuery(workflow)]),
-  validateSearch: only("tab"),
+  ...reading<{ workflow: string }, object>((client, { workflow }) => [client.prefetchQuery(workflowQuery(workflow))]),
+  validateSearch: only<{ tab?: string }>("tab"),
   component: lazyRouteComponent(() => import("./pages/WorkflowDetail"), "WorkflowDetail"),
 });
 const executions = createRoute({
   ...page("/executions"),
-  ...reading((_, filters) => [executionsQuery(filters), workflowsQuery]),
-  validateSearch: only("workflow", "status", "correlation", "step", "sort"),
+  ...reading<object, ExecutionFilters>((client, _, filters) => [
+    client.prefetchInfiniteQuery(executionsQuery(filters)),
+    client.prefetchQuery(workflowsQuery),
+  ]),
+  validateSearch: only<ExecutionFilters>("workflow", "status", "correlation", "step", "sort"),
   component: lazyRouteComponent(() => import("./pages/Executions"), "Executions"),
 });
 const execution = createRoute({
   ...page("/executions/$execution"),
-  ...reading(({ execution = "" }) => [executionQuery(execution)]),
-  validateSearch: only("tab", "version"),
+  ...reading<{ execution: string }, object>((client, { execution }) => [
+    client.prefetchQuery(executionQuery(execution)),
+  ]),
+  validateSearch: only<{ tab?: string; version?: string }>("tab", "version"),
   component: lazyRouteComponent(() => import("./pages/ExecutionDetail"), "ExecutionDetail"),
 });
 const planner = createRoute({
   ...page("/planner"),
-  ...reading(() => [plannerQuery]),
-  validateSearch: only("tab", "endpoint"),
+  ...reading((client) => [client.prefetchQuery(plannerQuery)]),
+  validateSearch: only<{ tab?: string; endpoint?: string }>("tab", "endpoint"),
   component: lazyRouteComponent(() => import("./pages/Planner"), "Planner"),
 });
 const session = createRoute({
@@ -233,13 +243,13 @@ const session = createRoute({
 });
 const simulation = createRoute({
   ...page("/simulation"),
-  validateSearch: only("scenario", "seed"),
+  validateSearch: only<{ scenario?: string; seed?: string }>("scenario", "seed"),
   component: lazyRouteComponent(() => import("./pages/Simulation"), "Simulation"),
 });
 const demo = createRoute({ ...page("/demo"), component: lazyRouteComponent(() => import("./pages/Demo"), "Demo") });
 const settings = createRoute({
   ...page("/settings"),
-  validateSearch: only("tab"),
+  validateSearch: only<{ tab?: string }>("tab"),
   component: lazyRouteComponent(() => import("./pages/Settings"), "Settings"),
 });
 
@@ -325,8 +335,7 @@ export function begin(router: ReturnType<typeof makeRouter>): void {
     const route = router.routesById[match.routeId as keyof typeof router.routesById] as AnyRoute;
     void router.loadRouteChunk(route)?.catch(() => {}); // asked for again, and told, when it is shown
     if (match.routeId === inside.id) void client.prefetchQuery(sessionQuery);
-    if (wasHere() && tabTenant())
-      read(client, route.options.staticData?.reads?.(match.params as never, match.search as never) ?? []);
+    if (wasHere() && tabTenant()) route.options.staticData?.reads?.(client, match.params, match.search);
   }
 }
 

@@ -1,6 +1,6 @@
 /** What can be done with endpoints and jobs: one function per verb of the API. */
 import { api, data } from "./client";
-import type { Checked, Endpoint, EndpointNew, EndpointRehearsed } from "./types";
+import type { Checked, Endpoint, EndpointFilters, EndpointNew, EndpointRehearsed } from "./types";
 
 export type Pause = { for_ms?: string; until?: string; reason?: string; advice_may_resume?: boolean };
 export type IntervalHint = { interval_ms: string; ttl_ms: string; reason: string };
@@ -12,7 +12,7 @@ const at = (endpoint: string) => ({ params: { path: { endpoint } } });
 export const acts = {
   run: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/run", at(endpoint))),
   pause: (endpoint: string, body: Pause = {}) =>
-    data(api.POST("/api/v1/endpoints/{endpoint}/pause", { ...at(endpoint), body: body as never })),
+    data(api.POST("/api/v1/endpoints/{endpoint}/pause", { ...at(endpoint), body })),
   resume: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/resume", at(endpoint))),
   reset: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/reset-failures", at(endpoint))),
   test: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/test", at(endpoint))),
@@ -20,15 +20,15 @@ export const acts = {
   remove: (endpoint: string) => data(api.DELETE("/api/v1/endpoints/{endpoint}", at(endpoint))),
   clearHints: (endpoint: string) => data(api.DELETE("/api/v1/endpoints/{endpoint}/hints", at(endpoint))),
   hintInterval: (endpoint: string, body: IntervalHint) =>
-    data(api.PUT("/api/v1/endpoints/{endpoint}/hints/interval", { ...at(endpoint), body: body as never })),
+    data(api.PUT("/api/v1/endpoints/{endpoint}/hints/interval", { ...at(endpoint), body })),
   hintOnce: (endpoint: string, body: OneShotHint) =>
-    data(api.PUT("/api/v1/endpoints/{endpoint}/hints/one-shot", { ...at(endpoint), body: body as never })),
+    data(api.PUT("/api/v1/endpoints/{endpoint}/hints/one-shot", { ...at(endpoint), body })),
   create: (body: EndpointNew) => data(api.POST("/api/v1/endpoints", { body })) as Promise<Endpoint>,
   update: (endpoint: string, body: Patch, version: string) =>
     data(
       api.PATCH("/api/v1/endpoints/{endpoint}", {
         params: { path: { endpoint }, header: { "if-match": version } },
-        body: body as never,
+        body,
       }),
     ) as Promise<Endpoint>,
   check: (body: EndpointNew) => data(api.POST("/api/v1/endpoints/check", { body })) as Promise<Checked>,
@@ -38,13 +38,13 @@ export const acts = {
     data(
       api.PATCH("/api/v1/endpoints/{endpoint}", {
         params: { path: { endpoint }, query: { dry_run: true } },
-        body: body as never,
+        body,
       }),
     ) as Promise<EndpointRehearsed>,
 };
 
 export type BulkVerb = "run" | "pause" | "resume" | "clear-hints" | "reset-failures" | "archive";
-export type Chosen = { ids: string[] } | { matching: { text?: string; state?: string; job?: string } };
+export type Chosen = { ids: string[] } | { matching: Omit<EndpointFilters, "sort"> };
 export type BulkTotal = { matched: number; changed: number; refused: number; first: string };
 
 const IDS_MAX = 500; // that one request takes
@@ -76,11 +76,11 @@ export async function bulkAct(
         next_cursor: string | null;
       } =
         verb === "archive"
-          ? await data(api.POST("/api/v1/bulk/archive", { params: { query }, body: part as never }))
+          ? await data(api.POST("/api/v1/bulk/archive", { params: { query }, body: part }))
           : await data(
               api.POST("/api/v1/bulk/act", {
                 params: { query },
-                body: { ...part, verb, ...(verb === "pause" ? pause : {}) } as never,
+                body: { ...part, verb, ...(verb === "pause" ? pause : {}) },
               }),
             );
       total.matched += done.matched;

@@ -85,6 +85,14 @@ export async function data<T>(asked: Promise<Answer<T>>): Promise<T> {
   throw toProblem(response, error);
 }
 
+/** What is at an address that is not in the API's document; raises Problem for what is refused. */
+export async function read<T>(path: string): Promise<T> {
+  const response = await send(new Request(path, { credentials: "same-origin", headers: tenantHeader() }));
+  const body: unknown = await response.json().catch(() => null);
+  if (response.ok) return body as T;
+  throw toProblem(response, body);
+}
+
 export function toProblem(response: Response, body: unknown): Problem {
   const said = (typeof body === "object" && body !== null ? body : {}) as Record<string, unknown>;
   const text = (name: string) => (typeof said[name] === "string" ? said[name] : "");

@@ -1,6 +1,6 @@
 /** How the demo stands; only `mainspring demo` tells it, so it is not in the API's document. */
 import { queryOptions } from "@tanstack/react-query";
-import { api, data } from "./client";
+import { read } from "./client";
 
 export type DemoPhase = {
   from: number;
@@ -19,7 +19,7 @@ export type DemoState = {
   since: string;
   minute: number;
   minutes: number;
-  phases: DemoPhase[];
+  phases: [DemoPhase, ...DemoPhase[]];
   endpoints: { name: string; group: string }[];
   messages: { at: string; type: string; title: string; text: string }[];
 };
@@ -27,7 +27,7 @@ export type DemoState = {
 export const demoQuery = queryOptions({
   queryKey: ["demo"],
   queryFn: async () => {
-    const state = (await data(api.GET("/api/v1/demo" as never))) as DemoState;
+    const state = await read<DemoState>("/api/v1/demo");
     return { ...state, readAt: performance.now() };
   },
   refetchInterval: 2000,

@@ -3,6 +3,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, data } from "./client";
 import { pageOf } from "./queries";
 import type { components } from "./schema";
+import type { ExecutionFilters } from "./types";
 
 type Schemas = components["schemas"];
 export type Workflow = Schemas["WorkflowView"];
@@ -12,15 +13,9 @@ export type StateAt = Schemas["StateAt"];
 export type Graph = Schemas["Graph"];
 export type Moment = Schemas["TimelineEntryView"];
 export type Simulated = Schemas["Simulated"];
+export type SimulatedEvent = Schemas["SimulatedEventInput"];
 export type ReplayedMany = Schemas["ReplayedMany"];
 export type WorkflowRehearsed = Schemas["WorkflowDryRun"];
-export type ExecutionFilters = {
-  workflow?: string;
-  status?: string;
-  correlation?: string;
-  step?: string;
-  sort?: string;
-};
 
 const POLL_MS = 5_000; // for each request: a list of ten pages is read again once in 50 s
 const ENDED = new Set(["completed", "cancelled"]);
@@ -78,7 +73,7 @@ export const executionsQuery = (filters: ExecutionFilters, limit = 50) =>
               },
             }),
           )
-        : data(api.GET("/api/v1/executions", { params: { query: query as never } }));
+        : data(api.GET("/api/v1/executions", { params: { query } }));
     },
     getNextPageParam: (page) => page.next_cursor,
     refetchInterval: ({ state }) => POLL_MS * Math.max(1, state.data?.pages.length ?? 1), // steps that move write no event, only their log
@@ -118,17 +113,10 @@ export const stateQuery = (execution: string, entries: number, tick: number | nu
   });
 
 export type Verb = "pause" | "resume" | "cancel" | "retry" | "skip";
-export type OrderMany = {
-  verb: Verb;
-  reason: string;
-  workflow?: string;
-  correlation?: string;
-  status?: string;
-  step?: string;
-};
+export type BulkCommand = Schemas["BulkExecutionRequest"];
 export const flowActs = {
-  simulate: (body: { workflow: string; version: number; input: Record<string, unknown>; events: unknown[] }) =>
-    data(api.POST("/api/v1/workflows/simulate", { body: body as never })) as Promise<Simulated>,
+  simulate: (body: Schemas["WorkflowSimulationRequest"]) =>
+    data(api.POST("/api/v1/workflows/simulate", { body })) as Promise<Simulated>,
   rehearse: (document: string) =>
     data(
       api.POST("/api/v1/workflows", { params: { query: { dry_run: true } }, body: { document } }),
@@ -136,9 +124,7 @@ export const flowActs = {
   publish: (document: string) =>
     data(api.POST("/api/v1/workflows", { body: { document } })) as Promise<Schemas["WorkflowPublished"]>,
   start: (workflow: string, body: { input: Record<string, unknown>; correlation: string }) =>
-    data(
-      api.POST("/api/v1/workflows/{workflow}/start", { ...of(workflow), body: body as never }),
-    ) as Promise<ExecutionInFull>,
+    data(api.POST("/api/v1/workflows/{workflow}/start", { ...of(workflow), body })) as Promise<ExecutionInFull>,
   archive: (workflow: string) => data(api.POST("/api/v1/workflows/{workflow}/archive", of(workflow))),
   restore: (workflow: string) => data(api.POST("/api/v1/workflows/{workflow}/restore", of(workflow))),
   order: (execution: string, verb: Verb, reason: string) =>
@@ -148,16 +134,16 @@ export const flowActs = {
         body: { reason },
       }),
     ),
-  orderMany: (body: OrderMany) =>
-    data(api.POST("/api/v1/executions/order", { body: body as never })) as Promise<Schemas["BulkCommandSent"]>,
-  rehearseMany: (body: OrderMany) =>
-    data(
-      api.POST("/api/v1/executions/order", { params: { query: { dry_run: true } }, body: body as never }),
-    ) as Promise<Schemas["BulkCommandDryRun"]>,
+  orderMany: (body: BulkCommand) =>
+    data(api.POST("/api/v1/executions/order", { body })) as Promise<Schemas["BulkCommandSent"]>,
+  rehearseMany: (body: BulkCommand) =>
+    data(api.POST("/api/v1/executions/order", { params: { query: { dry_run: true } }, body })) as Promise<
+      Schemas["BulkCommandDryRun"]
+    >,
   erase: (execution: string, reason: string) =>
     data(api.POST("/api/v1/executions/{execution}/erase", { ...at(execution), body: { reason } })),
   send: (body: { to: string; type: string; data: Record<string, unknown> }) =>
-    data(api.POST("/api/v1/executions/send", { body: body as never })),
+    data(api.POST("/api/v1/executions/send", { body })),
   verify: (execution: string) => data(api.GET("/api/v1/executions/{execution}/verify", at(execution))),
   replay: (execution: string, version: number | null) =>
     data(

@@ -50,7 +50,7 @@ const webhookAt = (webhook: string) => ({ params: { path: { webhook } } });
 export const alertActs = {
   create: (body: AlertNew) => data(api.POST("/api/v1/alerts", { body })) as Promise<Alert>,
   update: (id: string, body: Partial<AlertNew>) =>
-    data(api.PATCH("/api/v1/alerts/{alert}", { ...alertAt(id), body: body as never })) as Promise<Alert>,
+    data(api.PATCH("/api/v1/alerts/{alert}", { ...alertAt(id), body })) as Promise<Alert>,
   remove: (id: string) => data(api.DELETE("/api/v1/alerts/{alert}", alertAt(id))),
   test: (id: string) => data(api.POST("/api/v1/alerts/{alert}/test", alertAt(id))),
 };
@@ -58,7 +58,7 @@ export const alertActs = {
 export const webhookActs = {
   create: (body: WebhookNew) => data(api.POST("/api/v1/webhooks", { body })) as Promise<WebhookMade>,
   update: (id: string, body: Partial<WebhookNew> & { new_secret?: boolean }) =>
-    data(api.PATCH("/api/v1/webhooks/{webhook}", { ...webhookAt(id), body: body as never })) as Promise<WebhookMade>,
+    data(api.PATCH("/api/v1/webhooks/{webhook}", { ...webhookAt(id), body })) as Promise<WebhookMade>,
   remove: (id: string) => data(api.DELETE("/api/v1/webhooks/{webhook}", webhookAt(id))),
   test: (id: string) => data(api.POST("/api/v1/webhooks/{webhook}/test", webhookAt(id))),
   redeliver: (delivery: string) =>

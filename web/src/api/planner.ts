@@ -99,20 +99,19 @@ export const plannerActs = {
     ) as Promise<Proposal>,
   look: (endpoint: string) => data(api.POST("/api/v1/endpoints/{endpoint}/look", { params: { path: { endpoint } } })),
   removeRule: (id: string) => data(api.DELETE("/api/v1/rules/{rule_id}", ruleAt(id))),
-  addRule: (endpoint: string, rule: RuleDocument) =>
-    data(api.POST("/api/v1/rules", { body: { endpoint, rule } as never })),
+  addRule: (endpoint: string, rule: RuleDocument) => data(api.POST("/api/v1/rules", { body: { endpoint, rule } })),
   backtest: (owner: Owner, change: BacktestChange) =>
-    data(api.POST("/api/v1/backtests", { body: { ...owner, ...change } as never })) as Promise<Backtest>,
+    data(api.POST("/api/v1/backtests", { body: { ...owner, ...change } })) as Promise<Backtest>,
   draftRules: (endpoint: string) =>
     data(api.POST("/api/v1/rules/draft", { body: { endpoint } })) as Promise<RulesDrafted>,
   testRules: (owner: Owner, rules: RuleDocument[]) =>
-    data(api.POST("/api/v1/rules/test", { body: { ...owner, rules, limit: 200 } as never })) as Promise<RulesTested>,
+    data(api.POST("/api/v1/rules/test", { body: { ...owner, rules, limit: 200 } })) as Promise<RulesTested>,
 };
 
 /** Keep a rule, or with `dryRun` only learn whether it could be kept. A change names every key that went. */
 export function putRule(owner: Owner, rule: RuleDocument, before: Rule | undefined, dryRun: boolean): Promise<unknown> {
   const query = { dry_run: dryRun };
-  if (!before) return data(api.POST("/api/v1/rules", { params: { query }, body: { ...owner, rule } as never }));
+  if (!before) return data(api.POST("/api/v1/rules", { params: { query }, body: { ...owner, rule } }));
   const gone = Object.fromEntries(
     Object.keys(before.rule)
       .filter((key) => !(key in rule))
@@ -121,7 +120,7 @@ export function putRule(owner: Owner, rule: RuleDocument, before: Rule | undefin
   return data(
     api.PATCH("/api/v1/rules/{rule_id}", {
       params: { path: { rule_id: before.id }, query },
-      body: { rule: { ...rule, ...gone } } as never,
+      body: { rule: { ...rule, ...gone } },
     }),
   );
 }

@@ -1,17 +1,7 @@
 /** What pages read. The first part of a key says what makes it old; see `live`. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, data } from "./client";
-import type { Run } from "./types";
-
-export type EndpointFilters = { text?: string; state?: string; job?: string; sort?: string };
-export type RunFilters = {
-  sort?: string;
-  endpoint?: string;
-  status?: string;
-  trigger?: string;
-  since?: string;
-  until?: string;
-};
+import type { EndpointFilters, EventFilters, Run, RunFilters } from "./types";
 
 const PAGE = 50;
 const NEXT_PAGE = 200; // who scrolls on wants many
@@ -30,7 +20,7 @@ export const endpointsQuery = (filters: EndpointFilters, limit = PAGE) =>
     initialPageParam: null as string | null,
     queryFn: ({ pageParam }) => {
       const query = { ...filters, ...pageOf(limit, pageParam) };
-      return data(api.GET("/api/v1/endpoints", { params: { query: query as never } }));
+      return data(api.GET("/api/v1/endpoints", { params: { query } }));
     },
     getNextPageParam: (page) => page.next_cursor,
   });
@@ -75,7 +65,7 @@ export const runsQuery = (filters: RunFilters, limit = PAGE) =>
     initialPageParam: null as string | null,
     queryFn: ({ pageParam }) => {
       const query = { ...filters, ...pageOf(limit, pageParam) };
-      return data(api.GET("/api/v1/runs", { params: { query: query as never } }));
+      return data(api.GET("/api/v1/runs", { params: { query } }));
     },
     getNextPageParam: (page) => page.next_cursor,
   });
@@ -95,10 +85,10 @@ export const neighboursQuery = (run: Run) =>
   queryOptions({
     queryKey: ["runs", "neighbours", run.id, run.endpoint_id],
     queryFn: async (): Promise<Neighbours> => {
-      const list = (query: object) =>
+      const list = (query: { since?: string; until: string; limit: number }) =>
         data(
           api.GET("/api/v1/endpoints/{endpoint}/runs", {
-            params: { path: { endpoint: run.endpoint_id }, query: query as never },
+            params: { path: { endpoint: run.endpoint_id }, query: query },
           }),
         );
       const earlier = (await list({ until: run.started_at, limit: 10 })).items.filter((each) => each.id < run.id); // ids follow time
@@ -145,10 +135,10 @@ export const workersQuery = queryOptions({
   refetchInterval: 15_000,
 });
 
-export const eventsQuery = (filters: { type?: string; endpoint?: string }, limit: number) =>
+export const eventsQuery = (filters: EventFilters, limit: number) =>
   queryOptions({
     queryKey: ["events", filters, limit],
-    queryFn: () => data(api.GET("/api/v1/events", { params: { query: { ...filters, limit } as never } })),
+    queryFn: () => data(api.GET("/api/v1/events", { params: { query: { ...filters, limit } } })),
   });
 
 export type Recent = { runs: { id: string; status: string; duration_ms: number | null }[]; p95_ms: number | null };

@@ -1,5 +1,5 @@
 /** One endpoint: what it does now, when it runs next and why, how it has been, and everything that can be done with it. */
-import { Alert, Anchor, Button, Card, Code, Grid, Group, Menu, Stack, Table, Text, Title } from "@mantine/core";
+import { Alert, Button, Card, Code, Grid, Group, Menu, Stack, Table, Text, Title } from "@mantine/core";
 import {
   IconAlertTriangle,
   IconChevronDown,
@@ -10,7 +10,7 @@ import {
   IconPlayerPlay,
 } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { acts } from "../api/acts";
 import { decisionQuery, endpointQuery, healthQuery, previewQuery, runsQuery } from "../api/queries";
@@ -20,6 +20,7 @@ import { Confirm } from "../parts/Confirm";
 import { Facts } from "../parts/Facts";
 import { IntervalChart } from "../parts/IntervalChart";
 import { Later } from "../parts/Later";
+import { AnchorLink, ButtonLink, MenuItemLink } from "../parts/links";
 import { NextRun, nextRunOf } from "../parts/NextRun";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
@@ -73,9 +74,9 @@ function Shown({ endpoint }: { endpoint: Endpoint }) {
       }
       about={
         <>
-          <Anchor component={Link} to="/endpoints" search={{ job: endpoint.job } as never} size="sm" underline="always">
+          <AnchorLink to="/endpoints" search={{ job: endpoint.job }} size="sm" underline="always">
             {endpoint.job}
-          </Anchor>{" "}
+          </AnchorLink>{" "}
           · {scheduleWords(endpoint)} ·{" "}
           <span className="mono breaks">
             {endpoint.method} {endpoint.url}
@@ -261,13 +262,13 @@ function Failing({ endpoint, last }: { endpoint: Endpoint; last: Run | undefined
       )}
       <Group gap="md" mt="xs">
         {last && (
-          <Anchor component={Link} to="/runs/$run" params={{ run: last.id } as never} size="sm" underline="always">
+          <AnchorLink to="/runs/$run" params={{ run: last.id }} size="sm" underline="always">
             What came back
-          </Anchor>
+          </AnchorLink>
         )}
-        <Anchor component={Link} to="/settings" search={{ tab: "alerts" } as never} size="sm" underline="always">
+        <AnchorLink to="/settings" search={{ tab: "alerts" }} size="sm" underline="always">
           Who is told of it
-        </Anchor>
+        </AnchorLink>
         {mayRun && (
           <Button
             size="xs"
@@ -316,15 +317,14 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
         </Button>
       )}
       {mayWrite && !isArchived && (
-        <Button
+        <ButtonLink
           variant="default"
           leftSection={<IconEdit size={16} />}
-          component={Link}
           to="/endpoints/$endpoint/edit"
-          params={{ endpoint: endpoint.id } as never}
+          params={{ endpoint: endpoint.id }}
         >
           Edit
-        </Button>
+        </ButtonLink>
       )}
       <Menu position="bottom-end">
         <Menu.Target>
@@ -340,18 +340,13 @@ function Actions({ endpoint }: { endpoint: Endpoint }) {
             </Menu.Item>
           )}
           {mayWrite && (
-            <Menu.Item
-              leftSection={<IconCopy size={14} />}
-              component={Link}
-              to="/endpoints/new"
-              search={{ copy: endpoint.id } as never}
-            >
+            <MenuItemLink leftSection={<IconCopy size={14} />} to="/endpoints/new" search={{ copy: endpoint.id }}>
               Make a copy
-            </Menu.Item>
+            </MenuItemLink>
           )}
-          <Menu.Item component={Link} to="/events" search={{ endpoint: endpoint.id } as never}>
+          <MenuItemLink to="/events" search={{ endpoint: endpoint.id }}>
             Its events
-          </Menu.Item>
+          </MenuItemLink>
           {mayWrite && <Menu.Divider />}
           {mayWrite && !isArchived && (
             <Menu.Item color="red" onClick={() => setAsked("archive")}>

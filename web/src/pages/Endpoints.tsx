@@ -3,7 +3,7 @@ import { Button, Card, CloseButton, Group, Select, Stack, TextInput } from "@man
 import { useDebouncedCallback } from "@mantine/hooks";
 import { IconApi, IconPlus, IconSearch } from "@tabler/icons-react";
 import { useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import {
   createContext,
   memo,
@@ -18,8 +18,9 @@ import {
 } from "react";
 import { endpointsQuery, jobsQuery, type Recent, recentQuery } from "../api/queries";
 import { useMay } from "../api/session";
-import type { Endpoint } from "../api/types";
+import type { Endpoint, EndpointFilters } from "../api/types";
 import { endpointPath, Go } from "../parts/Go";
+import { ButtonLink } from "../parts/links";
 import { NextRun, nextRunOf } from "../parts/NextRun";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
@@ -36,11 +37,21 @@ import { sourceWords } from "../words/state";
 import { Bulk } from "./endpoints/Bulk";
 
 const BLOCK = 50; // endpoints of which the last runs are read at once
-const STATES = ["active", "running", "failing", "adapting", "paused", "job-paused", "parked", "deferred", "archived"];
+const STATES: NonNullable<EndpointFilters["state"]>[] = [
+  "active",
+  "running",
+  "failing",
+  "adapting",
+  "paused",
+  "job-paused",
+  "parked",
+  "deferred",
+  "archived",
+];
 
 export function Endpoints() {
   const filters = useSearch({ from: "/inside/endpoints" });
-  const navigate = useNavigate();
+  const navigate = useNavigate({ from: "/endpoints" });
   const mayWrite = useMay("write");
   const list = useInfiniteQuery({ ...endpointsQuery(filters), placeholderData: (before) => before }); // the old list stays until the new one is there
   const found = list.data?.pages.flatMap((page) => page.items) ?? [];
@@ -50,10 +61,10 @@ export function Endpoints() {
   }, [fetchNextPage, hasNextPage, isFetchingNextPage]);
   const { sort: _, ...matching } = filters;
   const isFiltered = Object.keys(matching).length > 0;
-  const set = (change: Record<string, string | undefined>) =>
+  const set = (change: EndpointFilters) =>
     void navigate({
       to: "/endpoints",
-      search: ((before: object) => ({ ...before, ...change })) as never,
+      search: (before) => ({ ...before, ...change }),
       replace: true,
     });
   return (
@@ -61,9 +72,9 @@ export function Endpoints() {
       title="Endpoints"
       actions={
         mayWrite && (
-          <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />}>
+          <ButtonLink to="/endpoints/new" leftSection={<IconPlus size={16} />}>
             New endpoint
-          </Button>
+          </ButtonLink>
         )
       }
     >
@@ -91,9 +102,9 @@ export function Endpoints() {
             command="mainspring endpoint add hello --url https://example.com/ --every 30s"
             action={
               mayWrite && (
-                <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />}>
+                <ButtonLink to="/endpoints/new" leftSection={<IconPlus size={16} />}>
                   Add the first endpoint
-                </Button>
+                </ButtonLink>
               )
             }
           >
@@ -120,8 +131,8 @@ export function Endpoints() {
 }
 
 type FilterProps = {
-  filters: { text?: string; state?: string; job?: string };
-  set: (change: Record<string, string | undefined>) => void;
+  filters: Omit<EndpointFilters, "sort">;
+  set: (change: EndpointFilters) => void;
 };
 
 function Filters({ filters, set }: FilterProps) {
@@ -180,7 +191,7 @@ function Filters({ filters, set }: FilterProps) {
 
 type ListProps = {
   endpoints: Endpoint[];
-  filters: { text?: string; state?: string; job?: string };
+  filters: Omit<EndpointFilters, "sort">;
   hasMore: boolean;
   isOld: boolean;
   more: () => void;
@@ -209,7 +220,7 @@ function List({ endpoints: all, filters, hasMore, isOld, more }: ListProps) {
     });
   }, []);
   const show = useCallback(
-    (id: string) => void navigate({ to: "/endpoints/$endpoint", params: { endpoint: id } as never }),
+    (id: string) => void navigate({ to: "/endpoints/$endpoint", params: { endpoint: id } }),
     [navigate],
   );
   const withRow = (act: (id: string) => void) => (place: number) => {

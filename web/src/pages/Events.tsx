@@ -3,11 +3,12 @@ import { Button, Card, Group, Select, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { eventsQuery } from "../api/queries";
+import type { EventFilters } from "../api/types";
 import { Feed, newestFirst } from "../parts/Feed";
 import { Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 
-const TYPES = [
+const TYPES: NonNullable<EventFilters["type"]>[] = [
   "run.started",
   "run.finished",
   "run.timeout",
@@ -56,7 +57,7 @@ export function Events() {
           clearable
           w={220}
           onChange={(value) =>
-            void navigate({ to: "/events", search: (value ? { ...filters, type: value } : {}) as never, replace: true })
+            void navigate({ to: "/events", search: value ? { ...filters, type: value } : {}, replace: true })
           }
         />
         {filters.endpoint && (

@@ -1,7 +1,6 @@
 /** One execution: where it is and was, tick by tick; what happened; its log, proved and replayed; orders and events. */
 import {
   Alert,
-  Anchor,
   Badge,
   Button,
   Card,
@@ -21,7 +20,7 @@ import {
 } from "@mantine/core";
 import { IconChevronDown, IconChevronLeft, IconChevronRight, IconDownload, IconSend } from "@tabler/icons-react";
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import {
   type ExecutionInFull,
@@ -38,6 +37,7 @@ import { useMay } from "../api/session";
 import { JsonTree } from "../parts/BodyViewer";
 import { Confirm } from "../parts/Confirm";
 import { Dialog } from "../parts/Dialog";
+import { AnchorLink } from "../parts/links";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { save } from "../parts/save";
@@ -107,15 +107,9 @@ export function ExecutionDetail() {
       }
       about={
         <>
-          <Anchor
-            component={Link}
-            to="/workflows/$workflow"
-            params={{ workflow: execution.workflow } as never}
-            size="sm"
-            underline="always"
-          >
+          <AnchorLink to="/workflows/$workflow" params={{ workflow: execution.workflow }} size="sm" underline="always">
             {execution.workflow}
-          </Anchor>{" "}
+          </AnchorLink>{" "}
           v{execution.version} · <span className="mono breaks">{execution.id}</span> · started{" "}
           <When at={execution.created_at} /> by {actorWords(execution.actor)}
         </>
@@ -177,8 +171,8 @@ export function ExecutionDetail() {
         onChange={(value) =>
           void navigate({
             to: "/executions/$execution",
-            params: { execution: id } as never,
-            search: { tab: value ?? "timeline" } as never,
+            params: { execution: id },
+            search: { tab: value ?? "timeline" },
             replace: true,
           })
         }

@@ -3,19 +3,21 @@ import { Button, Group, Select, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { IconRoute } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { executionsQuery, workflowsQuery } from "../api/flows";
 import { useMay } from "../api/session";
+import type { ExecutionFilters } from "../api/types";
+import { ButtonLink } from "../parts/links";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { Total } from "../parts/Total";
 import { ExecutionTable } from "./flow/ExecutionTable";
 import { OrderMany } from "./flow/OrderMany";
 
-const STATUSES = [
+const STATUSES: { value: NonNullable<ExecutionFilters["status"]>; label: string }[] = [
   { value: "attention", label: "needs a person" },
-  ...["pending", "active", "waiting", "paused", "completed", "failed", "cancelled"].map((value) => ({
+  ...(["pending", "active", "waiting", "paused", "completed", "failed", "cancelled"] as const).map((value) => ({
     value,
     label: value,
   })),
@@ -23,7 +25,7 @@ const STATUSES = [
 
 export function Executions() {
   const filters = useSearch({ from: "/inside/executions" });
-  const navigate = useNavigate();
+  const navigate = useNavigate({ from: "/executions" });
   const list = useInfiniteQuery(executionsQuery(filters));
   const workflows = useQuery(workflowsQuery);
   const mayRun = useMay("run");
@@ -34,10 +36,10 @@ export function Executions() {
   }, [fetchNextPage, hasNextPage, isFetchingNextPage]);
   const { sort: _, ...matching } = filters;
   const isFiltered = Object.keys(matching).length > 0;
-  const set = (change: Record<string, string | undefined>) =>
+  const set = (change: ExecutionFilters) =>
     void navigate({
       to: "/executions",
-      search: ((before: object) => ({ ...before, ...change })) as never,
+      search: (before) => ({ ...before, ...change }),
       replace: true,
     });
   const correlate = useDebouncedCallback((value: string) => set({ correlation: value.trim() || undefined }), 250);
@@ -48,9 +50,9 @@ export function Executions() {
       actions={
         <>
           {mayRun && (filters.workflow || filters.correlation) && items.length > 0 && <OrderMany filters={matching} />}
-          <Button component={Link} to="/workflows" variant="default">
+          <ButtonLink to="/workflows" variant="default">
             Workflows
-          </Button>
+          </ButtonLink>
         </>
       }
     >
@@ -110,11 +112,7 @@ export function Executions() {
             icon={IconRoute}
             title="No executions yet"
             command="mainspring workflow start NAME"
-            action={
-              <Button component={Link} to="/workflows">
-                To the workflows
-              </Button>
-            }
+            action={<ButtonLink to="/workflows">To the workflows</ButtonLink>}
           >
             Start one from its workflow.
           </Empty>

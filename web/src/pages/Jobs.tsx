@@ -1,8 +1,7 @@
 /** Jobs: named groups of endpoints, paused and archived together. */
-import { Anchor, Badge, Button, Card, Group, Stack, Table, Text, TextInput } from "@mantine/core";
+import { Badge, Button, Card, Group, Stack, Table, Text, TextInput } from "@mantine/core";
 import { IconPlus, IconStack2 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { jobActs } from "../api/acts";
 import { asProblem } from "../api/client";
@@ -11,6 +10,7 @@ import { useMay } from "../api/session";
 import type { Job } from "../api/types";
 import { Confirm } from "../parts/Confirm";
 import { Dialog } from "../parts/Dialog";
+import { AnchorLink } from "../parts/links";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { useAct } from "../parts/useAct";
@@ -81,16 +81,9 @@ function Row({ job, edit }: { job: Job; edit: () => void }) {
     <Table.Tr>
       <Table.Td className="stack-title">
         <div>
-          <Anchor
-            component={Link}
-            to="/endpoints"
-            search={{ job: job.name } as never}
-            fw={600}
-            size="sm"
-            className="breaks"
-          >
+          <AnchorLink to="/endpoints" search={{ job: job.name }} fw={600} size="sm" className="breaks">
             {job.name}
-          </Anchor>
+          </AnchorLink>
           {job.description && (
             <Text size="xs" c="dimmed" className="breaks">
               {job.description}
@@ -182,7 +175,7 @@ function JobForm({ job, close }: { job: Job | null; close: () => void }) {
             required
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
-            error={fault?.of("name") ?? (fault && fault.message)}
+            error={fault?.of("name") ?? fault?.message}
             data-autofocus
           />
           <TextInput

@@ -1,20 +1,8 @@
 /** What is due, running, failing and adapting right now; what ran, what comes, and who does the work. */
-import {
-  Anchor,
-  Badge,
-  Button,
-  Card,
-  Grid,
-  Group,
-  SegmentedControl,
-  SimpleGrid,
-  Stack,
-  Text,
-  Title,
-} from "@mantine/core";
+import { Badge, Card, Grid, Group, SegmentedControl, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { IconPlus, IconRocket } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { plannerQuery } from "../api/planner";
 import { activityQuery, eventsQuery, statsQuery, upcomingQuery, workersQuery } from "../api/queries";
@@ -23,6 +11,7 @@ import type { EventShown } from "../api/types";
 import { Feed, newestFirst } from "../parts/Feed";
 import { HourChart } from "../parts/HourChart";
 import { Later } from "../parts/Later";
+import { AnchorLink, ButtonLink, CardLink } from "../parts/links";
 import { Empty, Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { Timeline } from "../parts/Timeline";
@@ -54,9 +43,9 @@ export function Overview() {
           title="Nothing to run yet"
           action={
             mayWrite && (
-              <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />}>
+              <ButtonLink to="/endpoints/new" leftSection={<IconPlus size={16} />}>
                 Add the first endpoint
-              </Button>
+              </ButtonLink>
             )
           }
           command="mainspring endpoint add hello --url https://example.com/ --every 30s"
@@ -157,7 +146,7 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
               ) : (
                 <HourChart
                   hours={activity.data?.hours ?? []}
-                  open={(since, until) => void navigate({ to: "/runs", search: { since, until } as never })}
+                  open={(since, until) => void navigate({ to: "/runs", search: { since, until } })}
                 />
               )}
             </Card>
@@ -187,9 +176,9 @@ function Filled({ stats, count }: { stats: Stats; count: number }) {
               <Card>
                 <Group justify="space-between" mb="sm">
                   <Title order={2}>Activity</Title>
-                  <Anchor component={Link} to="/events" size="sm">
+                  <AnchorLink to="/events" size="sm">
                     All events
-                  </Anchor>
+                  </AnchorLink>
                 </Group>
                 {events.error ? (
                   <Failed fault={events.error} retry={() => void events.refetch()} />
@@ -226,21 +215,14 @@ type FigureProps = {
 
 function Figure({ label, value, to, search = {}, tone, hint }: FigureProps) {
   return (
-    <Card
-      component={Link}
-      to={to}
-      search={search as never}
-      title={hint}
-      style={{ textDecoration: "none", color: "inherit" }}
-      padding="sm"
-    >
+    <CardLink to={to} search={search} title={hint} style={{ textDecoration: "none", color: "inherit" }} padding="sm">
       <Text size="xs" c="dimmed">
         {label}
       </Text>
       <Text fz={26} fw={650} lh={1.2} className="tabular" style={{ color: tone }}>
         {typeof value === "number" ? value.toLocaleString() : value}
       </Text>
-    </Card>
+    </CardLink>
   );
 }
 
@@ -252,9 +234,9 @@ function PlannerLine() {
   return (
     <Card>
       <Group justify="space-between" mb={4}>
-        <Anchor component={Link} to="/planner" underline="never" c="inherit">
+        <AnchorLink to="/planner" underline="never" c="inherit">
           <Title order={2}>Planner</Title>
-        </Anchor>
+        </AnchorLink>
         <Badge color={mode === "live" ? "green" : "orange"} tt="none">
           {mode}
         </Badge>
@@ -265,9 +247,9 @@ function PlannerLine() {
         {spend.sessions > 0 ? `${dollars(spend.cost_usd)} this month` : "nothing spent this month"}
       </Text>
       {pending > 0 && (
-        <Anchor component={Link} to="/planner" search={{ tab: "proposals" } as never} size="sm">
+        <AnchorLink to="/planner" search={{ tab: "proposals" }} size="sm">
           {pending === 1 ? "1 proposal waits" : `${pending} proposals wait`} for a decision
-        </Anchor>
+        </AnchorLink>
       )}
     </Card>
   );

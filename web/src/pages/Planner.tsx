@@ -1,9 +1,10 @@
 /** The planner: whether it acts, what it costs, what it did and would have done, and the rules it judges by. */
-import { Anchor, Badge, Card, Group, Progress, SimpleGrid, Stack, Tabs, Text, Title } from "@mantine/core";
+import { Badge, Card, Group, Progress, SimpleGrid, Stack, Tabs, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { type PlannerStatus, plannerActs, plannerQuery } from "../api/planner";
 import { useMay, useTenantName } from "../api/session";
+import { AnchorLink } from "../parts/links";
 import { ModeSwitch } from "../parts/ModeSwitch";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
@@ -49,7 +50,7 @@ export function Planner() {
       <Tabs
         value={tab}
         keepMounted={false}
-        onChange={(name) => void navigate({ to: "/planner", search: { tab: name ?? undefined } as never })}
+        onChange={(name) => void navigate({ to: "/planner", search: { tab: name ?? undefined } })}
       >
         <TabRow tabs={TABS} chosen={tab} />
         <Tabs.Panel value="rules">
@@ -98,10 +99,10 @@ function Modes({ status }: { status: PlannerStatus }) {
         </Text>
       )}
       {status.proposals_pending > 0 && (
-        <Anchor component={Link} to="/planner" search={{ tab: "proposals" } as never} size="sm" mt="xs" display="block">
+        <AnchorLink to="/planner" search={{ tab: "proposals" }} size="sm" mt="xs" display="block">
           {status.proposals_pending === 1 ? "1 proposal waits" : `${status.proposals_pending} proposals wait`} for a
           decision
-        </Anchor>
+        </AnchorLink>
       )}
       {endpoints.length > 0 && (
         <Group gap={6} mt="sm">
@@ -109,16 +110,15 @@ function Modes({ status }: { status: PlannerStatus }) {
             Otherwise:
           </Text>
           {endpoints.slice(0, 8).map((each) => (
-            <Anchor
+            <AnchorLink
               key={each.endpoint_id}
-              component={Link}
               to="/endpoints/$endpoint"
-              params={{ endpoint: each.endpoint_id } as never}
+              params={{ endpoint: each.endpoint_id }}
               size="xs"
               className="breaks"
             >
               {each.endpoint} is {each.mode}
-            </Anchor>
+            </AnchorLink>
           ))}
           {endpoints.length > 8 && (
             <Text size="xs" c="dimmed">

@@ -1,12 +1,13 @@
 /** One run: how it ended, where the time went, what was sent and came back, the decisions before and after it. */
-import { Alert, Anchor, Badge, Button, Card, Grid, Group, Stack, Table, Text, Title } from "@mantine/core";
+import { Alert, Badge, Button, Card, Grid, Group, Stack, Table, Text, Title } from "@mantine/core";
 import { IconAlertTriangle, IconArrowLeft, IconChevronLeft, IconChevronRight } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { decisionQuery, endpointQuery, type Neighbours, neighboursQuery, runQuery } from "../api/queries";
 import type { Endpoint, RunInFull, Step } from "../api/types";
 import { BodyViewer } from "../parts/BodyViewer";
 import { Facts } from "../parts/Facts";
+import { AnchorLink, ButtonLink } from "../parts/links";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { RunStatus } from "../parts/Status";
@@ -70,15 +71,14 @@ function Shown({ run }: { run: RunInFull }) {
           <Neighbour to={around.data?.after} label="Run after">
             <IconChevronRight size={16} />
           </Neighbour>
-          <Button
-            component={Link}
+          <ButtonLink
             to="/endpoints/$endpoint"
-            params={{ endpoint: run.endpoint_id } as never}
+            params={{ endpoint: run.endpoint_id }}
             variant="default"
             leftSection={<IconArrowLeft size={16} />}
           >
             To the endpoint
-          </Button>
+          </ButtonLink>
         </>
       }
     >
@@ -134,12 +134,12 @@ function Shown({ run }: { run: RunInFull }) {
                 ]}
               />
               <Group gap="md" mt="sm">
-                <Anchor component={Link} to="/runs" search={{ endpoint: run.endpoint_id } as never} size="sm">
+                <AnchorLink to="/runs" search={{ endpoint: run.endpoint_id }} size="sm">
                   All its runs
-                </Anchor>
-                <Anchor component={Link} to="/events" search={{ endpoint: run.endpoint_id } as never} size="sm">
+                </AnchorLink>
+                <AnchorLink to="/events" search={{ endpoint: run.endpoint_id }} size="sm">
                   Its events
-                </Anchor>
+                </AnchorLink>
               </Group>
             </Card>
             {around.data && around.data.attempts.length > 1 && <Attempts run={run} attempts={around.data.attempts} />}
@@ -173,9 +173,9 @@ function Neighbour({
 }) {
   const common = { variant: "default", px: 8, "aria-label": label, title: label } as const;
   return to ? (
-    <Button component={Link} to="/runs/$run" params={{ run: to } as never} {...common}>
+    <ButtonLink to="/runs/$run" params={{ run: to }} {...common}>
       {children}
-    </Button>
+    </ButtonLink>
   ) : (
     <Button {...common} disabled>
       {children}
@@ -190,9 +190,9 @@ function WhyNot({ run, around }: { run: RunInFull; around: Neighbours | undefine
     <>
       {" "}
       Attempt {later.attempt} took its place:{" "}
-      <Anchor component={Link} to="/runs/$run" params={{ run: later.id } as never} size="sm" underline="always">
+      <AnchorLink to="/runs/$run" params={{ run: later.id }} size="sm" underline="always">
         {later.status}
-      </Anchor>
+      </AnchorLink>
       .
     </>
   ) : null;
@@ -317,9 +317,9 @@ function Attempts({ run, attempts }: { run: RunInFull; attempts: Neighbours["att
                 </Badge>
               )}
             </Group>
-            <Anchor component={Link} to="/runs/$run" params={{ run: each.id } as never} size="sm">
+            <AnchorLink to="/runs/$run" params={{ run: each.id }} size="sm">
               <When at={each.started_at} />
-            </Anchor>
+            </AnchorLink>
           </Group>
         ))}
       </Stack>
@@ -342,9 +342,9 @@ function After({ run, next }: { run: RunInFull; next: string | null }) {
         {next ? (
           <>
             It planned{" "}
-            <Anchor component={Link} to="/runs/$run" params={{ run: next } as never} size="xs" underline="always">
+            <AnchorLink to="/runs/$run" params={{ run: next }} size="xs" underline="always">
               the next run
-            </Anchor>
+            </AnchorLink>
             .
           </>
         ) : (

@@ -2,10 +2,12 @@
 import { Button, Group, Select } from "@mantine/core";
 import { IconHistory, IconSearch } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { runsQuery } from "../api/queries";
+import type { RunFilters } from "../api/types";
 import { EndpointPicker } from "../parts/EndpointPicker";
+import { ButtonLink } from "../parts/links";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { RunTable } from "../parts/RunTable";
@@ -14,7 +16,12 @@ import { local, utc } from "../time/format";
 import { useTimeMode } from "../time/When";
 import { RUN_STATUSES } from "../words/state";
 
-const TRIGGERS = ["schedule", "manual", "test", "catch-up", "retry"];
+type Outcome = NonNullable<RunFilters["status"]>;
+const OUTCOMES: { value: Outcome; label: string }[] = [
+  { value: "failed", label: "failed in any way" },
+  ...RUN_STATUSES.map((status) => ({ value: status, label: status })),
+];
+const TRIGGERS: NonNullable<RunFilters["trigger"]>[] = ["schedule", "manual", "test", "catch-up", "retry"];
 const SPANS: Record<string, number> = {
   "last hour": 3_600_000,
   "last 24 hours": 86_400_000,
@@ -35,11 +42,11 @@ function spanOf(name: string | null): { since?: string; until?: string } {
 
 export function Runs() {
   const filters = useSearch({ from: "/inside/runs" });
-  const navigate = useNavigate();
+  const navigate = useNavigate({ from: "/runs" });
   const list = useInfiniteQuery(runsQuery(filters));
   const runs = list.data?.pages.flatMap((page) => page.items) ?? [];
-  const set = (change: Record<string, string | undefined>) =>
-    void navigate({ to: "/runs", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
+  const set = (change: RunFilters) =>
+    void navigate({ to: "/runs", search: (before) => ({ ...before, ...change }), replace: true });
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
   const more = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
@@ -68,7 +75,7 @@ export function Runs() {
         <Select
           placeholder="Any outcome"
           aria-label="Filter by outcome"
-          data={[{ value: "failed", label: "failed in any way" }, ...RUN_STATUSES]}
+          data={OUTCOMES}
           value={filters.status ?? null}
           onChange={(value) => set({ status: value ?? undefined })}
           clearable
@@ -108,11 +115,7 @@ export function Runs() {
             ? {}
             : {
                 command: "mainspring endpoint run NAME",
-                action: (
-                  <Button component={Link} to="/endpoints">
-                    Run an endpoint
-                  </Button>
-                ),
+                action: <ButtonLink to="/endpoints">Run an endpoint</ButtonLink>,
               })}
         >
           {isFiltered

@@ -1,10 +1,11 @@
 /** One look of a language model: what it called, step by step, what it made of it, and what that cost. */
-import { Alert, Anchor, Badge, Button, Card, Grid, Group, Stack, Text, Title } from "@mantine/core";
+import { Alert, Badge, Card, Grid, Group, Stack, Text, Title } from "@mantine/core";
 import { IconArrowLeft } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useParams } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { type PlannerSession, plannerSessionQuery } from "../api/planner";
 import { Facts } from "../parts/Facts";
+import { AnchorLink, ButtonLink } from "../parts/links";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { When } from "../time/When";
@@ -49,15 +50,14 @@ function Shown({ session }: { session: PlannerSession }) {
         </>
       }
       actions={
-        <Button
-          component={Link}
+        <ButtonLink
           to="/planner"
-          search={{ tab: "sessions" } as never}
+          search={{ tab: "sessions" }}
           variant="default"
           leftSection={<IconArrowLeft size={16} />}
         >
           All sessions
-        </Button>
+        </ButtonLink>
       }
     >
       {session.mode === "ask" && (
@@ -150,14 +150,9 @@ function Shown({ session }: { session: PlannerSession }) {
               rows={[
                 [
                   "Endpoint",
-                  <Anchor
-                    component={Link}
-                    to="/endpoints/$endpoint"
-                    params={{ endpoint: session.endpoint_id } as never}
-                    size="sm"
-                  >
+                  <AnchorLink to="/endpoints/$endpoint" params={{ endpoint: session.endpoint_id }} size="sm">
                     {session.endpoint}
-                  </Anchor>,
+                  </AnchorLink>,
                 ],
                 ["Model", <span className="mono">{session.model || "–"}</span>],
                 ["Tokens in", session.tokens_in.toLocaleString()],

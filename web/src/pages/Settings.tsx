@@ -42,7 +42,7 @@ export function Settings() {
       <Tabs
         value={shown?.name ?? null}
         keepMounted={false}
-        onChange={(name) => void navigate({ to: "/settings", search: { tab: name ?? undefined } as never })}
+        onChange={(name) => void navigate({ to: "/settings", search: { tab: name ?? undefined } })}
       >
         <TabRow tabs={parts.map((part) => [part.name, part.label])} chosen={shown?.name ?? ""} />
         {parts.map((part) => (

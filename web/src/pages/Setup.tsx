@@ -1,11 +1,11 @@
 /** The page of a link that opens once: the first owner or a user sets a password, or a person accepts an invitation. */
 import { Alert, Button, PasswordInput, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { type FormEvent, useEffect, useState } from "react";
 import { api, asProblem, data, type Problem } from "../api/client";
 import { forgetTenant, pathIn } from "../api/tenant";
 import { Door } from "../parts/Door";
+import { ButtonLink } from "../parts/links";
 
 function tokenOfLink(): string {
   return new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
@@ -56,9 +56,9 @@ export function Setup() {
           Open the whole link that the server printed or that you were sent; it ends in{" "}
           <span className="mono">#token=…</span>.
         </Text>
-        <Button component={Link} to="/login" mt="md" variant="default" fullWidth>
+        <ButtonLink to="/login" mt="md" variant="default" fullWidth>
           Sign in instead
-        </Button>
+        </ButtonLink>
       </Door>
     );
   }
@@ -68,9 +68,9 @@ export function Setup() {
         <Alert color="red" role="alert">
           {asProblem(link.error).message}
         </Alert>
-        <Button component={Link} to="/login" mt="md" variant="default" fullWidth>
+        <ButtonLink to="/login" mt="md" variant="default" fullWidth>
           Sign in instead
-        </Button>
+        </ButtonLink>
       </Door>
     );
   }

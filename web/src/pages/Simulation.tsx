@@ -59,7 +59,7 @@ export function Simulation() {
   const set = (change: Record<string, string>) =>
     void navigate({
       to: "/simulation",
-      search: ((before: object) => ({ ...before, ...change })) as never,
+      search: (before: object) => ({ ...before, ...change }),
       replace: true,
     });
   const start = () => play.mutate(own === null ? { scenario: chosen, seed } : { document: own, seed });

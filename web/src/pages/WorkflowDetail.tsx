@@ -17,11 +17,12 @@ import {
 } from "@mantine/core";
 import { IconChevronDown, IconPlayerPlay, IconPlus } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { diffQuery, executionsQuery, flowActs, graphQuery, versionsQuery, workflowQuery } from "../api/flows";
 import { useMay } from "../api/session";
 import { Confirm } from "../parts/Confirm";
+import { ButtonLink } from "../parts/links";
 import { Failed, PendingPage } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { TabRow, tabOf } from "../parts/TabRow";
@@ -127,8 +128,8 @@ export function WorkflowDetail() {
         onChange={(value) =>
           void navigate({
             to: "/workflows/$workflow",
-            params: { workflow: name } as never,
-            search: { tab: value ?? "graph" } as never,
+            params: { workflow: name },
+            search: { tab: value ?? "graph" },
             replace: true,
           })
         }
@@ -195,7 +196,7 @@ function LiveGraph({ name, version }: { name: string; version: number }) {
               graph={graph.data}
               states={states}
               notes={notes}
-              onStep={(step) => void navigate({ to: "/executions", search: { workflow: name, step } as never })}
+              onStep={(step) => void navigate({ to: "/executions", search: { workflow: name, step } })}
             />
           )}
         </Card>
@@ -251,9 +252,9 @@ function Recent({ name, start }: { name: string; start: (() => void) | undefined
             Show more
           </Button>
         )}
-        <Button variant="subtle" component={Link} to="/executions" search={{ workflow: name } as never}>
+        <ButtonLink variant="subtle" to="/executions" search={{ workflow: name }}>
           With filters
-        </Button>
+        </ButtonLink>
       </Group>
     </Stack>
   );

@@ -1,11 +1,11 @@
 /** Every workflow, its newest version, and the way to publish another. */
-import { Anchor, Badge, Button, Card, Group, SegmentedControl, Table, Text } from "@mantine/core";
+import { Badge, Button, Card, Group, SegmentedControl, Table, Text } from "@mantine/core";
 import { IconHierarchy2, IconPlus } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { archivedWorkflowsQuery, workflowsQuery } from "../api/flows";
 import { useMay } from "../api/session";
+import { AnchorLink, ButtonLink } from "../parts/links";
 import { Empty, Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
 import { When } from "../time/When";
@@ -33,9 +33,9 @@ export function Workflows() {
       about="Work in several steps that may wait for days, branch, and survive anything."
       actions={
         <Group gap="xs">
-          <Button component={Link} to="/executions" variant="default">
+          <ButtonLink to="/executions" variant="default">
             Executions
-          </Button>
+          </ButtonLink>
           {items.length > 0 && publish}
         </Group>
       }
@@ -89,16 +89,15 @@ export function Workflows() {
                 <Table.Tr key={each.name}>
                   <Table.Td className="stack-title">
                     <div>
-                      <Anchor
-                        component={Link}
+                      <AnchorLink
                         to="/workflows/$workflow"
-                        params={{ workflow: each.name } as never}
+                        params={{ workflow: each.name }}
                         fw={600}
                         size="sm"
                         className="breaks"
                       >
                         {each.name}
-                      </Anchor>
+                      </AnchorLink>
                       {each.description && (
                         <Text size="xs" c="dimmed" className="breaks">
                           {each.description}

@@ -1,12 +1,12 @@
 /** A back-test as a picture: how far apart runs would have been, now and with the change, over what is recorded. */
-import { Anchor, Group, Select, Stack, Table, Text } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
+import { Group, Select, Stack, Table, Text } from "@mantine/core";
 import { useState } from "react";
 import type { Backtest } from "../api/planner";
 import { local, utc } from "../time/format";
 import { useTimeMode, When } from "../time/When";
 import { callsWords, failuresWords } from "../words/backtest";
 import { span } from "../words/duration";
+import { AnchorLink } from "./links";
 import { Measured } from "./Measured";
 
 const HEIGHT = 160;
@@ -23,16 +23,17 @@ function waits(runs: Replayed, endpoint: string): Waited[] {
     .filter((run) => run.endpoint === endpoint)
     .map((run) => Date.parse(run.at))
     .sort((a, b) => a - b);
-  return times.slice(1).flatMap((to, place) => {
-    const from = times[place]!;
-    return to > from ? [{ from, to }] : [];
+  return times.flatMap((to, place) => {
+    const from = times[place - 1];
+    return from !== undefined && to > from ? [{ from, to }] : [];
   });
 }
 
 export function BacktestResult({ tested }: { tested: Backtest }) {
   const moved = tested.endpoints.find((each) => each.present !== each.changed) ?? tested.endpoints[0];
   const [chosen, choose] = useState<string | null>(null);
-  const name = tested.endpoints.some((each) => each.endpoint === chosen) ? chosen! : (moved?.endpoint ?? "");
+  const shown = tested.endpoints.find((each) => each.endpoint === chosen) ?? moved;
+  const name = shown?.endpoint ?? "";
   const only = tested.differs.only_changed;
   return (
     <Stack gap="sm">
@@ -83,9 +84,9 @@ export function BacktestResult({ tested }: { tested: Backtest }) {
                 <Table.Tr key={place}>
                   <Table.Td className="nowrap" w={150}>
                     {each.run_id ? (
-                      <Anchor component={Link} to="/runs/$run" params={{ run: each.run_id } as never} size="sm">
+                      <AnchorLink to="/runs/$run" params={{ run: each.run_id }} size="sm">
                         <When at={each.at} />
-                      </Anchor>
+                      </AnchorLink>
                     ) : (
                       <When at={each.at} />
                     )}
@@ -141,7 +142,7 @@ function Picture({ tested, name }: { tested: Backtest; name: string }) {
       to: each.recovered_at ? Date.parse(each.recovered_at) : last,
     }));
   const label = (at: string) => (mode === "utc" ? utc(at) : local(at)).slice(5, 16);
-  const ends = [Math.max(...sizes), Math.min(...sizes)];
+  const [longest, shortest] = [Math.max(...sizes), Math.min(...sizes)];
   const draw = (width: number) => {
     const x = (at: number) => LEFT + ((at - first) / Math.max(1, last - first)) * Math.max(0, width - LEFT - 6);
     const path = (line: Waited[]) =>
@@ -170,10 +171,10 @@ function Picture({ tested, name }: { tested: Backtest; name: string }) {
             fillOpacity={0.13}
           />
         ))}
-        {ends.map(
-          (ms, place) =>
-            (place === 0 || y(ms) - y(ends[0]!) > 14) && (
-              <text key={place} x={LEFT - 6} y={y(ms) + 3} fontSize={10} fill="var(--quiet)" textAnchor="end">
+        {[...new Set([longest, shortest])].map(
+          (ms) =>
+            (ms === longest || y(ms) - y(longest) > 14) && (
+              <text key={ms} x={LEFT - 6} y={y(ms) + 3} fontSize={10} fill="var(--quiet)" textAnchor="end">
                 {span(ms)}
               </text>
             ),

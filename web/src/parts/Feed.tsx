@@ -20,7 +20,7 @@ export function toneOf(event: EventShown): Tone {
 }
 
 /** By when it happened, then by the order in which it was written: a batch is written at once and its runs ended one after the other. */
-export function newestFirst(events: EventShown[]): EventShown[] {
+export function newestFirst<Event extends { at: string }>(events: Event[]): Event[] {
   return [...events].reverse().sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
 }
 

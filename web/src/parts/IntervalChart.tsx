@@ -8,10 +8,11 @@ import { span } from "../words/duration";
 import { INK, runTone, sourceWords } from "../words/state";
 import { Measured } from "./Measured";
 
-export type Waited = { at: number; ms: number; run: Pick<Run, "id" | "status" | "source" | "trigger"> | null };
+type Ended = Pick<Run, "id" | "status" | "source" | "trigger">;
+export type Waited = { at: number; ms: number; run: Ended | null };
 
 /** Each run with the time since the one before it, oldest first; the first has none before it. Planned ones follow. */
-export function waits(runs: Run[], planned: Planned[]): Waited[] {
+export function waits(runs: (Ended & Pick<Run, "started_at">)[], planned: Pick<Planned, "next_run_at">[]): Waited[] {
   const past = runs
     .filter((run) => run.status !== "missed")
     .map((run) => ({ at: Date.parse(run.started_at), run }))
@@ -49,9 +50,12 @@ export function IntervalChart({ endpoint, runs, planned }: Props) {
   ] as const;
   const known = limits.flatMap(([name, ms]) => (ms ? [{ name, ms }] : []));
   const sizes = [...points.map((each) => each.ms), ...known.map((each) => each.ms)];
-  const shownMs = [Math.max(...points.map((each) => each.ms)), Math.min(...points.map((each) => each.ms))].map(
-    (ms) => ({ ms, text: span(ms < 2000 ? ms : Math.round(ms / 1000) * 1000) }),
-  );
+  const waited = points.map((each) => each.ms);
+  const [longest, shortest] = [Math.max(...waited), Math.min(...waited)];
+  const shownMs = [...new Set([longest, shortest])].map((ms) => ({
+    ms,
+    text: span(ms < 2000 ? ms : Math.round(ms / 1000) * 1000),
+  }));
   const LEFT = Math.max(44, 12 + 6 * Math.max(...shownMs.map((each) => each.text.length)));
   const low = Math.log(Math.min(...sizes) / 1.4);
   const high = Math.log(Math.max(...sizes) * 1.4);
@@ -115,9 +119,9 @@ export function IntervalChart({ endpoint, runs, planned }: Props) {
           </g>
         ))}
         {shownMs.map(
-          ({ ms, text }, place) =>
-            (place === 0 || y(ms) - y(shownMs[0]!.ms) > 14) && (
-              <text key={place} x={LEFT - 6} y={y(ms) + 3} fontSize={10} fill="var(--quiet)" textAnchor="end">
+          ({ ms, text }) =>
+            (ms === longest || y(ms) - y(longest) > 14) && (
+              <text key={ms} x={LEFT - 6} y={y(ms) + 3} fontSize={10} fill="var(--quiet)" textAnchor="end">
                 {text}
               </text>
             ),
@@ -205,7 +209,7 @@ function hinted(points: Waited[]): { from: number; to: number }[] {
   const bands: { from: number; to: number }[] = [];
   let isOpen = false;
   for (const each of points) {
-    const byHint = each.run !== null && each.run.source.startsWith("ai-");
+    const byHint = each.run?.source.startsWith("ai-") ?? false;
     const last = bands.at(-1);
     if (byHint && isOpen && last) last.to = each.at;
     else if (byHint) bands.push({ from: each.at - each.ms, to: each.at });

@@ -1,9 +1,9 @@
 /** A day as lanes: one line for each endpoint, a mark for each run, and where it slept; phases as bands behind them. */
-import { Anchor, Group, Text } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
+import { Group, Text } from "@mantine/core";
 import { Fragment } from "react";
 import { took } from "../words/duration";
 import { sourceWords } from "../words/state";
+import { AnchorLink } from "./links";
 
 export type Phase = { from: number; to: number; phase: string };
 export type LaneRun = { minute: number; status: string; source: string; why?: string | undefined };
@@ -89,14 +89,9 @@ export function Lanes({ minutes, phases, lanes, now = minutes }: Props) {
                 <Fragment key={lane.name}>
                   <Text size="sm" className="clip lane-name" title={lane.name} component="div">
                     {lane.id ? (
-                      <Anchor
-                        component={Link}
-                        to="/endpoints/$endpoint"
-                        params={{ endpoint: lane.id } as never}
-                        size="sm"
-                      >
+                      <AnchorLink to="/endpoints/$endpoint" params={{ endpoint: lane.id }} size="sm">
                         {lane.name}
-                      </Anchor>
+                      </AnchorLink>
                     ) : (
                       lane.name
                     )}

@@ -15,11 +15,12 @@ import {
 } from "@mantine/core";
 import { IconAlertTriangle, IconMapPinOff, IconPlugConnectedX } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
-import { type ErrorComponentProps, Link, useLocation, useRouter } from "@tanstack/react-router";
+import { type ErrorComponentProps, useLocation, useRouter } from "@tanstack/react-router";
 import type { ComponentType, ReactNode } from "react";
 import { asProblem, UNREACHABLE } from "../api/client";
 import { NotAMember } from "../api/session";
 import { PAGES } from "../shell/pages";
+import { ButtonLink } from "./links";
 import { NotMember } from "./NotMember";
 
 export function Pending() {
@@ -63,9 +64,9 @@ export function Failed({ fault, retry }: { fault: unknown; retry?: () => void })
         </Button>
       )}
       {above && problem.status === 404 && (
-        <Button mt="sm" size="xs" variant="default" component={Link} to={above.to}>
+        <ButtonLink mt="sm" size="xs" variant="default" to={above.to}>
           To the {above.label.toLowerCase()}
-        </Button>
+        </ButtonLink>
       )}
     </Alert>
   );
@@ -95,11 +96,7 @@ export function Missing() {
       isPage
       icon={IconMapPinOff}
       title="There is no such page"
-      action={
-        <Button component={Link} to="/">
-          To the overview
-        </Button>
-      }
+      action={<ButtonLink to="/">To the overview</ButtonLink>}
     >
       The address may be mistyped, or the thing it names was deleted.
     </Empty>

@@ -25,10 +25,7 @@ export function RunTable({ runs, hideEndpoint = false, plain, more, isSorted }: 
   const navigate = useNavigate();
   const body = useRef<HTMLTableSectionElement>(null);
   const seen = useWindow(runs.length, body, more);
-  const show = useCallback(
-    (id: string) => void navigate({ to: "/runs/$run", params: { run: id } as never }),
-    [navigate],
-  );
+  const show = useCallback((id: string) => void navigate({ to: "/runs/$run", params: { run: id } }), [navigate]);
   const rows = useRows(
     runs.length,
     (place) => {

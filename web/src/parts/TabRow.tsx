@@ -8,6 +8,7 @@ export const tabOf = (tabs: [string, string][], asked: string | undefined): stri
 
 export function TabRow({ tabs, chosen }: { tabs: [string, string][]; chosen: string }) {
   const row = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the tab that is chosen is looked up in the page
   useEffect(() => {
     const tab = row.current?.querySelector<HTMLElement>("[data-active]");
     if (row.current && tab) row.current.scrollLeft = tab.offsetLeft - (row.current.clientWidth - tab.offsetWidth) / 2;

@@ -1,8 +1,9 @@
 /** On every page of a demo: that it is one, and where its day stands. */
-import { Anchor, Group, Text } from "@mantine/core";
+import { Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link, useLocation } from "@tanstack/react-router";
+import { useLocation } from "@tanstack/react-router";
 import { demoQuery } from "../api/demo";
+import { AnchorLink } from "../parts/links";
 
 export function DemoBanner() {
   const state = useQuery(demoQuery).data;
@@ -13,9 +14,9 @@ export function DemoBanner() {
       <Text size="sm">
         <b>Demo</b>: everything here is removed when it ends.{phase ? ` The shop's day: ${phase}.` : ""}{" "}
         {!isThere && (
-          <Anchor component={Link} to={"/demo" as never} size="sm" underline="always" c="inherit" className="nowrap">
+          <AnchorLink to={"/demo"} size="sm" underline="always" c="inherit" className="nowrap">
             Watch its day
-          </Anchor>
+          </AnchorLink>
         )}
       </Text>
     </Group>

@@ -46,6 +46,7 @@ function Finder({ close }: { close: () => void }) {
   useEffect(() => {
     dialog.current?.showModal();
   }, []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the chosen one is looked up in the page
   useEffect(() => {
     dialog.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
   }, [chosen]);
@@ -64,7 +65,6 @@ function Finder({ close }: { close: () => void }) {
   return (
     <dialog
       ref={dialog}
-      role="dialog"
       className="finder"
       aria-label="Find"
       onClose={close}
@@ -135,7 +135,7 @@ function useChoices(query: string): Choice[] {
     placeholderData: (before) => before,
   });
   const matches = (choice: Choice) => `${choice.label} ${choice.about}`.toLowerCase().includes(query.toLowerCase());
-  const go = (href: string) => () => void navigate({ href } as never);
+  const go = (href: string) => () => void navigate({ href });
   const endpoints = (query ? (found.data?.pages[0]?.items ?? []) : []).map(
     (each): Choice => ({
       id: each.id,

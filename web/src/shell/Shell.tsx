@@ -9,7 +9,6 @@ import {
   Kbd,
   Menu,
   Modal,
-  NavLink,
   SegmentedControl,
   Stack,
   Table,
@@ -27,6 +26,7 @@ import { memo, startTransition, useEffect, useMemo } from "react";
 import { api } from "../api/client";
 import { LiveProvider } from "../api/live";
 import { forgetVisit, useMay, useSession } from "../api/session";
+import { ButtonLink, NavLinkLink } from "../parts/links";
 import type { TimeMode } from "../time/format";
 import { useTimeMode } from "../time/When";
 import { PlannerBanner, ServerBanner } from "./Banners";
@@ -120,13 +120,13 @@ export function Shell() {
 const Navigation = memo(function Navigation({ close }: { close: () => void }) {
   const mayWrite = useMay("write");
   const pathname = useLocation({ select: (location) => location.pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when another page opens
   useEffect(() => close(), [pathname, close]);
   return (
     <Stack gap={4} component="nav" aria-label="Pages">
       {PAGES.map((page) => (
-        <NavLink
+        <NavLinkLink
           key={page.to}
-          component={Link}
           to={page.to}
           label={page.label}
           leftSection={<page.icon size={18} />}
@@ -136,9 +136,9 @@ const Navigation = memo(function Navigation({ close }: { close: () => void }) {
         />
       ))}
       {mayWrite && (
-        <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />} mt="sm">
+        <ButtonLink to="/endpoints/new" leftSection={<IconPlus size={16} />} mt="sm">
           New endpoint
-        </Button>
+        </ButtonLink>
       )}
     </Stack>
   );

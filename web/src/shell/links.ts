@@ -34,7 +34,7 @@ export function useLinks(): void {
       const link = linkOf(event);
       if (link)
         timer = window.setTimeout(
-          () => void router.preloadRoute({ to: pathOf(link.pathname) } as never).catch(() => {}),
+          () => void router.preloadRoute({ to: pathOf(link.pathname) }).catch(() => {}),
           INTENT_MS,
         );
     };

@@ -1,7 +1,7 @@
 /** What somebody did to an endpoint's schedule, in a sentence, and the reason apart. */
 import { duration } from "./duration";
 
-type Told = { type: string; actor: string; data: Record<string, unknown> };
+type Told = { type: string; data: Record<string, unknown> };
 export const AUTHORED = ["rule.fired", "rule.faulty", "hint.expired", "endpoint.parked", "backoff.applied"];
 
 export function decisionWords({ type, data }: Told): string {
@@ -20,7 +20,7 @@ export function decisionWords({ type, data }: Told): string {
   return type.replace(/[._]/g, " ");
 }
 
-export function decisionReason({ actor, data }: Told): string {
+export function decisionReason({ actor, data }: Told & { actor: string }): string {
   const reason = typeof data.reason === "string" ? data.reason : "";
   const rule = actor.startsWith("rule:") ? `rule ${actor.slice(5)}` : actor === "system" ? "" : actor;
   return [reason, rule].filter(Boolean).join(" · ");

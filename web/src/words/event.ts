@@ -49,7 +49,7 @@ const AWAITED: Record<string, [string, string]> = {
   places: ["a place", "limit"],
 };
 
-export function eventWords(event: EventShown): string {
+export function eventWords(event: Pick<EventShown, "type" | "data">): string {
   const said = (name: string): string => {
     const value = event.data[name];
     return typeof value === "string" || typeof value === "number" ? String(value) : "";

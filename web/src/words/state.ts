@@ -1,4 +1,5 @@
 /** One word and one colour for each state and each way a run can end, the same on every page. */
+import type { RunFilters } from "../api/types";
 
 export type Tone = "good" | "bad" | "warn" | "calm" | "idle";
 
@@ -66,5 +67,4 @@ export const stateTone = (state: string): Tone => STATES[state]?.[0] ?? "idle";
 export const stateMeaning = (state: string): string => STATES[state]?.[1] ?? "";
 export const sourceWords = (source: string): string => SOURCES[source] ?? source;
 export const isFailed = (status: string): boolean => ["failure", "timeout", "blocked"].includes(status); // what the API calls failed
-export const RUN_STATUSES = Object.keys(RUNS);
-export const STATE_NAMES = Object.keys(STATES);
+export const RUN_STATUSES = Object.keys(RUNS) as Exclude<NonNullable<RunFilters["status"]>, "failed">[];

@@ -1,11 +1,11 @@
 /** What a rule or a model changed here, in one sentence, and the way back. */
-import { Alert, Anchor, Button, Group, Text } from "@mantine/core";
+import { Alert, Button, Group, Text } from "@mantine/core";
 import { IconArrowBackUp, IconBulb } from "@tabler/icons-react";
-import { Link } from "@tanstack/react-router";
 import { acts } from "../../api/acts";
 import { plannerActs } from "../../api/planner";
 import { useMay } from "../../api/session";
 import type { Endpoint } from "../../api/types";
+import { AnchorLink } from "../../parts/links";
 import { useAct } from "../../parts/useAct";
 import { When } from "../../time/When";
 import { actorWords, isPlanner } from "../../words/actor";
@@ -61,9 +61,9 @@ export function Adapted({ endpoint }: { endpoint: Endpoint }) {
             Undo, and keep the planner off it
           </Button>
         )}
-        <Anchor component={Link} to="/planner" search={{ tab: "done" } as never} size="sm" underline="always">
+        <AnchorLink to="/planner" search={{ tab: "done" }} size="sm" underline="always">
           All that the planner did
-        </Anchor>
+        </AnchorLink>
       </Group>
     </Alert>
   );

@@ -1,11 +1,12 @@
 /** What the planner has to do with an endpoint: its rules, what a model said of it, and the switch that stops both. */
-import { Anchor, Button, Card, Group, Text, Title } from "@mantine/core";
+import { Button, Card, Group, Text, Title } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { plannerActs, plannerQuery, type Rule, rulesQuery, sessionsQuery } from "../../api/planner";
 import { useMay } from "../../api/session";
 import type { Endpoint } from "../../api/types";
+import { AnchorLink } from "../../parts/links";
 import { ModeSwitch } from "../../parts/ModeSwitch";
 import { Failed } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
@@ -28,14 +29,9 @@ export function RulesCard({ endpoint }: { endpoint: Endpoint }) {
         <Title order={2}>Rules</Title>
         {mayWrite && (
           <Group gap="xs">
-            <Anchor
-              component={Link}
-              to="/planner"
-              search={{ tab: "backtest", endpoint: endpoint.id } as never}
-              size="sm"
-            >
+            <AnchorLink to="/planner" search={{ tab: "backtest", endpoint: endpoint.id }} size="sm">
               Back-test
-            </Anchor>
+            </AnchorLink>
             {status.data?.model && (
               <Button size="compact-sm" variant="default" onClick={() => setEditing("draft")}>
                 Draft from words
@@ -97,7 +93,7 @@ export function SessionsCard({ endpoint }: { endpoint: Endpoint }) {
   const status = useQuery(plannerQuery);
   const sessions = useInfiniteQuery(sessionsQuery({ endpoint: endpoint.id }, LISTED));
   const look = useAct(() => plannerActs.look(endpoint.id), {
-    after: (session) => void navigate({ to: "/planner/sessions/$session", params: { session: session.id } as never }),
+    after: (session) => void navigate({ to: "/planner/sessions/$session", params: { session: session.id } }),
   });
   const items = sessions.data?.pages[0]?.items ?? [];
   if (!items.length && !status.data?.model) return null;

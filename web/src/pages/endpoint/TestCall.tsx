@@ -1,10 +1,10 @@
 /** Call an endpoint once, outside its schedule, and look at what came back. */
 import { Button, Group, Stack, Text } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
 import { acts } from "../../api/acts";
 import type { BodyShown, Endpoint, Phases, RunInFull } from "../../api/types";
 import { BodyViewer } from "../../parts/BodyViewer";
 import { Dialog } from "../../parts/Dialog";
+import { ButtonLink } from "../../parts/links";
 import { Failed } from "../../parts/Outcomes";
 import { RunStatus } from "../../parts/Status";
 import { useAct } from "../../parts/useAct";
@@ -67,9 +67,9 @@ export function TestCall({ endpoint, close }: { endpoint: Endpoint; close: () =>
         {run && <CallOutcome outcome={run} />}
         <Group justify="flex-end">
           {run && (
-            <Button variant="default" component={Link} to="/runs/$run" params={{ run: run.id } as never}>
+            <ButtonLink variant="default" to="/runs/$run" params={{ run: run.id }}>
               Open the run
-            </Button>
+            </ButtonLink>
           )}
           <Button loading={test.isPending} onClick={() => test.mutate(undefined)} data-autofocus>
             {run ? "Send again" : "Send the test call"}

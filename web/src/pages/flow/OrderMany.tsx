@@ -3,7 +3,8 @@ import { Button, Group, Menu, Stack, Text, TextInput } from "@mantine/core";
 import { IconChevronDown } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { type ExecutionFilters, flowActs, type OrderMany as Order, type Verb } from "../../api/flows";
+import { type BulkCommand, flowActs, type Verb } from "../../api/flows";
+import type { ExecutionFilters } from "../../api/types";
 import { Dialog } from "../../parts/Dialog";
 import { Failed } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
@@ -54,7 +55,7 @@ function Ask({
 }) {
   const [reason, setReason] = useState("");
   const { status, ...rest } = filters;
-  const order: Order = {
+  const order: BulkCommand = {
     ...rest,
     ...(status && status !== "attention" ? { status } : {}),
     verb: asked.verb,

@@ -4,7 +4,7 @@ import { IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { asProblem } from "../../api/client";
-import { flowActs, graphQuery, type Simulated } from "../../api/flows";
+import { flowActs, graphQuery, type Simulated, type SimulatedEvent } from "../../api/flows";
 import { JsonTree } from "../../parts/BodyViewer";
 import { Faults } from "../../parts/Faults";
 import { ExecutionStatus, standing } from "./ExecutionTable";
@@ -19,7 +19,7 @@ export function TryIt({ name, version, inputs }: { name: string; version: number
   const [input, setInput] = useState(() => firstInput(inputs));
   const [events, setEvents] = useState("");
   const given = readObject(input);
-  const happening = readList(events);
+  const happening = readList<SimulatedEvent>(events);
   const play = useMutation({
     mutationFn: () => flowActs.simulate({ workflow: name, version, input: given ?? {}, events: happening ?? [] }),
   });

@@ -14,8 +14,8 @@ export function readObject(text: string): Record<string, unknown> | null {
     : null;
 }
 
-/** A JSON list as somebody typed it, or null. */
-export function readList(text: string): unknown[] | null {
+/** A JSON list as somebody typed it, or null. What is in it, the server checks. */
+export function readList<Item>(text: string): Item[] | null {
   const found = read(text || "[]");
   return Array.isArray(found) ? found : null;
 }

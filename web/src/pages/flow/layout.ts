@@ -29,7 +29,10 @@ export function layout(nodes: Node[], edges: Edge[]): Layout {
   const rows: string[][] = [];
   const above = new Map<string, string[]>(); // what leads to each place of a row, from the row before
   const passes = new Map<string, string[]>(); // by edge
-  for (const id of order) (rows[rank.get(id) ?? 0] ??= []).push(id);
+  for (const id of order) {
+    const row = rank.get(id) ?? 0;
+    rows[row] = [...(rows[row] ?? []), id];
+  }
   for (const edge of forward) {
     let before = edge.source;
     for (let row = (rank.get(edge.source) ?? 0) + 1; row < (rank.get(edge.target) ?? 0); row += 1) {

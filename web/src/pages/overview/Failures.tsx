@@ -1,8 +1,8 @@
 /** What failed in the last day: which endpoint, how often, what it said last, and whether it has recovered. */
-import { Anchor, Badge, Card, Group, Stack, Text, Title } from "@mantine/core";
+import { Badge, Card, Group, Stack, Text, Title } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { endpointsQuery, runsQuery } from "../../api/queries";
+import { AnchorLink } from "../../parts/links";
 import { Failed } from "../../parts/Outcomes";
 import { useClock } from "../../time/clock";
 import { When } from "../../time/When";
@@ -29,9 +29,9 @@ export function Failures() {
       <Group justify="space-between" mb="sm">
         <Title order={2}>Failed in the last 24 hours</Title>
         {shown.length > 0 && (
-          <Anchor component={Link} to="/runs" search={{ status: "failed", since } as never} size="sm">
+          <AnchorLink to="/runs" search={{ status: "failed", since }} size="sm">
             All failed runs
-          </Anchor>
+          </AnchorLink>
         )}
       </Group>
       {failed.error ? <Failed fault={failed.error} retry={() => void failed.refetch()} /> : null}
@@ -47,16 +47,15 @@ export function Failures() {
             <div key={each.id}>
               <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
                 <Group gap="xs" style={{ minWidth: 0 }}>
-                  <Anchor
-                    component={Link}
+                  <AnchorLink
                     to="/endpoints/$endpoint"
-                    params={{ endpoint: each.id } as never}
+                    params={{ endpoint: each.id }}
                     size="sm"
                     fw={600}
                     className="breaks"
                   >
                     {each.name}
-                  </Anchor>
+                  </AnchorLink>
                   {(isFailing || (known && !known.next_cursor)) && (
                     <Badge color={isFailing ? "red" : "green"} tt="none">
                       {isFailing ? "failing" : "recovered"}
@@ -70,15 +69,9 @@ export function Failures() {
               </Group>
               <Text size="sm" className="breaks" lineClamp={2}>
                 {each.last.error || each.last.status}{" "}
-                <Anchor
-                  component={Link}
-                  to="/runs/$run"
-                  params={{ run: each.last.id } as never}
-                  size="sm"
-                  underline="always"
-                >
+                <AnchorLink to="/runs/$run" params={{ run: each.last.id }} size="sm" underline="always">
                   Why?
-                </Anchor>
+                </AnchorLink>
               </Text>
             </div>
           );

@@ -2,7 +2,7 @@
 import { Button, Card, Checkbox, Grid, Group, Stack, Text, TextInput, Title } from "@mantine/core";
 import { IconApi, IconPlayerPlay, IconPlus } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { asProblem } from "../../api/client";
 import { type BacktestChange, plannerActs, type Rule, rulesQuery } from "../../api/planner";
@@ -11,6 +11,7 @@ import { useMay } from "../../api/session";
 import type { Endpoint } from "../../api/types";
 import { BacktestResult } from "../../parts/BacktestResult";
 import { EndpointPicker } from "../../parts/EndpointPicker";
+import { ButtonLink } from "../../parts/links";
 import { Command, Empty, Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
 import { duration } from "../../words/duration";
@@ -26,7 +27,7 @@ export function Backtests() {
   const choose = (wanted: string | null) =>
     void navigate({
       to: "/planner",
-      search: { tab: "backtest", ...(wanted ? { endpoint: wanted } : {}) } as never,
+      search: { tab: "backtest", ...(wanted ? { endpoint: wanted } : {}) },
       replace: true,
     });
   if (some.data && !some.data.pages[0]?.items.length) {
@@ -37,9 +38,9 @@ export function Backtests() {
         command="mainspring backtest NAME --every 30s"
         action={
           mayWrite && (
-            <Button component={Link} to="/endpoints/new" leftSection={<IconPlus size={16} />}>
+            <ButtonLink to="/endpoints/new" leftSection={<IconPlus size={16} />}>
               Add the first endpoint
-            </Button>
+            </ButtonLink>
           )
         }
       >

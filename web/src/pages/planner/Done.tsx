@@ -1,8 +1,8 @@
 /** What rules and the model changed: what is in force now, with the way back, and what they did lately. */
-import { Anchor, Button, Card, Group, Stack, Table, Text, Title } from "@mantine/core";
+import { Button, Card, Group, Stack, Table, Text, Title } from "@mantine/core";
 import { IconArrowBackUp, IconBulb } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { acts, bulkAct } from "../../api/acts";
 import { endpointsQuery, eventsQuery } from "../../api/queries";
@@ -10,6 +10,7 @@ import { useMay } from "../../api/session";
 import type { Endpoint } from "../../api/types";
 import { Confirm } from "../../parts/Confirm";
 import { Feed } from "../../parts/Feed";
+import { AnchorLink } from "../../parts/links";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
 import { isForever } from "../../time/format";
@@ -40,9 +41,7 @@ export function Done() {
         title="The planner has changed nothing yet"
         command="mainspring rules add NAME --when 'status_code >= 500' --interval 30s --ttl 10m"
         action={
-          <Button onClick={() => void navigate({ to: "/planner", search: { tab: "rules" } as never })}>
-            To the rules
-          </Button>
+          <Button onClick={() => void navigate({ to: "/planner", search: { tab: "rules" } })}>To the rules</Button>
         }
       >
         When a rule or the model changes when an endpoint runs, it stands here with its reason, and a button that takes
@@ -146,15 +145,9 @@ function InForce({ changed }: { changed: Change[] }) {
             {changed.map((each) => (
               <Table.Tr key={`${each.endpoint.id}-${each.isPause ?? false}`}>
                 <Table.Td className="stack-title breaks">
-                  <Anchor
-                    component={Link}
-                    to="/endpoints/$endpoint"
-                    params={{ endpoint: each.endpoint.id } as never}
-                    size="sm"
-                    fw={600}
-                  >
+                  <AnchorLink to="/endpoints/$endpoint" params={{ endpoint: each.endpoint.id }} size="sm" fw={600}>
                     {each.endpoint.name}
-                  </Anchor>
+                  </AnchorLink>
                 </Table.Td>
                 <Table.Td data-label="Runs">{each.runs}</Table.Td>
                 <Table.Td data-label="Instead of">{scheduleWords(each.endpoint)}</Table.Td>

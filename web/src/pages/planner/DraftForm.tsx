@@ -1,13 +1,13 @@
 /** Rules out of words: the model drafts them from an endpoint's description, a back-test shows them, a person keeps them. */
-import { Alert, Anchor, Button, Card, Checkbox, Code, Group, Stack, Text } from "@mantine/core";
+import { Alert, Button, Card, Checkbox, Code, Group, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { plannerActs, type RulesDrafted } from "../../api/planner";
 import { endpointQuery } from "../../api/queries";
 import { BacktestResult } from "../../parts/BacktestResult";
 import { Dialog } from "../../parts/Dialog";
 import { EndpointPicker } from "../../parts/EndpointPicker";
+import { AnchorLink } from "../../parts/links";
 import { Failed } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
 import { dollars } from "../../words/money";
@@ -45,15 +45,14 @@ export function DraftForm({ of, close }: { of?: { id: string; name: string }; cl
           ) : (
             <Alert color="gray" title="It has no description">
               Say in a sentence what it watches and when it should run more often; its job's description counts too.{" "}
-              <Anchor
-                component={Link}
+              <AnchorLink
                 to="/endpoints/$endpoint/edit"
-                params={{ endpoint: endpoint.data.id } as never}
+                params={{ endpoint: endpoint.data.id }}
                 size="sm"
                 underline="always"
               >
                 Edit {endpoint.data.name}
-              </Anchor>
+              </AnchorLink>
             </Alert>
           ))}
         {draft.error ? <Failed fault={draft.error} /> : null}
@@ -141,15 +140,14 @@ function Drafted({ endpoint, drafted, close }: { endpoint: string; drafted: Rule
       )}
       <Text size="xs" c="dimmed">
         It cost {dollars(drafted.session.cost_usd)}.{" "}
-        <Anchor
-          component={Link}
+        <AnchorLink
           to="/planner/sessions/$session"
-          params={{ session: drafted.session.id } as never}
+          params={{ session: drafted.session.id }}
           size="xs"
           underline="always"
         >
           The session
-        </Anchor>
+        </AnchorLink>
       </Text>
       {keep.error ? <Failed fault={keep.error} /> : null}
       <Group justify="flex-end">

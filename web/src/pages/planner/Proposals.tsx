@@ -1,25 +1,13 @@
 /** What advice would do in mode ask: a person approves or rejects each proposal. */
-import {
-  Anchor,
-  Badge,
-  Button,
-  Card,
-  Group,
-  SegmentedControl,
-  Stack,
-  Table,
-  Text,
-  TextInput,
-  Title,
-} from "@mantine/core";
+import { Badge, Button, Card, Group, SegmentedControl, Stack, Table, Text, TextInput, Title } from "@mantine/core";
 import { IconChecklist } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { type Proposal, plannerActs, proposalsQuery } from "../../api/planner";
 import { useMay } from "../../api/session";
 import type { Endpoint } from "../../api/types";
 import { Confirm } from "../../parts/Confirm";
+import { AnchorLink } from "../../parts/links";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
 import { When } from "../../time/When";
@@ -134,14 +122,9 @@ export function ProposalTable({ proposals, hideEndpoint }: { proposals: Proposal
               </Table.Td>
               {!hideEndpoint && (
                 <Table.Td data-label="Endpoint" className="breaks">
-                  <Anchor
-                    component={Link}
-                    to="/endpoints/$endpoint"
-                    params={{ endpoint: each.endpoint_id } as never}
-                    size="sm"
-                  >
+                  <AnchorLink to="/endpoints/$endpoint" params={{ endpoint: each.endpoint_id }} size="sm">
                     {each.endpoint}
-                  </Anchor>
+                  </AnchorLink>
                 </Table.Td>
               )}
               <Table.Td data-label="By" className="breaks">
@@ -224,19 +207,19 @@ function Cause({ proposal }: { proposal: Proposal }) {
   if (!proposal.cause) return <Text size="sm">{words}</Text>;
   if (proposal.kind === "rule")
     return (
-      <Anchor component={Link} to="/runs/$run" params={{ run: proposal.cause } as never} size="sm">
+      <AnchorLink to="/runs/$run" params={{ run: proposal.cause }} size="sm">
         {words}
-      </Anchor>
+      </AnchorLink>
     );
   if (proposal.kind === "model")
     return (
-      <Anchor component={Link} to="/planner/sessions/$session" params={{ session: proposal.cause } as never} size="sm">
+      <AnchorLink to="/planner/sessions/$session" params={{ session: proposal.cause }} size="sm">
         {words}
-      </Anchor>
+      </AnchorLink>
     );
   return (
-    <Anchor component={Link} to="/executions/$execution" params={{ execution: proposal.cause } as never} size="sm">
+    <AnchorLink to="/executions/$execution" params={{ execution: proposal.cause }} size="sm">
       {words}
-    </Anchor>
+    </AnchorLink>
   );
 }

@@ -1,12 +1,12 @@
-import { Anchor, Badge, Button, Card, Group, Stack, Table, Text } from "@mantine/core";
+import { Badge, Button, Card, Group, Stack, Table, Text } from "@mantine/core";
 import { IconPlus, IconScale } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { plannerActs, plannerQuery, type Rule, rulesQuery } from "../../api/planner";
 import { jobsQuery } from "../../api/queries";
 import { useMay } from "../../api/session";
 import { Confirm } from "../../parts/Confirm";
+import { AnchorLink } from "../../parts/links";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { useAct } from "../../parts/useAct";
 import { When } from "../../time/When";
@@ -131,14 +131,9 @@ export function RuleTable({
               {showOwner && (
                 <Table.Td data-label="Of" className="breaks">
                   {each.endpoint_id ? (
-                    <Anchor
-                      component={Link}
-                      to="/endpoints/$endpoint"
-                      params={{ endpoint: each.endpoint_id } as never}
-                      size="sm"
-                    >
+                    <AnchorLink to="/endpoints/$endpoint" params={{ endpoint: each.endpoint_id }} size="sm">
                       {each.endpoint}
-                    </Anchor>
+                    </AnchorLink>
                   ) : (
                     <Text size="sm">job {jobs.data?.items.find((job) => job.id === each.job_id)?.name ?? ""}</Text>
                   )}

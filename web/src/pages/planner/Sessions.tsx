@@ -1,8 +1,9 @@
-import { Anchor, Badge, Button, Card, Stack, Table, Text } from "@mantine/core";
+import { Badge, Button, Card, Stack, Table, Text } from "@mantine/core";
 import { IconRobot } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { type PlannerSession, type PlannerStatus, sessionsQuery } from "../../api/planner";
+import { AnchorLink } from "../../parts/links";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { useRows } from "../../shell/useRows";
 import { When } from "../../time/When";
@@ -56,7 +57,7 @@ export function SessionTable({ sessions, hideEndpoint }: { sessions: PlannerSess
   const navigate = useNavigate();
   const open = (place: number) => {
     const each = sessions[place];
-    if (each) void navigate({ to: "/planner/sessions/$session", params: { session: each.id } as never });
+    if (each) void navigate({ to: "/planner/sessions/$session", params: { session: each.id } });
   };
   const rows = useRows(sessions.length, open);
   return (
@@ -82,9 +83,9 @@ export function SessionTable({ sessions, hideEndpoint }: { sessions: PlannerSess
             }}
           >
             <Table.Td className="stack-title nowrap">
-              <Anchor component={Link} to="/planner/sessions/$session" params={{ session: each.id } as never} size="sm">
+              <AnchorLink to="/planner/sessions/$session" params={{ session: each.id }} size="sm">
                 <When at={each.at} />
-              </Anchor>
+              </AnchorLink>
             </Table.Td>
             {!hideEndpoint && (
               <Table.Td data-label="Endpoint" className="breaks" maw={200}>

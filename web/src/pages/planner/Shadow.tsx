@@ -1,9 +1,9 @@
 /** What rules and the model would have done, where they only watch. */
-import { Anchor, Card, Stack, Table, Text, Title } from "@mantine/core";
+import { Card, Stack, Table, Text, Title } from "@mantine/core";
 import { IconGhost2 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { shadowQuery } from "../../api/planner";
+import { AnchorLink } from "../../parts/links";
 import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { When } from "../../time/When";
 import { SessionTable } from "./Sessions";
@@ -43,22 +43,17 @@ export function Shadow() {
                 <Table.Tr key={place}>
                   <Table.Td className="stack-title nowrap">
                     {each.run_id ? (
-                      <Anchor component={Link} to="/runs/$run" params={{ run: each.run_id } as never} size="sm">
+                      <AnchorLink to="/runs/$run" params={{ run: each.run_id }} size="sm">
                         <When at={each.at} />
-                      </Anchor>
+                      </AnchorLink>
                     ) : (
                       <When at={each.at} />
                     )}
                   </Table.Td>
                   <Table.Td data-label="Endpoint" className="breaks">
-                    <Anchor
-                      component={Link}
-                      to="/endpoints/$endpoint"
-                      params={{ endpoint: each.endpoint_id } as never}
-                      size="sm"
-                    >
+                    <AnchorLink to="/endpoints/$endpoint" params={{ endpoint: each.endpoint_id }} size="sm">
                       {each.endpoint ?? each.endpoint_id}
-                    </Anchor>
+                    </AnchorLink>
                   </Table.Td>
                   <Table.Td data-label="Rule" className="breaks">
                     {each.rule}

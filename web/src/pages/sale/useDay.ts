@@ -35,7 +35,7 @@ export function useDay(): { day: Day | null; fault: Error | null } {
     to: found.phases[place + 1]?.from ?? found.minutes,
     phase: each.phase,
   }));
-  const current = found.phases.findLast((each) => each.from <= minute) ?? found.phases[0]!;
+  const current = found.phases.findLast((each) => each.from <= minute) ?? found.phases[0];
   return {
     day: { state: found, minute, startMs: serverNow() - (minute * 60_000) / found.speed, phases, current },
     fault,
@@ -97,9 +97,7 @@ export function useEventsOf(day: Day): EventShown[] {
     queryFn: async () => {
       const into = kept.current;
       for (let isMore = true; isMore; ) {
-        const page = await data(
-          api.GET("/api/v1/events", { params: { query: { cursor: into.cursor, limit: 200 } as never } }),
-        );
+        const page = await data(api.GET("/api/v1/events", { params: { query: { cursor: into.cursor, limit: 200 } } }));
         into.events.push(...page.items.filter((event) => TOLD.has(event.type)));
         isMore = page.items.length === 200;
         into.cursor = page.next_cursor ?? into.cursor;
@@ -124,7 +122,7 @@ function useRuns(day: Day): Run[] {
       do {
         const query = { since: new Date(into.until).toISOString(), limit: 200, ...(cursor ? { cursor } : {}) };
         const page: { items: Run[]; next_cursor: string | null } = await data(
-          api.GET("/api/v1/runs", { params: { query: query as never } }),
+          api.GET("/api/v1/runs", { params: { query } }),
         );
         for (const run of page.items) into.runs.set(run.id, run);
         cursor = page.next_cursor;

@@ -299,7 +299,7 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
     job: draft.job,
     endpoint: draft.endpoint,
     description: draft.description,
-  } as never;
+  };
   const save = useAct(() => (alert ? alertActs.update(alert.id, wish) : alertActs.create(wish)), {
     done: `${draft.name} is ${alert ? "changed" : "added"}`,
     after: close,

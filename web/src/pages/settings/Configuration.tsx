@@ -18,7 +18,7 @@ import { changeWords, countWords, isLoss } from "../../words/plan";
 type Plan = components["schemas"]["Applied"];
 type Wish = { document: string; prune: boolean; take_over: boolean };
 const apply = (body: Wish, dryRun: boolean): Promise<Plan> =>
-  data(api.POST("/api/v1/config/apply", { params: { query: { dry_run: dryRun } }, body: body as never }));
+  data(api.POST("/api/v1/config/apply", { params: { query: { dry_run: dryRun } }, body }));
 const SHOWN = 50;
 
 export function Configuration() {
