@@ -22,8 +22,8 @@ from mainspring.domain.schedule.cron import CRON
 from mainspring.observe import Metrics
 from mainspring.ports.stores import Stores
 from mainspring.stores.model_sessions import SqlModelSessionStore
-from mainspring.stores.postgres.database import QUERIES as POSTGRES
 from mainspring.stores.postgres.database import PostgresDatabase
+from mainspring.stores.postgres.queries import QUERIES as POSTGRES
 from mainspring.stores.rule_rows import PAGE_RUNS, SHADOW_PAGE
 from mainspring.stores.sqlite.connection import QUERIES as SQLITE
 from mainspring.stores.sqlite.database import SqliteDatabase
