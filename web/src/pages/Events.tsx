@@ -3,43 +3,10 @@ import { Button, Card, Group, Select, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { eventsQuery } from "../api/queries";
-import type { EventFilters } from "../api/types";
 import { Feed, newestFirst } from "../parts/Feed";
 import { Failed, Pending } from "../parts/Outcomes";
 import { Page } from "../parts/Page";
-
-const TYPES: NonNullable<EventFilters["type"]>[] = [
-  "run.started",
-  "run.finished",
-  "run.timeout",
-  "run.abandoned",
-  "run.missed",
-  "schedule.updated",
-  "schedule.late",
-  "schedule.waiting",
-  "backoff.applied",
-  "manual_run.requested",
-  "hint.written",
-  "hint.expired",
-  "hint.cleared",
-  "failures.reset",
-  "endpoint.created",
-  "endpoint.updated",
-  "endpoint.paused",
-  "endpoint.resumed",
-  "endpoint.parked",
-  "endpoint.archived",
-  "endpoint.deleted",
-  "rule.fired",
-  "rules.changed",
-  "planner.analysed",
-  "planner.mode_set",
-  "job.created",
-  "job.paused",
-  "job.resumed",
-  "job.archived",
-  "quota.deferred",
-];
+import { EVENT_TYPES } from "../words/event";
 
 export function Events() {
   const filters = useSearch({ from: "/inside/events" });
@@ -51,7 +18,7 @@ export function Events() {
         <Select
           placeholder="Any type"
           aria-label="Filter by type"
-          data={TYPES}
+          data={EVENT_TYPES}
           value={filters.type ?? null}
           searchable
           clearable

@@ -15,7 +15,7 @@ import { Trail } from "../parts/Trail";
 import { Waterfall } from "../parts/Waterfall";
 import { When } from "../time/When";
 import { took } from "../words/duration";
-import { faultWords, runMeaning, runTone, sourceWords } from "../words/state";
+import { errorTitle, runMeaning, runTone, sourceWords } from "../words/state";
 
 export function RunDetail() {
   const { run: id } = useParams({ from: "/inside/runs/$run" });
@@ -83,7 +83,7 @@ function Shown({ run }: { run: RunInFull }) {
       }
     >
       {run.error && (
-        <Alert color="red" icon={<IconAlertTriangle />} title={faultWords(run.error_code)}>
+        <Alert color="red" icon={<IconAlertTriangle />} title={errorTitle(run.error_code)}>
           <Text size="sm" className="breaks">
             {run.error}
           </Text>

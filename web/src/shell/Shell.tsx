@@ -26,7 +26,7 @@ import { memo, startTransition, useEffect, useMemo } from "react";
 import { api } from "../api/client";
 import { LiveProvider } from "../api/live";
 import { forgetVisit, useMay, useSession } from "../api/session";
-import { ButtonLink, NavLinkLink } from "../parts/links";
+import { ButtonLink, NavigationLink } from "../parts/links";
 import type { TimeMode } from "../time/format";
 import { useTimeMode } from "../time/When";
 import { PlannerBanner, ServerBanner } from "./Banners";
@@ -125,7 +125,7 @@ const Navigation = memo(function Navigation({ close }: { close: () => void }) {
   return (
     <Stack gap={4} component="nav" aria-label="Pages">
       {PAGES.map((page) => (
-        <NavLinkLink
+        <NavigationLink
           key={page.to}
           to={page.to}
           label={page.label}

@@ -31,21 +31,10 @@ import { Empty, Failed, Pending } from "../../parts/Outcomes";
 import { SubscriptionState } from "../../parts/SubscriptionState";
 import { useAct } from "../../parts/useAct";
 import { duration, took } from "../../words/duration";
+import labels from "../../words/labels.json";
 import { Deliveries } from "./Deliveries";
 
-const KINDS: [string, string][] = [
-  ["failing", "an endpoint fails several times in a row"],
-  ["recovered", "what was failing or late is well again"],
-  ["parked", "an endpoint was taken out of the schedule"],
-  ["late", "an endpoint was due and did not start"],
-  ["quota", "the runs of the month are used up"],
-  ["webhook_disabled", "a webhook failed for so long that it was disabled"],
-  ["stopped", "a workflow stopped and waits for a person"],
-  ["advice_paused", "a rule or the model paused an endpoint"],
-  ["model_failing", "a session of the language model failed"],
-  ["overdue", "executions of workflows are overdue"],
-  ["proposal_waiting", "a proposal waits for a person"],
-];
+const KINDS = Object.entries(labels.alert_kinds);
 type Asked = { what: "edit" | "test" | "deliveries" | "delete"; alert: Alert } | { what: "new" } | null;
 
 export function Alerts() {
