@@ -24,7 +24,7 @@ Zeros = tuple[tuple[int, datetime], ...]  # from which tick on a repaired partit
 class LogicalClock(Struct, frozen=True, gc=False):
     """Which tick it is, how long one lasts, and the instant of tick 0.
 
-    `zeros` is for readers of a partition whose clock was repaired: its earlier ticks count from another instant.
+    `zeros` is for a partition whose clock was repaired: its earlier ticks count from another instant.
     """
 
     tick: int
@@ -32,15 +32,19 @@ class LogicalClock(Struct, frozen=True, gc=False):
     resolution_ms: int = RESOLUTION_MS
     zeros: Zeros = ()
 
+    @property
+    def is_consistent(self) -> bool:
+        """Whether its repairs begin with tick 0 and lead to the instant that it counts from."""
+        return not self.zeros or (self.zeros[0][0], self.zeros[-1][1]) == (0, self.epoch)
+
     def as_of(self, tick: int) -> "LogicalClock":
         """The clock at a tick, counting as it did then."""
         zero = next((zero for from_tick, zero in reversed(self.zeros) if tick >= from_tick), self.epoch)
-        return LogicalClock(tick, zero, self.resolution_ms)
+        return LogicalClock(tick, zero, self.resolution_ms, self.zeros)
 
     def zeros_at(self, tick: int) -> tuple[datetime, ...]:
-        """What an execution whose first turn was in this tick may have been created under: a repair may lie between."""
-        before = [zero for from_tick, zero in self.zeros if from_tick <= tick]
-        return tuple(before[-2:]) or (self.epoch,)
+        """What an execution whose first turn was in this tick may have been created under: repairs may lie between."""
+        return tuple(zero for from_tick, zero in self.zeros if from_tick <= tick) or (self.epoch,)
 
     def waits_until(self, wake_tick: int, begun: int, last: int, now: int) -> int:
         """The tick of a wait that began in tick `begun`, as repairs between the ticks `last` and `now` moved it."""
@@ -264,8 +268,10 @@ ENDED: Final = frozenset({ExecutionPhase.COMPLETED, ExecutionPhase.CANCELLED})
 #   1  a `wait_for` looks at the latest event of its type only
 #   2  events queue per type; a `wait_for` takes the oldest that fits; the first entry commits to the origin; a document
 #      that was changed halts the execution; turns have the tick in which they were due, however late they are taken
+#   3  the first turn after a repair of the partition's clock names the repair in an entry `clock`
 OLDEST_FORMAT: Final = 1
-NEWEST_FORMAT: Final = 2
+CLOCK_FORMAT: Final = 3
+NEWEST_FORMAT: Final = 3
 
 
 class Origin(Struct, frozen=True):
