@@ -269,7 +269,7 @@ METRICS = {  # attribute: (kind, name, meaning, label)
         "",
     ),
     "lateness": ("histogram", "mainspring_lateness_seconds", "Time from the slot to the start of its call.", ""),
-    "duration": ("histogram", "Duration of calls.", "How long calls took.", ""),
+    "duration": ("histogram", "mainspring_call_seconds", "Duration of calls.", ""),
 }
 
 

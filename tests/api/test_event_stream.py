@@ -21,7 +21,7 @@ from mainspring.domain.access.scope import Principal, Role, Scope
 from mainspring.domain.errors import NotAuthenticated, NotFound
 from mainspring.domain.event import Event, EventType, place_of
 from mainspring.ports.stores import Stores
-from mainspring.stores.postgres.database import EVENT_ERA
+from mainspring.stores.postgres.queries import EVENT_ERA
 from tests.api.app import client_of
 from tests.api.people import Browser, a_user
 from tests.harness.pace import Pace

@@ -151,6 +151,7 @@ async def test_recorded_runs_are_rehearsed_in_their_order(desk: Desk, clock: Fix
     tested = await try_rules(desk, owner, rules, 10)
 
     assert [each.fired for each in tested] == [(), (), ("rule-1",)]
+    assert {each.endpoint for each in tested} == {"one"}
     assert [bool(each.faults) for each in tested] == [True, False, False]
     whole = await find_owner(desk, None, "default")
     assert [each.fired for each in await try_rules(desk, whole, check_rules([PAUSE], whole), 2)] == [

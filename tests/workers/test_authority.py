@@ -145,7 +145,7 @@ def test_acts_without_authors_would_break_it() -> None:
     """The negative control: the same acts where nobody asks who set what."""
 
     def unguarded(random: Random, endpoint: Endpoint, now: datetime) -> Endpoint:
-        anybodys = replace(endpoint, pause_author="")
+        anybodys = replace(endpoint, pause_author="model")
         if endpoint.interval_hint is not None:
             anybodys = replace(anybodys, interval_hint=replace(endpoint.interval_hint, author="model"))
         return advice(random, anybodys, now)
@@ -208,6 +208,30 @@ def test_model_yields_to_rules() -> None:
     assert refused.refused_advice.because.endswith("rules take precedence over the model")
 
 
+@pytest.mark.parametrize("until", [None, "2025-01-01T00:30:00Z"], ids=["rule puts to sleep", "model pauses"])
+def test_advice_does_not_pause_an_endpoint_while_a_persons_hint_is_valid(until: str | None) -> None:
+    hint = IntervalHint(30_000, START + HOUR, "I watch it", PERSON)
+    hinted = changes.put_interval_hint(an_endpoint("one"), hint, START, CRON).endpoint
+
+    after = (
+        by_rule(a_rule(pause="forever"), hinted, START)
+        if until is None
+        else by_model("pause_until", {"until": until}, hinted, START)
+    )
+
+    assert replace(after, refused_advice=None) == hinted
+    assert after.refused_advice is not None
+    assert "set a hint for 'one'" in after.refused_advice.because
+
+
+def test_pause_without_an_author_counts_as_a_persons() -> None:
+    asleep = replace(paused(), pause_author="")
+
+    assert by_rule(a_rule(resume=True), asleep, START).paused_until == FOREVER
+    assert by_model("pause_until", {"until": None}, asleep, START).paused_until == FOREVER
+    assert by_rule(a_rule(resume=True), replace(asleep, advice_may_resume=True), START).paused_until is None
+
+
 def test_clearing_hints_leaves_a_persons_hint_and_takes_the_others() -> None:
     mine = OneShotHint(START + MINUTE, START + HOUR, "", PERSON)
     endpoint = changes.put_one_shot_hint(an_endpoint("one"), mine, START, CRON).endpoint
@@ -249,7 +273,7 @@ ACTS_BY_POWER: dict[str, Callable[[Endpoint], Endpoint]] = {
 
 @pytest.mark.parametrize("power", ACTS_BY_POWER)
 def test_owner_decides_what_advice_may_do(power: str) -> None:
-    asleep = {"paused_until": FOREVER} if power == "wake" else {}
+    asleep = {"paused_until": FOREVER, "pause_author": "rule:night"} if power == "wake" else {}
     free = an_endpoint("one", interval_ms=3_600_000, next_run_at=START + HOUR, **asleep)
     others = tuple(each for each in POWERS if each != power)
     act = ACTS_BY_POWER[power]

@@ -17,6 +17,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from mainspring.api.problems import BASE, MEDIA_TYPE, PROBLEMS
 from mainspring.domain.access.scope import MEANING, Scope
+from mainspring.domain.labels import api_labels
 
 Document = dict[str, Any]  # FastAPI's name for it
 
@@ -121,6 +122,7 @@ def document(app: FastAPI) -> Document:
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         servers=[{"url": "/"}],
     )
+    made["x-labels"] = api_labels()
     scopes, guarded = scopes_of(app), guarded_routes(app)
     parts = made.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})

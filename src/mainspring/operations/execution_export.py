@@ -7,6 +7,7 @@ from mainspring.operations.workflows import find_workflow
 from mainspring.ports.workflows import Checkpoint, Execution
 from mainspring.workflow.audit import TickHead
 from mainspring.workflow.bundle import FORMAT, Bundle, Signed, lines_of
+from mainspring.workflow.proof import committed_clock
 
 TICKS_MAX = 100_000
 SHARED = (
@@ -27,8 +28,8 @@ async def export_execution(desk: Desk, execution_id: str, *, as_operator: bool =
     execution = await find_execution(desk, execution_id)
     state = execution.state
     published = await find_workflow(desk, state.workflow, state.version)
-    clock = await clock_of(desk, execution)
     log = (await read_log(desk, execution))[: state.number]
+    clock = committed_clock(log, await clock_of(desk, execution))
     ticks, signed, note = await _chain(desk, execution, as_operator)
     return Bundle(
         FORMAT, state.id, state.salt, state.status.value, state.outcome, state.error, execution.correlation,

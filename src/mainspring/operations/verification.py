@@ -10,6 +10,7 @@ import asyncio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from mainspring.domain.instant import rfc3339
 from mainspring.operations.endpoints import Desk
 from mainspring.operations.executions import PAGE, claims_of, clock_of, find_execution
 from mainspring.operations.secret_rotation import remember_retired
@@ -75,6 +76,10 @@ async def _unlike_replay(desk: Desk, execution: Execution, published: Published)
     """The first difference when the log is replayed: its origin, an entry, the resulting state."""
     state, logs = execution.state, desk.stores.flows.logs
     clock = await clock_of(desk, execution)
+    if not clock.is_consistent:
+        clock = await clock_of(desk, execution)  # it may have been repaired between two reads
+    if not clock.is_consistent:
+        return Breach(execution.id, 1, "zero", rfc3339(clock.zeros[-1][1]), rfc3339(clock.epoch))
     rerun = Rerun(published.workflow, state.salt, clock)
     read = 0
     difference: Difference | None = None

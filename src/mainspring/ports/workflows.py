@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from mainspring.domain.event import Event
 from mainspring.workflow.audit import Anchor, Breach, TickHead
-from mainspring.workflow.model import Arrival, ExecutionState, LogEntry, Status, Workflow
+from mainspring.workflow.model import Arrival, ExecutionState, LogEntry, Status, Workflow, Zeros
 from mainspring.workflow.tick import ReadyExecution, TickResult, TickRun
 
 
@@ -23,6 +23,7 @@ class Lead(Struct, frozen=True):
     zero: datetime  # the time of tick 0
     resolution_ms: int
     worker: str
+    zeros: Zeros = ()  # of a partition whose clock was repaired
 
 
 class TickLoad(Struct, frozen=True):

@@ -45,7 +45,8 @@ FINISH_BATCH_MAX = 250
 STARTS_AT_ONCE = 16  # a start takes tens of microseconds; a database response waits for no more than these
 RETRY_S_MIN, RETRY_S_MAX = 0.5, 5.0
 HELD_PAUSE_S = 0.02  # an edit or a planner's page holds a row for milliseconds; a hanging process for longer
-LAST_ROUND_S, LAST_WRITES_S = 1.0, 0.5  # at the end, a database that may be unavailable is not waited for much longer
+LAST_ROUND_S = 1.0  # at the end, a database that may be unavailable is not waited for much longer
+LAST_WRITES_S = 1.0  # beyond the grace; a result that is not written by then is called again
 HINTS_PER_ROUND = 500
 SWEEP_HINTS_S = 0.5
 

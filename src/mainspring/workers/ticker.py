@@ -272,7 +272,7 @@ class Ticker:
         for name in {(each.tenant_id, each.workflow, each.version) for each in load.ready}:
             await self._know(*name)
         began_s = time.monotonic()
-        clock = LogicalClock(load.tick, lead.zero, lead.resolution_ms)
+        clock = LogicalClock(load.tick, lead.zero, lead.resolution_ms, lead.zeros)
         turns = TickRun(
             load.ready, self._workflow, clock, lead.partition, lead.sequence + 1, lead.head, lead.epoch, self._hashes
         )

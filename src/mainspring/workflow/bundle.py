@@ -15,7 +15,7 @@ from mainspring.domain.errors import InvalidInput
 from mainspring.workflow.audit import Anchor, Breach, LogVerdict, TickHead, document_hash, seal_tick, verify
 from mainspring.workflow.document import parse_text
 from mainspring.workflow.model import LogEntry, LogicalClock, Workflow, Zeros
-from mainspring.workflow.proof import OriginClaims, check_end, check_origin
+from mainspring.workflow.proof import OriginClaims, check_clock, check_end, check_origin
 from mainspring.workflow.replay import ExecutionReplay, replay
 
 FORMAT: Final = "mainspring.execution.v1"
@@ -145,7 +145,7 @@ def check_bundle(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> BundleV
             breach = Breach(bundle.execution, place, "input or output", "a value, as the other entries have", "erased")
             verdict = msgspec.structs.replace(verdict, valid=False, breach=breach)
     elif verdict.valid and entries:
-        breach = check_origin(entries[0], _claims(bundle, entries[0].tick))
+        breach = check_origin(entries[0], _claims(bundle, entries[0].tick)) or check_clock(entries, _clock(bundle))
         again = _replayed(bundle, entries, is_genuine=breach is None)
         if again is not None and breach is None:
             breach = check_end(again.state, bundle.status, bundle.outcome, bundle.error)
@@ -166,11 +166,14 @@ def _replayed(bundle: Bundle, entries: Sequence[LogEntry], *, is_genuine: bool) 
 
 
 def _claims(bundle: Bundle, tick: int) -> OriginClaims:
-    clock = LogicalClock(0, bundle.zero, bundle.resolution_ms, bundle.zeros)
     return OriginClaims(
         bundle.workflow, bundle.version, document_hash(bundle.document), "", bundle.actor, bundle.correlation,
-        bundle.partition, clock.zeros_at(tick), bundle.resolution_ms,
+        bundle.partition, _clock(bundle).zeros_at(tick), bundle.resolution_ms,
     )  # fmt: skip
+
+
+def _clock(bundle: Bundle) -> LogicalClock:
+    return LogicalClock(0, bundle.zero, bundle.resolution_ms, bundle.zeros)
 
 
 def _chain(bundle: Bundle, is_signed: Callable[[Signed], bool]) -> Breach | None:

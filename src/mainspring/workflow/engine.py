@@ -11,14 +11,12 @@ The texts in this module are written into logs. Changing one breaks the replay o
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, assert_never, cast
 
-from msgspec import to_builtins
-
 from mainspring.workflow.audit import canonical, commit, effect_key
 from mainspring.workflow.expression import Failure, Values, evaluate, judge, roots_of
-from mainspring.workflow.log_records import given_of, request_of
+from mainspring.workflow.log_records import given_of, repairs_of, request_of, start_of
 from mainspring.workflow.model import (
+    CLOCK_FORMAT,
     ENDED,
-    OLDEST_FORMAT,
     STATUS_OF,
     Advance,
     AnyStep,
@@ -64,8 +62,7 @@ ALLOWED: Final[dict[Status, tuple[str, ...]]] = {
 
 def advance(workflow: Workflow, state: ExecutionState, arrivals: Sequence[Arrival], clock: LogicalClock) -> Advance:
     turn = _Turn(workflow, state, clock)
-    if state.number == 0:
-        turn.begin()
+    turn.begin()
     for arrival in arrivals:
         turn.take(arrival)
     turn.run()
@@ -75,8 +72,7 @@ def advance(workflow: Workflow, state: ExecutionState, arrivals: Sequence[Arriva
 def halt(state: ExecutionState, arrivals: Sequence[Arrival], clock: LogicalClock, code: str, error: str) -> Advance:
     """A turn without a usable document: stops for a person, keeps every event, and accepts only the command cancel."""
     turn = _Turn(_UNKNOWN, state, clock)
-    if state.number == 0:
-        turn.begin()
+    turn.begin()
     turn.withdraw()
     turn.phase, turn.wake_tick, turn.error = ExecutionPhase.FAILED, None, error
     turn.log("halted", None, {"code": code, "error": error})
@@ -134,11 +130,12 @@ class _Turn:
         return Advance(after, tuple(self.effects), tuple(self.withdrawn), tuple(self.drafts))
 
     def begin(self) -> None:
-        self.step, state = self.workflow.start, self.state
-        first = {"workflow": state.workflow, "version": state.version, "input": state.input, "tick": state.wake_tick}
-        if state.format > OLDEST_FORMAT:
-            first |= {"format": state.format, "origin": state.origin and to_builtins(state.origin)}
-        self.log("start", first)
+        """Log the start in the first turn, and a repair of the clock in the first turn after it."""
+        if self.state.number == 0:
+            self.step = self.workflow.start
+            self.log("start", start_of(self.state))
+        if self.state.format >= CLOCK_FORMAT and (repairs := repairs_of(self.state, self.clock)):
+            self.log("clock", None, {"repairs": repairs})
 
     def log(self, action: str, given: object = None, came: object = None) -> None:
         if self.is_stale:

@@ -24,7 +24,7 @@ Zeros = tuple[tuple[int, datetime], ...]  # from which tick on a repaired partit
 class LogicalClock(Struct, frozen=True, gc=False):
     """The current tick, its length, and the time of tick 0.
 
-    `zeros` is for readers of a partition whose clock was repaired: its earlier ticks count from another time.
+    `zeros` is for a partition whose clock was repaired: its earlier ticks count from another time.
     """
 
     tick: int
@@ -32,17 +32,19 @@ class LogicalClock(Struct, frozen=True, gc=False):
     resolution_ms: int = RESOLUTION_MS
     zeros: Zeros = ()
 
+    @property
+    def is_consistent(self) -> bool:
+        """Whether its repairs begin with tick 0 and lead to the instant that it counts from."""
+        return not self.zeros or (self.zeros[0][0], self.zeros[-1][1]) == (0, self.epoch)
+
     def as_of(self, tick: int) -> "LogicalClock":
         """The clock as it was at a tick."""
         zero = next((zero for from_tick, zero in reversed(self.zeros) if tick >= from_tick), self.epoch)
-        return LogicalClock(tick, zero, self.resolution_ms)
+        return LogicalClock(tick, zero, self.resolution_ms, self.zeros)
 
     def zeros_at(self, tick: int) -> tuple[datetime, ...]:
-        """The clocks that an execution with its first turn in this tick may have been created under: a repair may
-        be in between.
-        """
-        before = [zero for from_tick, zero in self.zeros if from_tick <= tick]
-        return tuple(before[-2:]) or (self.epoch,)
+        """The clocks under which an execution with its first turn in this tick may have been created."""
+        return tuple(zero for from_tick, zero in self.zeros if from_tick <= tick) or (self.epoch,)
 
     def waits_until(self, wake_tick: int, begun: int, last: int, now: int) -> int:
         """The end of a wait that started in tick `begun`, after repairs between the ticks `last` and `now` moved it."""
@@ -266,8 +268,10 @@ ENDED: Final = frozenset({ExecutionPhase.COMPLETED, ExecutionPhase.CANCELLED})
 #   1  a `wait_for` considers only the latest event of its type
 #   2  events queue per type; a `wait_for` takes the oldest match; the first entry commits to the origin; a changed
 #      document halts the execution; turns have the tick in which they were due, however late they are taken
+#   3  the first turn after a repair of the partition's clock names the repair in an entry `clock`
 OLDEST_FORMAT: Final = 1
-NEWEST_FORMAT: Final = 2
+CLOCK_FORMAT: Final = 3
+NEWEST_FORMAT: Final = 3
 
 
 class Origin(Struct, frozen=True):

@@ -152,7 +152,7 @@ class TickRun:
             if tick is None or tick > self.tick:
                 break
             count = len(left) if ticks is None else sum(came <= tick for came in ticks)
-            done = self._advance(ready, state, left[:count], replace(self._clock, tick=tick))
+            done = self._advance(ready, state, left[:count], self._clock.as_of(tick))
             sealed = seal(state.id, state.salt, state.number, state.head, done.drafts)
             state = replace(done.state, head=sealed[-1].hash) if sealed else done.state
             entries += sealed

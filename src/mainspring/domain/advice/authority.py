@@ -115,13 +115,13 @@ def check_wake(endpoint: Endpoint, author: str, now: datetime) -> None:
 
 def check_pause(endpoint: Endpoint, author: str, now: datetime) -> None:
     """Raises AdviceRefused if an authority above `author` paused the endpoint."""
-    if not endpoint.is_paused(now) or endpoint.advice_may_resume or not endpoint.pause_author:
+    if not endpoint.is_paused(now) or endpoint.advice_may_resume:
         return
     if authority_of(endpoint.pause_author) > authority_of(author):
         assert endpoint.paused_until is not None
         end = "until resumed" if endpoint.paused_until >= FOREVER else f"until {rfc3339(endpoint.paused_until)}"
         why = f" ({endpoint.pause_reason})" if endpoint.pause_reason else ""
-        who = author_in_words(endpoint.pause_author)
+        who = author_in_words(endpoint.pause_author) or "a person"
         raise _refused(endpoint, f"{who} paused {endpoint.name!r} {end}{why}", endpoint.pause_author)
 
 
