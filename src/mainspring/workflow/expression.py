@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeGuard
 
 from mainspring.domain.errors import did_you_mean
+from mainspring.domain.expressions.borrowed_lists import lists_returned
 from mainspring.domain.expressions.condition import (
     CACHE_MAX,
     CHARS_MAX,
@@ -117,8 +118,9 @@ def _evaluate(text: str, data: Mapping[str, object], size: int) -> object:
     if work > WORK_MAX:
         return Failure(f"may touch {work:.0f} bytes; at most {WORK_MAX} are allowed; nest fewer loops")
     try:
-        answer = _compiled(text).eval(data=data)
-        kind, plain = answer.type().name(), answer.plain_value()
+        with lists_returned():
+            answer = _compiled(text).eval(data=data)
+            kind, plain = answer.type().name(), answer.plain_value()
     except (RuntimeError, OverflowError, ValueError, TypeError) as fault:  # a spent budget, or a number beyond 64 bits
         return Failure(fault_text(str(fault)))
     if kind == "ERROR":
