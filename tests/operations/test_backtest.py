@@ -128,7 +128,7 @@ async def test_window_rule_fires_at_the_same_runs_live_rehearsed_and_replayed(de
             pass
 
     live = [each for each in await told(desk.stores) if each.type is EventType.RULE_FIRED]
-    rehearsed = [each for each in await try_rules(desk, owner, check_rules([rule], owner), 100) if each.fired]
+    rehearsed = [each for each in await try_rules(desk, owner, await check_rules([rule], owner), 100) if each.fired]
     replayed = (await run_backtest(desk, owner, BacktestRequest())).present
 
     assert len(live) > 5

@@ -31,7 +31,7 @@ class BacktestRequest(Struct, frozen=True):
 async def run_backtest(desk: Desk, owner: RuleOwner, wish: BacktestRequest) -> BackTest:
     share = await share_of(desk, owner, wish.limit)
     known = [each.stored for each in await desk.stores.planner.rules(desk.tenant_id, owner.job.id)]
-    rules = _changed_rules(desk, owner, wish, known)
+    rules = await _changed_rules(desk, owner, wish, known)
     headers = any("headers" in mentions(each.rule.when).names for each in (*known, *rules))
     facts = await desk.stores.planner.facts(
         [FactsWanted(member.id, share, headers=headers) for member in owner.members]
@@ -49,7 +49,7 @@ async def run_backtest(desk: Desk, owner: RuleOwner, wish: BacktestRequest) -> B
     return replace(tested, limit=share, is_limited=any(len(each) == share for each in history.values()))
 
 
-def _changed_rules(
+async def _changed_rules(
     desk: Desk, owner: RuleOwner, wish: BacktestRequest, known: list[StoredRule]
 ) -> tuple[StoredRule, ...]:
     if wish.rules is None:
@@ -58,7 +58,7 @@ def _changed_rules(
     others = [each for each in known if each.endpoint_id != endpoint_id]
     drafted = [
         StoredRule(f"draft_{place}", desk.tenant_id, owner.job.id, endpoint_id, rule, owner.job.created_at)
-        for place, rule in enumerate(check_rules(wish.rules, owner))
+        for place, rule in enumerate(await check_rules(wish.rules, owner))
     ]
     return (*others, *drafted)
 

@@ -83,7 +83,10 @@ async def check_rules(desk: Reading, wish: RulesGiven) -> Shape:
     owner = None if is_loose else await _owner(desk, wish.endpoint, wish.job)
     with _pointing_at("/rules"):
         documents = wish.rules or []
-        checked = rules.check_loose_rules(documents) if owner is None else rules.check_rules(documents, owner)
+        if owner is None:
+            checked = await rules.check_loose_rules(documents)
+        else:
+            checked = await rules.check_rules(documents, owner)
     return {"ok": True, "rules": [rule_document(rule) for rule in checked]}
 
 
@@ -95,7 +98,7 @@ async def test_rules(desk: Reading, wish: RulesGiven) -> Shape:
         chosen = [known.stored.rule for known in await rules.rules_of(desk, owner)]
     else:
         with _pointing_at("/rules"):
-            chosen = rules.check_rules(wish.rules, owner)
+            chosen = await rules.check_rules(wish.rules, owner)
     tested = await rules.try_rules(desk, owner, chosen, wish.limit)
     fired = {rule.name: sum(rule.name in each.fired for each in tested) for rule in chosen}
     names = sorted({each.endpoint for each in tested})
