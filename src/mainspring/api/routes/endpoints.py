@@ -40,7 +40,6 @@ async def list_endpoints(
     cursor: Cursor = None,
 ) -> Shape:
     """By name, or as `sort` says. A cursor belongs to the order that it was given out for."""
-    jobs = {each.id: each.name for each in await desk.stores.endpoints.jobs(desk.tenant_id)}
     job_id = None if job is None else (await find_job(desk, job)).id
     kind = "endpoints" if sort == "name" else f"endpoints by {sort}"
     place = open_cursor(desk, kind, cursor)
@@ -52,7 +51,7 @@ async def list_endpoints(
         at = found[-1].next_run_at or FOREVER
         more = seal_cursor(desk, kind, found[-1].name if "name" in sort else at.isoformat(), found[-1].id)
     return {
-        "items": [endpoint_shape(each, jobs[each.job_id], now) for each in found],
+        "items": [endpoint_shape(each, each.job, now) for each in found],
         "next_cursor": more,
         "total": await total_of(desk, wanted, with_total),
     }
@@ -62,11 +61,11 @@ async def list_endpoints(
     "", status_code=201, response_model=EndpointView | EndpointDryRun, responses={200: {"model": EndpointDryRun}}
 )
 async def create_endpoint(desk: Writing, wish: EndpointNew, response: Response, dry_run: DryRun = False) -> Shape:
-    """Add an endpoint: a URL, and either `interval_ms` or `cron`. Its job is made if it is new."""
+    """Add an endpoint: a URL, and either `every` or `cron`. Its job is made if it is new."""
     if dry_run:
         response.status_code = 200
-        return await rehearse_endpoint(desk, lambda there: endpoints.add_endpoint(there, wish.definition()))
-    added = await endpoints.add_endpoint(desk, wish.definition())
+        return await rehearse_endpoint(desk, lambda there: endpoints.add_endpoint(there, wish.config()))
+    added = await endpoints.add_endpoint(desk, wish.config())
     response.headers["ETag"] = endpoint_etag(added)
     response.headers["Location"] = f"/api/v1/endpoints/{added.id}"
     return await tell(desk, added)
@@ -75,7 +74,7 @@ async def create_endpoint(desk: Writing, wish: EndpointNew, response: Response, 
 @router.post("/check", response_model=EndpointChecked)
 async def check_endpoint(desk: Running, wish: EndpointNew, request: Request) -> Shape:
     """Call an endpoint that is not saved, once, and tell what came back. Nothing is stored."""
-    drafted, outcome = await call_unsaved(desk, request.app.state.context.caller, wish.definition())
+    drafted, outcome = await call_unsaved(desk, request.app.state.context.caller, wish.config())
     return {**_outcome(outcome), "next_run_at": instant(drafted.next_run_at)}
 
 
@@ -97,14 +96,16 @@ async def update_endpoint(
 ) -> Shape:
     """A JSON merge patch: what is not named stays, null sets a field back to its default.
 
-    `interval_ms` takes the place of a cron expression, `cron` that of an interval. A header without a value, or with
+    `every` takes the place of a cron expression, `cron` that of an interval. A header without a value, or with
     the mask that stands for a secret, keeps the value that is stored.
     """
     found = await endpoints.find_endpoint(desk, endpoint)
     version = version_wanted(if_match, found)
 
     async def edit(there: endpoints.Desk) -> Change:
-        return await endpoints.edit_endpoint(there, found.id, lambda before: apply_patch(before, wish), version)
+        return await endpoints.edit_endpoint(
+            there, found.id, lambda before: apply_patch(before, wish), version, found=found
+        )
 
     if dry_run:
         return await rehearse_endpoint(desk, edit)

@@ -53,7 +53,7 @@ function HintForm({ endpoint, close }: { endpoint: Endpoint; close: () => void }
   const [soon, setSoon] = useState("30s");
   const [reason, setReason] = useState("");
   const save = useAct(
-    () => (kind === "interval" ? acts.hintInterval(endpoint.id, { interval_ms: every, ttl_ms: ttl, reason }) : acts.hintOnce(endpoint.id, { in_ms: soon, reason })),
+    () => (kind === "interval" ? acts.hintInterval(endpoint.id, { every, ttl, reason }) : acts.hintOnce(endpoint.id, { after: soon, reason })),
     { done: "The hint is in force", after: close, quiet: true },
   );
   const fault = save.error ? asProblem(save.error) : null;
@@ -64,10 +64,10 @@ function HintForm({ endpoint, close }: { endpoint: Endpoint; close: () => void }
           <SegmentedControl value={kind} onChange={setKind} data={[{ value: "interval", label: "Another interval" }, { value: "once", label: "One extra run" }]} aria-label="Kind of hint" />
           {kind === "interval" ? (
             <Group grow align="flex-start">
-              <TextInput label="Run every" value={every} onChange={(event) => setEvery(event.currentTarget.value)} error={fault?.of("interval_ms")} data-autofocus />
-              <TextInput label="For" value={ttl} onChange={(event) => setTtl(event.currentTarget.value)} error={fault?.of("ttl_ms")} />
+              <TextInput label="Run every" value={every} onChange={(event) => setEvery(event.currentTarget.value)} error={fault?.of("every")} data-autofocus />
+              <TextInput label="For" value={ttl} onChange={(event) => setTtl(event.currentTarget.value)} error={fault?.of("ttl")} />
             </Group>
-          ) : <TextInput label="Run once more in" value={soon} onChange={(event) => setSoon(event.currentTarget.value)} error={fault?.of("in_ms")} />}
+          ) : <TextInput label="Run once more in" value={soon} onChange={(event) => setSoon(event.currentTarget.value)} error={fault?.of("after")} />}
           <TextInput label="Reason" value={reason} onChange={(event) => setReason(event.currentTarget.value)} error={fault?.of("reason")} />
           {fault && !fault.faults.some((each) => each.pointer) && <Text size="sm" c="red" role="alert">{fault.message}</Text>}
           <Group justify="flex-end"><Button variant="default" onClick={close}>Cancel</Button><Button type="submit" loading={save.isPending}>Add the hint</Button></Group>

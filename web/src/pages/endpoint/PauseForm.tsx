@@ -9,12 +9,12 @@ import { Dialog } from "../../parts/Dialog";
 const OWN = "own";
 const SPANS = [{ value: "", label: "until it is resumed" }, { value: "15m", label: "15 minutes" }, { value: "1h", label: "1 hour" }, { value: "8h", label: "8 hours" }, { value: "1d", label: "1 day" }, { value: "7d", label: "7 days" }, { value: OWN, label: "until a day and time" }];
 
-type End = Pick<Pause, "for_ms" | "until">;
+type End = Pick<Pause, "duration" | "until">;
 
 /** How long a pause lasts: for a while, until an instant of one's own, or without an end. */
 export function PauseEnd({ set, error }: { set: (end: End) => void; error?: string | undefined }) {
   const [kind, setKind] = useState("");
-  const choose = (value: string) => { setKind(value); set(value && value !== OWN ? { for_ms: value } : {}); };
+  const choose = (value: string) => { setKind(value); set(value && value !== OWN ? { duration: value } : {}); };
   return (
     <>
       <Select label="For how long" data={SPANS} value={kind} onChange={(value) => choose(value ?? "")} allowDeselect={false} maxDropdownHeight={300} error={kind === OWN ? undefined : error} />

@@ -124,7 +124,7 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
   const set = (change: Partial<typeof draft>) => setDraft((before) => ({ ...before, ...change }));
   const jobs = useQuery(jobsQuery);
   const wish = {
-    name: draft.name, to: draft.to, kinds: draft.kinds as Alert["kinds"], failures: Number(draft.failures) || 0, cooldown_ms: draft.cooldown.trim() || "0s", quiet: draft.quiet.trim(),
+    name: draft.name, to: draft.to, kinds: draft.kinds as Alert["kinds"], failures: Number(draft.failures) || 0, cooldown: draft.cooldown.trim() || "0s", quiet: draft.quiet.trim(),
     timezone: draft.timezone, during_quiet: draft.instead, job: draft.job, endpoint: draft.endpoint, description: draft.description,
   } as never;
   const save = useAct(() => (alert ? alertActs.update(alert.id, wish) : alertActs.create(wish)), { done: `${draft.name} is ${alert ? "changed" : "added"}`, after: close, quiet: true });
@@ -141,7 +141,7 @@ function AlertForm({ alert, close }: { alert?: Alert; close: () => void }) {
           </Checkbox.Group>
           <SimpleGrid cols={{ base: 1, xs: 2 }}>
             <NumberInput label="Failures in a row" min={1} value={draft.failures} onChange={(failures) => set({ failures: Number(failures) })} error={fault?.of("failures")} />
-            <TextInput label="At most once in" description="About one thing; 0s is each time" inputWrapperOrder={["label", "input", "description", "error"]} {...text("cooldown")} error={fault?.of("cooldown_ms")} />
+            <TextInput label="At most once in" description="About one thing; 0s is each time" inputWrapperOrder={["label", "input", "description", "error"]} {...text("cooldown")} error={fault?.of("cooldown")} />
             <Select label="About the job" placeholder="every job" clearable data={(jobs.data?.items ?? []).map((job) => ({ value: job.id, label: job.name }))} value={draft.job || null} onChange={(job) => set({ job: job ?? "" })} error={fault?.of("job")} />
             <EndpointPicker label="About the endpoint" placeholder="every endpoint" clearable value={draft.endpoint || null} set={(endpoint) => set({ endpoint: endpoint ?? "" })} error={fault?.of("endpoint")} />
             <TextInput label="Quiet hours" description="Nobody is told then; empty is never" placeholder="22:00-07:00" inputWrapperOrder={["label", "input", "description", "error"]} {...text("quiet")} error={fault?.of("quiet")} />
