@@ -2,9 +2,9 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config
 from tests.stores.world import FixedClock, an_outcome, run_slot
 
-from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, NotFound, QuotaExceeded
 from mainspring.domain.rules.health_sums import HealthSums
@@ -27,7 +27,7 @@ from mainspring.operations.rules import (
 )
 from mainspring.workers.planner import Planner
 
-ONE = Definition("one", "https://example.com/", interval_ms=60_000, spread=False)
+ONE = a_config("one", "https://example.com/", interval_ms=60_000, spread=False)
 PAUSE: dict[str, object] = {"when": "ok", "pause": "1h"}
 
 

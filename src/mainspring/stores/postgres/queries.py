@@ -47,9 +47,8 @@ _IS_HELD = f"""EXISTS (SELECT FROM pg_locks
       AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"""
 EVENT_ERA = "1000000000000000"  # `tx` of every event; older rows have the numbers of their transactions, all smaller
 _encode = msgspec.json.Encoder().encode
-_BOOLEANS = {"spread", "job_active", "body_truncated", "advice_may_resume"}
+_BOOLEANS = {"job_active", "body_truncated", "advice_may_resume"}
 _INTEGERS = {
-    "interval_ms", "min_interval_ms", "max_interval_ms", "jitter_ms", "catch_up_max", "max_lateness_ms", "version",
     "failure_count", "hint_interval_ms", "attempt", "claim_epoch", "lost_count", "duration_ms", "status_code",
     "missed_count", "body_seen", "revision", "last_duration_ms",
 }  # fmt: skip
