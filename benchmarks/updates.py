@@ -21,7 +21,8 @@ from benchmarks.world import filled
 from mainspring.domain.schedule.finish import Finished
 from mainspring.ports.schedule import Caps
 from mainspring.ports.stores import Stores
-from mainspring.stores.postgres.database import QUERIES, SERVER_SETTINGS
+from mainspring.stores.postgres.database import SERVER_SETTINGS
+from mainspring.stores.postgres.queries import QUERIES
 from mainspring.wiring.clock import SystemClock
 from mainspring.wiring.stores import open_stores
 

@@ -99,7 +99,7 @@ async def test_alert_tells_the_kinds_it_was_asked_for(api: AsyncClient) -> None:
 
 
 async def test_address_of_an_alert_is_never_shown_again(api: AsyncClient) -> None:
-    made = await make_alert(api, "https://hooks.example.com/T0/B0/s3cret", "ops@example.com", cooldown_ms="30m")
+    made = await make_alert(api, "https://hooks.example.com/T0/B0/s3cret", "ops@example.com", cooldown="30m")
     changed = (await api.patch("/api/v1/alerts/ops", json={"to": made["to"], "failures": 5})).json()
 
     assert made["to"] == ["https://hooks.example.com:443/••••", "ops@example.com"]
@@ -118,10 +118,15 @@ async def test_alert_is_tested_by_every_way(api: AsyncClient, peer: HostilePeer)
     ("path", "body", "pointer", "words"),
     [
         ("webhooks", {"url": "ftp://x"}, "/url", "is not http or https"),
-        ("webhooks", {"url": "https://example.com", "types": ["nonsense"]}, "/types", "no event is called 'nonsense'"),
-        ("alerts", {"name": "x", "to": ["nobody"]}, "/to", "is no mail address and no URL"),
+        (
+            "webhooks",
+            {"url": "https://example.com", "types": ["nonsense"]},
+            "/types",
+            "event 'nonsense' does not exist",
+        ),
+        ("alerts", {"name": "x", "to": ["nobody"]}, "/to", "is neither an email address nor a URL"),
         ("alerts", {"name": "x", "to": ["slack://a/b/c"]}, "/to", "MAINSPRING_ALLOW_APPRISE"),
-        ("alerts", {"name": "x", "to": ["a@example.com"], "quiet": "never"}, "/quiet", "is no span of a day"),
+        ("alerts", {"name": "x", "to": ["a@example.com"], "quiet": "never"}, "/quiet", "is not a time range"),
         ("alerts", {"name": "x", "to": ["a@example.com"], "timezone": "europe/berlin"}, "/timezone", "Europe/Berlin"),
         ("alerts", {"name": "x", "to": ["a@example.com"], "job": "none"}, "", "no job 'none'"),
         ("alerts", {"name": "x", "to": ["a@example.com"], "colour": "red"}, "/colour", "unknown field 'colour'"),

@@ -103,7 +103,7 @@ async def test_faults_of_a_rule_are_pointed_at(api: AsyncClient) -> None:
     again = await api.post("/api/v1/rules", json={"endpoint": "billing", "rule": BUSY})
 
     assert list(seen) == list(seen.values())
-    assert whose == ("/endpoint", "whose rules? give an endpoint or a job, and not both")
+    assert whose == ("/endpoint", "neither or both of endpoint and job were given; give one of them")
     assert (again.status_code, again.json()["type"]) == (409, "/problems/conflict")
 
 
@@ -336,7 +336,7 @@ async def test_recorded_runs_are_replayed_with_another_policy(
     for depth in (5, 20, 30, 5, 5, 5):
         await ran(stores, clock, f'{{"depth": {depth}}}')
 
-    slower = (await api.post("/api/v1/backtests", json={"endpoint": "billing", "interval_ms": "2m"})).json()
+    slower = (await api.post("/api/v1/backtests", json={"endpoint": "billing", "every": "2m"})).json()
     quicker = (await api.post("/api/v1/backtests", json={"job": "default", "rules": [{**BUSY, "for": 1}]})).json()
     wrong = await api.post("/api/v1/backtests", json={"endpoint": "billing", "rules": [{"when": "ok"}]})
     whose = await api.post("/api/v1/backtests", json={})

@@ -84,7 +84,7 @@ def test_copy_has_every_setting_of_the_original_and_asks_for_its_secrets(page: P
 
 def test_copy_names_a_hidden_query_string_among_the_secrets_to_enter(page: Page, site: Site) -> None:
     url = f"{site.shop}/ok?token=original"
-    original = site.call("POST", "/endpoints", {"name": "with a query", "url": url, "interval_ms": "1h"})
+    original = site.call("POST", "/endpoints", {"name": "with a query", "url": url, "every": "1h"})
     page.goto(f"/endpoints/new?copy={original['id']}")
     expect(page.get_by_role("note")).to_contain_text("Enter: the query string of the URL.")
     page.get_by_role("button", name="Add the endpoint").click()

@@ -10,15 +10,15 @@ ADD = ("endpoint", "add", "x", "--url", "https://example.com/")
 CASES = {
     "a scope with a typo": (
         ("apikey", "create", "ci", "--scope", "reed"),
-        "--scope 'reed' is none of read, run, write, admin, did you mean 'read'?",
+        "--scope 'reed' is not one of read, run, write, admin, did you mean 'read'?",
     ),
     "an option as another door calls it": (
         (*ADD, "--interval", "5s"),
         "there is no option '--interval', did you mean '--every'?",
     ),
     "an option by the field of the API": (
-        (*ADD, "--min-interval", "5s"),
-        "there is no option '--min-interval', did you mean '--min'?",
+        (*ADD, "--min", "5s"),
+        "there is no option '--min', did you mean '--min-interval'?",
     ),
     "an option by a longer name": (
         (*ADD, "--cron-expression", "@daily"),
@@ -29,8 +29,8 @@ CASES = {
         "there is no option '--lateness', did you mean '--max-lateness'?",
     ),
     "an option by what documents call it": (
-        (*ADD, "--timezone", "UTC"),
-        "there is no option '--timezone', did you mean '--tz'?",
+        (*ADD, "--tz", "UTC"),
+        "there is no option '--tz', did you mean '--timezone'?",
     ),
     "an option by what others call it": (
         ("runs", "--count", "5"),
@@ -81,9 +81,9 @@ CASES = {
     "letters for a number": (("runs", "-n", "abc"), "--limit 'abc' is not a whole number; write it in digits"),
     "a number beyond the bounds": (
         ("serve", "--port", "99999"),
-        "--port '99999' is above the most that is allowed; give 65535 or less",
+        "--port '99999' is above the maximum; give 65535 or less",
     ),
-    "an unknown format": (("job", "list", "-o", "yaml"), "--output 'yaml' is none of table, json; choose one"),
+    "an unknown format": (("job", "list", "-o", "yaml"), "--output 'yaml' is not one of table, json; choose one"),
 }
 
 

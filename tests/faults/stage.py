@@ -19,12 +19,10 @@ from mainspring.domain.run import HttpAction
 from mainspring.operations.endpoints import Desk
 from mainspring.ports.stores import Stores
 from mainspring.settings import load_settings
-from mainspring.stores.postgres import endpoints as postgres_endpoints
-from mainspring.stores.postgres.endpoints import PostgresEndpoints
+from mainspring.stores.endpoints import SqlEndpointStore
+from mainspring.stores.events import add_events
 from mainspring.stores.rows import config_values, state_values
-from mainspring.stores.sqlite import endpoints as sqlite_endpoints
-from mainspring.stores.sqlite.connection import SqliteConnection
-from mainspring.stores.sqlite.endpoints import SqliteEndpoints
+from mainspring.stores.session import Session
 from mainspring.wiring.desk import open_desk
 from mainspring.wiring.stores import open_stores
 from tests.faults.worker_forker import ACKNOWLEDGED, Nursery, Worker
@@ -146,23 +144,16 @@ async def can_be_written(stage: Stage) -> bool:
 async def _add_many(stores: Stores, tenant_id: str, endpoints: Sequence[Endpoint]) -> None:
     """What adding them one by one writes, in one transaction: a thousand take a second and not ten."""
     events = [_created(each) for each in endpoints]
-    if isinstance(stores.endpoints, SqliteEndpoints):
+    assert isinstance(stores.endpoints, SqlEndpointStore)
 
-        def work(db: SqliteConnection) -> None:
-            for each in endpoints:
-                db.run("add_endpoint", *config_values(each))
-                db.run("add_schedule", each.id, each.tenant_id, each.host, *state_values(each))
-            sqlite_endpoints.add_events(db, events, (), endpoints)
-
-        await stores.endpoints._db.write_much(work)
-        return
-    assert isinstance(stores.endpoints, PostgresEndpoints)
-    async with stores.endpoints._db.transaction(tenant_id) as session:
+    async def work(session: Session) -> None:
         await session.run_many("add_endpoint", [config_values(each) for each in endpoints])
         states = [(each.id, each.tenant_id, each.host, *state_values(each)) for each in endpoints]
         await session.run_many("add_schedule", states)
-        await postgres_endpoints.add_events(session, events, (), endpoints)
-        await stores.endpoints._db.notify(session)
+        await add_events(session, events, (), endpoints)
+        await session.notify()
+
+    await stores.endpoints._db.run_long(work, tenant_id)
 
 
 def _created(endpoint: Endpoint) -> Event:

@@ -11,7 +11,7 @@ from mainspring.domain.errors import StoreUnavailable
 from mainspring.domain.schedule.claim import Claim
 from mainspring.domain.schedule.fairness import Caps
 from mainspring.ports.stores import Stores
-from mainspring.stores.postgres.database import QUERIES
+from mainspring.stores.postgres.queries import QUERIES
 from mainspring.wiring.stores import open_stores
 from tests.faults.conftest import Figures
 from tests.faults.ledger import read_ledger

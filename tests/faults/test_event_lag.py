@@ -25,12 +25,12 @@ STOPPED = """
 import asyncio, os, signal
 from mainspring.domain.event import Event, EventType
 from mainspring.stores.postgres.database import PostgresDatabase
-from mainspring.stores.postgres.endpoints import add_events
+from mainspring.stores.events import add_events
 
 async def main():
     database = await PostgresDatabase.open(os.environ["URL"])
     async with database.transaction() as session:
-        now = await database.now_in(session)
+        now = await session.now()
         await add_events(session, [Event(EventType.SCHEDULE_LATE, now, "default", data={"number": 1})])
         print("written", flush=True)
         os.kill(os.getpid(), signal.SIGSTOP)

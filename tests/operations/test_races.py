@@ -2,10 +2,10 @@
 
 import pytest
 from msgspec.structs import replace
+from tests.harness.config import a_config
 from tests.operations.rival import interrupted
 from tests.stores.world import START, claim, get
 
-from mainspring.domain.definition import Definition
 from mainspring.domain.endpoint import JobStatus, Tenant
 from mainspring.domain.errors import Conflict, NotFound, Outdated, QuotaExceeded
 from mainspring.operations.endpoints import (
@@ -20,7 +20,7 @@ from mainspring.operations.endpoints import (
 from mainspring.operations.jobs import add_job, set_job_status
 from mainspring.ports.endpoints import EndpointFilter
 
-HEALTH = Definition("health", "https://example.com/health", interval_ms=60_000, spread=False)
+HEALTH = a_config("health", "https://example.com/health", interval_ms=60_000, spread=False)
 
 
 async def test_endpoint_that_is_deleted_before_it_is_paused_is_not_found(desk: Desk) -> None:
@@ -77,7 +77,7 @@ async def test_endpoint_that_others_edit_all_the_time_is_a_conflict(desk: Desk) 
         await edit_endpoint(desk, "health", lambda old: replace(old, interval_ms=(old.interval_ms or 0) + 1_000))
 
     slow = interrupted(desk, "change_endpoints", meanwhile, times=EDIT_TRIES_MAX)
-    with pytest.raises(Conflict, match="'health' is being edited by others all the time; try again in a moment"):
+    with pytest.raises(Conflict, match="'health' is being edited concurrently; try again in a moment"):
         await edit_endpoint(slow, "health", lambda old: replace(old, description="slowly"))
 
     assert (await find_endpoint(desk, "health")).description == ""

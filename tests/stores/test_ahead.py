@@ -8,7 +8,8 @@ from tests.stores.databases import empty
 from tests.stores.world import FixedClock
 
 from mainspring.domain.access.audit import AuditKeys
-from mainspring.stores.postgres.database import PostgresDatabase, PostgresSession
+from mainspring.stores.postgres.database import PostgresDatabase
+from mainspring.stores.postgres.session import PostgresSession
 
 
 @pytest.fixture

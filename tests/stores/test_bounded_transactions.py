@@ -5,7 +5,8 @@ from tests.harness.waiting import until_true
 from tests.stores.databases import query
 from tests.stores.world import FixedClock
 
-from mainspring.stores.postgres.database import QUERIES, TRANSACTION_TIMEOUT, PostgresDatabase
+from mainspring.stores.postgres.database import TRANSACTION_TIMEOUT, PostgresDatabase
+from mainspring.stores.postgres.queries import QUERIES
 
 ALL_OF_THEM = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 

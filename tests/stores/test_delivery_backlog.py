@@ -11,8 +11,8 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.notify.subscription import Subscription, Webhook
 from mainspring.ports.stores import Stores
 from mainspring.stores.notifications import SqlOutboxStore
-from mainspring.stores.postgres.database import QUERIES as POSTGRES_QUERIES
 from mainspring.stores.postgres.database import PostgresDatabase
+from mainspring.stores.postgres.queries import QUERIES as POSTGRES_QUERIES
 from mainspring.stores.sqlite import connection as sqlite
 from mainspring.stores.sqlite.database import SqliteDatabase
 

@@ -23,8 +23,9 @@ from mainspring.domain.schedule.fairness import Caps, SlowRoom
 from mainspring.domain.schedule.host_limit import parse_host_limits
 from mainspring.ports.schedule import ClaimBatch
 from mainspring.ports.stores import Stores
-from mainspring.stores.postgres.database import QUERIES, PostgresSession
+from mainspring.stores.postgres.queries import QUERIES
 from mainspring.stores.postgres.schedule import PostgresSchedule
+from mainspring.stores.postgres.session import PostgresSession
 from mainspring.wiring.stores import open_stores
 
 MANY = 1_000

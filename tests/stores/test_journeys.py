@@ -9,7 +9,7 @@ from tests.harness.postgres import as_superuser
 from tests.stores.world import FixedClock, add, an_endpoint, change, claim, finished, hinted
 
 from mainspring.ports.stores import Stores
-from mainspring.stores.postgres.database import CLAIM_LOCK, QUERIES
+from mainspring.stores.postgres.queries import CLAIM_LOCK, QUERIES
 from mainspring.stores.postgres.schedule import PostgresSchedule
 
 pytestmark = pytest.mark.parametrize("store_url", ["postgres"], indirect=True)

@@ -8,8 +8,8 @@ from tests.harness.proxy import FaultProxy
 from tests.harness.waiting import until, until_true
 from tests.stores.databases import query
 
-from mainspring.stores.postgres.database import PRESENCE_CLASS, QUERIES
 from mainspring.stores.postgres.lasting_connection import LastingConnection
+from mainspring.stores.postgres.queries import PRESENCE_CLASS, QUERIES
 
 WORKER = "host-1-silent"
 HELD = f"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = {PRESENCE_CLASS}"

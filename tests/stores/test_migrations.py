@@ -11,7 +11,7 @@ from tests.stores.world import FixedClock
 import mainspring.stores
 from mainspring.domain.errors import Misconfigured
 from mainspring.ports.stores import Stores
-from mainspring.stores.postgres.database import QUERIES as POSTGRES_QUERIES
+from mainspring.stores.postgres.queries import QUERIES as POSTGRES_QUERIES
 from mainspring.stores.queries import migrations, numbered
 from mainspring.stores.sqlite.connection import QUERIES as SQLITE_QUERIES
 from mainspring.stores.sqlite.connection import SqliteConnection

@@ -14,8 +14,9 @@ from tests.stores.world import FixedClock
 
 from mainspring.domain.endpoint import Tenant
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
+from mainspring.stores.endpoints import SqlEndpointStore
 from mainspring.stores.queries import load_queries, migrations, numbered
-from mainspring.stores.sqlite.endpoints import SqliteEndpoints
+from mainspring.stores.sqlite.database import SqliteDatabase
 from mainspring.wiring.stores import open_stores
 
 OPENERS = 4
@@ -181,7 +182,8 @@ def test_both_databases_have_the_same_migrations() -> None:
 )
 async def test_file_that_cannot_be_written_is_told_with_what_helps(tmp_path: Path, pragma: str, way_out: str) -> None:
     async with open_stores(f"sqlite://{tmp_path}/some.db", clock=FixedClock()) as stores:
-        assert isinstance(stores.endpoints, SqliteEndpoints)
+        assert isinstance(stores.endpoints, SqlEndpointStore)
+        assert isinstance(stores.endpoints._db, SqliteDatabase)
         stores.endpoints._db._writer.script(f"PRAGMA {pragma}")
 
         with pytest.raises(StoreUnavailable, match=way_out):

@@ -9,12 +9,13 @@ from mainspring.domain.event import Event, EventType
 from mainspring.domain.rules.judge import HealthWanted
 from mainspring.domain.run import Outcome, RunStatus
 from mainspring.ports.stores import Stores
-from mainspring.stores.postgres.database import QUERIES as POSTGRES
-from mainspring.stores.postgres.planner import PostgresPlanner
+from mainspring.stores.planner import SqlPlannerStore
+from mainspring.stores.postgres.database import PostgresDatabase
+from mainspring.stores.postgres.queries import QUERIES as POSTGRES
 from mainspring.stores.rule_rows import health_bounds
 from mainspring.stores.sqlite.connection import QUERIES as SQLITE
 from mainspring.stores.sqlite.connection import bound
-from mainspring.stores.sqlite.planner import SqlitePlanner
+from mainspring.stores.sqlite.database import SqliteDatabase
 from mainspring.workers.planner import PAGE_MAX
 
 RUNS = 2 * PAGE_MAX + 5
@@ -86,12 +87,14 @@ async def test_sibling_is_seen_as_it_was_when_a_run_of_another_ended(stores: Sto
 
 async def test_health_is_counted_by_the_index_of_an_endpoints_runs(stores: Stores) -> None:
     given = health_bounds(HealthWanted("ep_1", START))
-    if isinstance(stores.planner, PostgresPlanner):
-        async with stores.planner._db.statement() as session:
+    assert isinstance(stores.planner, SqlPlannerStore)
+    database = stores.planner._db
+    if isinstance(database, PostgresDatabase):
+        async with database.statement() as session:
             lines = await session._connection.fetch(f"EXPLAIN {POSTGRES['health']}", *given)
     else:
-        assert isinstance(stores.planner, SqlitePlanner)
+        assert isinstance(database, SqliteDatabase)
         explain = f"EXPLAIN QUERY PLAN {SQLITE['health']}"
-        lines = await stores.planner._db.read(lambda db: list(db._db.execute(explain, bound(given))))
+        lines = await database.read(lambda db: list(db._db.execute(explain, bound(given))))
 
     assert "run_by_endpoint" in str(lines)

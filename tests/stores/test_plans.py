@@ -12,8 +12,10 @@ from mainspring.ports.filters import EndpointListFilter
 from mainspring.ports.stores import Stores
 from mainspring.stores.lists import SqlListStore
 from mainspring.stores.paging import page_query
-from mainspring.stores.postgres.database import QUERIES, PostgresDatabase, PostgresSession
+from mainspring.stores.postgres.database import PostgresDatabase
+from mainspring.stores.postgres.queries import QUERIES
 from mainspring.stores.postgres.schedule import PostgresSchedule
+from mainspring.stores.postgres.session import PostgresSession
 from mainspring.stores.sqlite import connection as sqlite
 from mainspring.stores.sqlite.database import SqliteDatabase
 

@@ -7,11 +7,12 @@ from tests.stores.world import START, FixedClock, add, an_endpoint, get, kinds, 
 
 from mainspring.domain.rules.run_window import BYTES_MAX, RUNS_MAX, RunWindow
 from mainspring.ports.stores import Stores
-from mainspring.stores.postgres.database import QUERIES as POSTGRES
-from mainspring.stores.postgres.planner import PostgresPlanner
+from mainspring.stores.planner import SqlPlannerStore
+from mainspring.stores.postgres.database import PostgresDatabase
+from mainspring.stores.postgres.queries import QUERIES as POSTGRES
 from mainspring.stores.sqlite.connection import QUERIES as SQLITE
 from mainspring.stores.sqlite.connection import bound
-from mainspring.stores.sqlite.planner import SqlitePlanner
+from mainspring.stores.sqlite.database import SqliteDatabase
 
 
 async def test_rule_asks_about_the_runs_of_a_span_of_time(stores: Stores, clock: FixedClock) -> None:
@@ -76,13 +77,15 @@ async def test_window_is_bounded_by_runs_and_by_bytes_of_bodies(stores: Stores, 
 
 async def test_window_is_read_by_the_index_of_an_endpoints_runs(stores: Stores) -> None:
     given = ("ep_1", "run_0", "run_1", START, START, RUNS_MAX)
-    if isinstance(stores.planner, PostgresPlanner):
-        async with stores.planner._db.statement() as session:
+    assert isinstance(stores.planner, SqlPlannerStore)
+    database = stores.planner._db
+    if isinstance(database, PostgresDatabase):
+        async with database.statement() as session:
             lines = await session._connection.fetch(f"EXPLAIN {POSTGRES['window_results']}", *given)
     else:
-        assert isinstance(stores.planner, SqlitePlanner)
+        assert isinstance(database, SqliteDatabase)
         explain = f"EXPLAIN QUERY PLAN {SQLITE['window_results']}"
-        lines = await stores.planner._db.read(lambda db: list(db._db.execute(explain, bound(given))))
+        lines = await database.read(lambda db: list(db._db.execute(explain, bound(given))))
 
     assert "run_by_endpoint" in str(lines)
     assert "TEMP B-TREE" not in str(lines)

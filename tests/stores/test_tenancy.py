@@ -20,7 +20,8 @@ from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
 from mainspring.ports.workflows import Execution, Start
-from mainspring.stores.postgres.database import QUERIES, PostgresDatabase
+from mainspring.stores.postgres.database import PostgresDatabase
+from mainspring.stores.postgres.queries import QUERIES
 from mainspring.wiring.stores import open_stores
 from mainspring.workflow.model import ExecutionState
 

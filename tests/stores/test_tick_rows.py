@@ -11,8 +11,8 @@ from tests.stores.world import FixedClock
 
 from mainspring.domain.instant import to_us
 from mainspring.ports.stores import Stores
-from mainspring.stores.postgres.database import QUERIES as POSTGRES_QUERIES
-from mainspring.stores.postgres.database import as_json
+from mainspring.stores.postgres.queries import QUERIES as POSTGRES_QUERIES
+from mainspring.stores.postgres.queries import as_json
 from mainspring.stores.queries import migrations
 from mainspring.stores.sqlite.connection import QUERIES as SQLITE_QUERIES
 from mainspring.stores.workflow_rows import text_of

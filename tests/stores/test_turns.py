@@ -10,7 +10,7 @@ from mainspring.domain.endpoint import Tenant
 from mainspring.domain.schedule.fairness import Caps
 from mainspring.ports.schedule import ClaimBatch
 from mainspring.ports.stores import Stores
-from mainspring.stores.postgres.database import QUERIES
+from mainspring.stores.postgres.queries import QUERIES
 from mainspring.stores.postgres.schedule import PostgresSchedule
 from mainspring.wiring.stores import open_stores
 

@@ -28,7 +28,7 @@ from mainspring.domain.run import HttpAction, Run, RunStatus, RunTrigger
 from mainspring.ports.records import RunFilter
 from mainspring.ports.stores import Stores
 from mainspring.ports.upkeep import Backlog, Retention, Swept
-from mainspring.stores.sqlite.upkeep import ENDPOINTS_PER_LOOK
+from mainspring.stores.upkeep import ENDPOINTS_PER_LOOK
 from mainspring.wiring.stores import open_stores
 
 NEVER = START - timedelta(days=3650)

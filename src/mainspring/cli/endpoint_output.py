@@ -22,10 +22,8 @@ PREVIEW_CHARS = 2_000
 
 async def see(desk: "Desk", endpoint: "Endpoint") -> EndpointSight:
     from mainspring.cli.schedulers import has_scheduler
-    from mainspring.operations.endpoints import describe_endpoint
 
-    job = (await describe_endpoint(desk, endpoint)).job
-    return EndpointSight(endpoint, job, await desk.stores.schedule.now(), await has_scheduler(desk.stores))
+    return EndpointSight(endpoint, endpoint.job, await desk.stores.schedule.now(), await has_scheduler(desk.stores))
 
 
 async def see_all(
@@ -42,7 +40,6 @@ async def see_all(
     from mainspring.ports.filters import EndpointListFilter
 
     job_id = (await find_job(desk, job)).id if job is not None else None
-    jobs = {each.id: each.name for each in await desk.stores.endpoints.jobs(desk.tenant_id)}
     now = await desk.stores.schedule.now()
     sights: list[EndpointSight] = []
     after: tuple[str, str] | None = None
@@ -50,7 +47,7 @@ async def see_all(
         limit = PAGE if count is None else min(PAGE, count - len(sights))
         wanted = EndpointListFilter(job_id, state, text, after, limit, order)
         page = await desk.stores.look.endpoints(desk.tenant_id, wanted)
-        sights.extend(EndpointSight(endpoint, jobs[endpoint.job_id], now) for endpoint in page)
+        sights.extend(EndpointSight(endpoint, endpoint.job, now) for endpoint in page)
         if len(page) < limit:
             break
         last = page[-1]

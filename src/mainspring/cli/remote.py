@@ -24,8 +24,7 @@ from mainspring.domain.name import shown
 if TYPE_CHECKING:
     from mainspring.client import ApiError, Client
     from mainspring.documents.faults import InvalidDocument
-    from mainspring.domain.definition import Definition
-    from mainspring.domain.endpoint import Endpoint
+    from mainspring.domain.endpoint import Endpoint, EndpointConfig
     from mainspring.ports.filters import EndpointOrder
     from mainspring.views.document import Applied
     from mainspring.views.notification import DeliveryView
@@ -103,22 +102,10 @@ def misunderstood(server: str, why: str) -> InvalidInput:
     )
 
 
-# How this door names what the API names otherwise.
-FIELDS = {
-    **{
-        f"{name}_ms": name for name in ("interval", "timeout", "min_interval", "max_interval", "jitter", "max_lateness")
-    },
-    "ttl_ms": "ttl",
-    "at": "next_run_at",
-    "in_ms": "next_run_at",
-}
-
-
 def error_of(refusal: "ApiError") -> MainspringError:
     """The error that the server met, with its words, so that the exit code is the same too."""
     places = (each.get("path") or each.get("pointer") or each.get("parameter") or "" for each in refusal.errors)
     field = str(next(places, "")).strip("/")
-    field = FIELDS.get(field, field)
     by_kind: dict[str, MainspringError] = {
         "not-found": _not_found(refusal),
         "conflict": Conflict("", kind=refusal.subject, name=""),
@@ -216,21 +203,14 @@ def change(
     return sight_of(after or before), after is not None and after != before
 
 
-def fields_of(definition: "Definition", before: "Definition") -> dict[str, Any]:
+def fields_of(config: "EndpointConfig", before: "EndpointConfig") -> dict[str, Any]:
     """What is different from before, as the API takes it; a secret that stays is named by its mask."""
-    from msgspec.structs import asdict
+    from msgspec import to_builtins
 
-    old, new = asdict(before), asdict(definition)
-    fields = {name: value for name, value in new.items() if value != old[name]}
-    if "headers" in fields:
-        fields["headers"] = [
-            {"name": header.name, "value": header.value, "secret": header.secret} for header in definition.headers
-        ]
-    if "advice" in fields:
-        fields["advice"] = list(definition.advice)
-    if "accept_codes" in fields:
-        fields["accept_codes"] = list(definition.accept_codes)
-    return fields
+    from mainspring.domain.endpoint import CONFIG_FIELDS, config_value
+
+    pairs = [(field.key, config_value(before, field), config_value(config, field)) for field in CONFIG_FIELDS]
+    return {key: to_builtins(new) for key, old, new in pairs if new != old}
 
 
 def endpoint_of(shape: Shape) -> "Endpoint":
@@ -242,22 +222,16 @@ def endpoint_of(shape: Shape) -> "Endpoint":
     running = shape["running"] or {}
     known = {name: shape[name] for name in Endpoint.__struct_fields__ if name in shape}
     unsaid = {
-        "tenant_id": "",
-        "job_id": "",
-        "host": "",
         "action": {name: shape[name] for name in HttpAction.__struct_fields__ if name in shape},
         "job_active": shape["status"] != "job-paused",
         "anchor_at": shape["created_at"],
-        "trail": "[]",
         "manual_at": shape["run_requested_at"],
         "slot_at": running.get("slot_at"),
         "trigger": running.get("trigger", "schedule"),
         "attempt": running.get("attempt", 0),
-        "claim_epoch": 0,
         "lease_until": running.get("lease_until"),
         "claimed_by": running.get("worker", ""),
         "run_id": running.get("run_id", ""),
-        "lost_count": 0,
         "last_status": shape["last_status"] or "",
         "managed_by": shape["managed_by"] or "",
     }

@@ -8,7 +8,7 @@ import typer
 
 from mainspring.cli import remote_planner
 from mainspring.cli.arguments import Reason
-from mainspring.cli.command import CommandApp, OutputOption, ask, current_settings, decide, fail_unless
+from mainspring.cli.command import CommandApp, OutputOption, ask, complete, current_settings, decide, fail_unless
 from mainspring.cli.output import Output, now, say, show_json
 from mainspring.cli.table import Column, show_table
 from mainspring.cli.workflow_arguments import read_document
@@ -53,14 +53,17 @@ def check(
     documents = _listed(file, text)
 
     async def work(desk: "Desk") -> list["RuleDocument"]:
-        return [rule_document(rule) for rule in check_rules(documents, await find_owner(desk, endpoint, job))]
+        return [rule_document(rule) for rule in await check_rules(documents, await find_owner(desk, endpoint, job))]
+
+    async def work_without_owner() -> list["RuleDocument"]:
+        return [rule_document(rule) for rule in await check_loose_rules(documents)]
 
     def remotely(client: "Client") -> list["RuleDocument"]:
         return remote_planner.check_rules(client, endpoint, job, documents)
 
     try:
         if endpoint is None and job is None:
-            rules = decide(lambda: [rule_document(rule) for rule in check_loose_rules(documents)], remotely)
+            rules = decide(lambda: complete(work_without_owner()), remotely)
         else:
             rules = ask(work, remotely)
     except InvalidRules as refused:
@@ -217,7 +220,7 @@ def replay(
         if given is None:
             rules = [known.stored.rule for known in await rules_of(desk, owner)]
         else:
-            rules = check_rules(given, owner)
+            rules = await check_rules(given, owner)
         return [RunTested.of(each) for each in await try_rules(desk, owner, rules, count)]
 
     tested = ask(work, lambda client: remote_planner.test_rules(client, endpoint, job, given, count))

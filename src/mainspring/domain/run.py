@@ -1,26 +1,34 @@
-"""Runs: one attempt to execute one slot of an endpoint, what was asked and what came back.
+"""Runs: one attempt to execute one slot of an endpoint, with its request and response.
 
-A slot is one instant at which an endpoint was due; every attempt at it carries the same slot id.
+A slot is one time at which an endpoint was due; every attempt at it carries the same slot id.
 """
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
 from msgspec import Struct
 
+from mainspring.domain.config_field import About
 from mainspring.domain.instant import to_us
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+TIMEOUT_MS_MAX = 600_000  # beyond ten minutes a lease without renewal is held too long after a crash
+BODY_MAX = 1_000_000
+BODY_CAP_MAX = 10_000_000
+REDIRECTS_MAX = 5
 
 
 class RunStatus(StrEnum):
     RUNNING = "running"
     SUCCESS = "success"
     FAILURE = "failure"
-    TIMEOUT = "timeout"  # the deadline passed, or the janitor closed a run nobody finished
-    BLOCKED = "blocked"  # never sent: forbidden address, no signing key, unreadable secret
-    ABANDONED = "abandoned"  # its worker was lost; another attempt at the slot follows
-    SUPERSEDED = "superseded"  # ended after another attempt had taken the slot over
-    UNKNOWN = "unknown"  # its worker was lost and the endpoint runs a slot at most once
-    MISSED = "missed"  # slots that passed while nothing could run them, summed up in one row
+    TIMEOUT = "timeout"  # the deadline passed, or the janitor closed a run without a result
+    BLOCKED = "blocked"  # not sent: forbidden address, no signing key, or a secret that cannot be decrypted
+    ABANDONED = "abandoned"  # the worker was lost; another attempt at the slot follows
+    SUPERSEDED = "superseded"  # finished after another attempt had taken over the slot
+    UNKNOWN = "unknown"  # the worker was lost and the endpoint runs each slot at most once
+    MISSED = "missed"  # slots that passed while nothing could run them, as one row
 
 
 ENDED_BY_CALL = (RunStatus.SUCCESS, RunStatus.FAILURE, RunStatus.TIMEOUT, RunStatus.BLOCKED)
@@ -35,7 +43,7 @@ class RunTrigger(StrEnum):
 
 
 class Header(Struct, frozen=True):
-    """One request header. A secret one holds its sealed value; nothing shows it again."""
+    """One request header. A secret header holds its encrypted value, which is never shown."""
 
     name: str
     value: str
@@ -43,22 +51,42 @@ class Header(Struct, frozen=True):
 
 
 class HttpAction(Struct, frozen=True, omit_defaults=True):
-    """What an endpoint calls. `body` is sent as UTF-8; GET and HEAD send none."""
+    """The request of an endpoint. `body` is sent as UTF-8; GET and HEAD send none.
 
-    url: str
-    method: str = "GET"
-    headers: tuple[Header, ...] = ()
-    body: str | None = None
-    timeout_ms: int = 30_000
-    body_cap: int = 100_000
-    redirects_max: int = 0
-    accept_codes: tuple[int, ...] = ()  # empty: any 2xx
-    condition: str | None = None  # CEL over status_code, headers, body, duration_ms; must be true for success
-    query: str = ""  # sealed: what follows the `?`, which `url` shows as `?••••`; "": `url` is the whole address
+    The described fields are part of an endpoint's configuration; see `EndpointConfig`.
+    """
+
+    url: Annotated[
+        str,
+        About(
+            "URL to call: http:// or https://. The query string is encrypted at rest and never shown again.",
+            examples=("https://example.com/health",),
+        ),
+    ]
+    method: Annotated[str, About("Request method.", choices=METHODS)] = "GET"
+    headers: Annotated[tuple[Header, ...], About("Request headers.")] = ()
+    body: Annotated[
+        str | None, About("Request body, sent as it is. GET and HEAD send none.", most=BODY_MAX, is_payload=True)
+    ] = None
+    timeout_ms: Annotated[int, About("Total deadline of one call.", least=1, most=TIMEOUT_MS_MAX)] = 30_000
+    body_cap: Annotated[int, About("How much of a response is kept.", most=BODY_CAP_MAX, unit="bytes")] = 100_000
+    redirects_max: Annotated[int, About("How many redirects to follow, up to 5.", most=REDIRECTS_MAX)] = 0
+    accept_codes: Annotated[
+        tuple[int, ...],
+        About("Status codes that are a success. Empty: any 2xx.", least=100, most=999, examples=(200, 404)),
+    ] = ()
+    condition: Annotated[
+        str | None,
+        About(
+            "CEL over status_code, headers, body and duration_ms that must be true for a success.",
+            examples=("status_code == 200 && body.depth < 100",),
+        ),
+    ] = None
+    query: str = ""  # encrypted query string, which `url` shows as `?••••`; "": `url` is complete
 
 
 class Request(Struct, frozen=True):
-    """One call to make: the action and the identity it carries in its headers."""
+    """One call to make: the request and the identity in its headers."""
 
     tenant_id: str
     endpoint_id: str
@@ -66,22 +94,22 @@ class Request(Struct, frozen=True):
     slot_at: datetime
     attempt: int
     action: HttpAction
-    signing_keys: tuple[str, ...] = ()  # sealed; newest first; not empty means: sign or do not send
-    signing_place: str = ""  # what those keys are sealed to; "": the tenant's signing keys
-    hidden: tuple[str, ...] = ()  # of the address, and taken out of what comes back, as secret headers are
+    signing_keys: tuple[str, ...] = ()  # encrypted, newest first; if not empty, the call is signed or not sent
+    signing_place: str = ""  # encryption context of those keys; "": the tenant's signing keys
+    hidden: tuple[str, ...] = ()  # secret parts of the URL, redacted from the response like secret headers
 
 
 class Body(Struct, frozen=True):
-    """What a response body was, as capped raw bytes."""
+    """A response body as raw bytes, cut to the cap."""
 
     data: bytes
     content_type: str = ""
     truncated: bool = False
-    bytes_seen: int = 0  # how many arrived before reading stopped
+    bytes_seen: int = 0  # bytes received before reading stopped
 
 
 class Phases(Struct, frozen=True):
-    """Where the time of a call went, in microseconds since its start (cumulative, as libcurl reports them)."""
+    """Duration of the phases of a call, in microseconds since its start (cumulative, as libcurl reports them)."""
 
     dns_us: int = 0
     connect_us: int = 0
@@ -91,7 +119,7 @@ class Phases(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """How a call ended. A failed call is a value, never an exception."""
+    """The result of a call. A failed call is a value, never an exception."""
 
     status: RunStatus
     duration_ms: int
@@ -128,5 +156,5 @@ class Run(Struct, frozen=True):
 
 
 def slot_id(endpoint_id: str, slot_at: datetime) -> str:
-    """The same for every attempt at a slot; contains no dot, as Standard Webhooks wants."""
+    """The same for every attempt at a slot; contains no dot, as Standard Webhooks requires."""
     return f"{endpoint_id}_{to_us(slot_at)}"

@@ -1,24 +1,25 @@
-"""Which known name somebody meant who wrote another one. Pure, and a guess: whoever asks only suggests it."""
+"""Suggest the known name that was probably meant by an unknown one. Pure."""
 
 import re
 from difflib import get_close_matches
 
-# One thing by the names it has here, first, and at other doors and in other programs. Options are short, and fields of
-# the API say their unit.
+# Synonyms: the name here first, then the names in other programs and former names.
 SAME = (
-    ("interval_ms", "interval", "every", "period", "frequency"),
+    ("every", "interval", "interval_ms", "period", "frequency"),
     ("cron", "schedule", "crontab"),
     ("timezone", "tz", "zone", "time_zone"),
-    ("min_interval_ms", "min_interval", "min", "minimum"),
-    ("max_interval_ms", "max_interval", "max", "maximum"),
-    ("timeout_ms", "timeout", "deadline"),
+    ("min_interval", "min", "minimum"),
+    ("max_interval", "max", "maximum"),
+    ("timeout", "deadline"),
+    ("after", "in", "in_ms", "after_ms"),
+    ("duration", "for", "for_ms"),
     ("limit", "count", "number", "lines", "tail"),
-    ("ttl", "for", "expires", "expiry", "duration"),
+    ("ttl", "expires", "expiry"),
     ("url", "address", "uri", "target"),
     ("body", "data", "payload"),
     ("input", "data", "payload", "args"),
     ("condition", "when", "expect"),
-    ("accept", "codes", "expect", "status"),
+    ("accept_codes", "accept", "codes", "expect", "status"),
     ("output", "format", "json"),
     ("reason", "message", "comment", "note"),
     ("dry_run", "preview", "plan", "simulate"),
@@ -29,10 +30,10 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def nearest(name: str, known: tuple[str, ...], *, same: tuple[tuple[str, ...], ...] = SAME) -> str | None:
-    """The known name for the same thing, else the one that is written most alike, else one with the same words.
+    """The known synonym, else the most similar name, else a name with the same words.
 
-    `min-interval` has the words of `min`, and `lateness` is one of those of `max-lateness`, if of no other. Names of
-    anything but options and fields are the `same` as no other.
+    `min-interval` has the words of `min`; `lateness` matches `max-lateness` if no other name has that word. Synonyms
+    exist for options and fields only.
     """
     plain = {each.lower().replace("-", "_"): each for each in known}
     wanted = name.lower().replace("-", "_")

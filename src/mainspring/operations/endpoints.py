@@ -1,4 +1,4 @@
-"""What a user may ask for about endpoints: one function per verb, where a rule is kept.
+"""Operations on endpoints: one function per verb.
 
 The doors parse and format; the rules are here and in the domain. Every function works within one tenant.
 """
@@ -11,21 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mainspring.domain.access.sealing import header_place, query_place
-from mainspring.domain.definition import (
-    Definition,
-    action_of,
-    check_definition,
-    check_header_count,
-    check_minimum,
-    check_text,
-    definition_of,
-)
-from mainspring.domain.endpoint import BackoffPolicy, Endpoint, Job, JobStatus, LostWorkerPolicy, MisfirePolicy, Tenant
+from mainspring.domain.definition import check_config, check_header_count, check_minimum, config_of, configured
+from mainspring.domain.endpoint import Endpoint, EndpointConfig, Job, JobStatus, Tenant
 from mainspring.domain.errors import Conflict, InvalidInput, Misconfigured, NotFound, Outdated, QuotaExceeded
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.instant import rfc3339
 from mainspring.domain.name import as_stored
-from mainspring.domain.run import Header, RunTrigger
+from mainspring.domain.run import Header
 from mainspring.domain.schedule import changes
 from mainspring.domain.schedule.anchor import plan_first
 from mainspring.domain.schedule.changes import Change
@@ -37,6 +29,7 @@ from mainspring.domain.schedule.hint import (
     make_one_shot_hint,
 )
 from mainspring.domain.target import HIDDEN_QUERY, origin_of, shown_url
+from mainspring.domain.text import check_text
 from mainspring.ports.endpoints import EndpointFilter
 from mainspring.ports.outbound import Ids, Sandbox, Vault
 from mainspring.ports.stores import Stores
@@ -48,15 +41,15 @@ T = TypeVar("T")
 REASON_MAX = 1_000
 NAMES_FOR_SUGGESTIONS = 1_000
 EDIT_TRIES_MAX = 5
-PAST_MAX = timedelta(minutes=1)  # what a slow hand or another clock explains; an older instant was mistyped
+PAST_MAX = timedelta(minutes=1)  # explained by slow typing or another clock; an older time was mistyped
 
 
 class _EditedMeanwhile(Exception):
-    """Somebody wrote the configuration between our reading it and our locking it."""
+    """Another request wrote the configuration between our read and our lock."""
 
 
 class Inline:
-    """A Sandbox for a process that serves nobody else: it calls the function itself."""
+    """A Sandbox for a process that serves no other requests: it calls the function itself."""
 
     async def call(self, tenant_id: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return function(*args, **kwargs)
@@ -68,7 +61,7 @@ class Inline:
 
 
 class Desk(Struct, frozen=True):
-    """What operations work with: one tenant's view of the stores, who acts, and the sources of ids and secrecy."""
+    """The context of operations: one tenant's view of the stores, the actor, and the sources of ids and encryption."""
 
     stores: Stores
     tenant_id: str
@@ -77,20 +70,20 @@ class Desk(Struct, frozen=True):
     vault: Vault
     cron: CronReader
     allow_ports: frozenset[int] = frozenset()
-    never_called: Callable[[str], str | None] = lambda host: None  # why no setting could ever allow this host
-    signer: Signer | None = None  # of checkpoints
-    partitions: int = 1  # that new executions are spread over
-    may_administer: bool = True  # False: whoever acts has not the scope `admin`
+    never_called: Callable[[str], str | None] = lambda host: None  # why no setting can allow this host
+    signer: Signer | None = None  # for checkpoints
+    partitions: int = 1  # number of partitions that new executions are spread over
+    may_administer: bool = True  # False: the actor does not have the scope `admin`
     worker: str = ""  # the name of this process, under which it holds leases
     sandbox: Sandbox = Inline()
 
 
-async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:
-    """Create an endpoint, and its job if that is new. The first run is planned at once; nothing is back-filled."""
+async def add_endpoint(desk: Desk, config: EndpointConfig) -> Endpoint:
+    """Creates an endpoint, and its job if that is new. The first run is planned; nothing is back-filled."""
     tenant = await tenant_of(desk)
     now = await desk.stores.schedule.now()
     endpoint_id = desk.ids.new("ep", now)
-    checked, host = checked_definition(desk, definition, tenant, endpoint_id)
+    checked, host = checked_config(desk, config, tenant, endpoint_id)
     job = await _job(desk, checked.job, now)
     endpoint = new_endpoint(desk, endpoint_id, checked, host, job, now)
     data: dict[str, object] = {"name": endpoint.name, "url": endpoint.action.url}
@@ -107,11 +100,11 @@ async def add_endpoint(desk: Desk, definition: Definition) -> Endpoint:
     return endpoint
 
 
-async def draft_endpoint(desk: Desk, definition: Definition) -> Endpoint:
-    """The endpoint that this definition would make, checked and sealed, but neither stored nor in any stored job."""
+async def draft_endpoint(desk: Desk, config: EndpointConfig) -> Endpoint:
+    """The endpoint of a configuration, checked and encrypted, but neither stored nor in a stored job."""
     now = await desk.stores.schedule.now()
     endpoint_id = desk.ids.new("ep", now)
-    checked, host = checked_definition(desk, definition, await tenant_of(desk), endpoint_id)
+    checked, host = checked_config(desk, config, await tenant_of(desk), endpoint_id)
     job = Job("", desk.tenant_id, checked.job, "", JobStatus.ACTIVE, now, now)
     return plan_first(new_endpoint(desk, endpoint_id, checked, host, job, now), now, desk.cron)
 
@@ -124,63 +117,71 @@ async def find_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
 
 
 async def _no_endpoint(desk: Desk, name: str) -> NotFound:
-    """The nearest name, or the id of an archived one: its name is free for others, so that it is not found by it."""
+    """The nearest name, or the id of an archived endpoint of that name, which is only found by its id."""
     page = EndpointFilter(archived=True, after=(as_stored(name), ""))
     archived = await desk.stores.endpoints.endpoints(desk.tenant_id, page)
     if same := [each.id for each in archived if each.name == as_stored(name)]:
-        return NotFound("endpoint", name, rule=f"an archived one had this name, and is found by its id {same[-1]}")
+        return NotFound("endpoint", name, rule=f"an archived endpoint had this name; its id is {same[-1]}")
     near = await desk.stores.endpoints.endpoints(desk.tenant_id, EndpointFilter(limit=NAMES_FOR_SUGGESTIONS))
     return NotFound("endpoint", name, tuple(each.name for each in near))
 
 
-async def describe_endpoint(desk: Desk, endpoint: Endpoint) -> Definition:
-    jobs = {job.id: job.name for job in await desk.stores.endpoints.jobs(desk.tenant_id)}
-    return definition_of(endpoint, jobs[endpoint.job_id])
-
-
 async def edit_endpoint(
-    desk: Desk, name_or_id: str, edit: Callable[[Definition], Definition], version: int | None = None
+    desk: Desk,
+    name_or_id: str,
+    edit: Callable[[EndpointConfig], EndpointConfig],
+    version: int | None = None,
+    *,
+    found: Endpoint | None = None,
 ) -> Change:
-    """Change the definition by a function of the present one; secrets that it leaves alone stay sealed.
+    """Changes the configuration by a function of the current one; unchanged secrets stay encrypted.
 
-    Two who edit different fields at once both get theirs: who comes second edits again what the first has written.
-    Who names a `version` edits that one or gets Outdated.
+    Two concurrent edits of different fields both succeed: the second is applied again to what the first has written.
+    With a `version`, the edit applies to that version or raises Outdated. `found` is the endpoint if it was just read.
     """
     for _ in range(EDIT_TRIES_MAX):
-        found = await find_endpoint(desk, name_or_id)
+        found = found or await find_endpoint(desk, name_or_id)
         if version is not None and found.version != version:
             raise Outdated("endpoint", found.name)
         try:
             return await _edit_once(desk, found, edit)
         except _EditedMeanwhile:
-            continue
+            found = None
     raise Conflict(
-        f"endpoint {name_or_id!r} is being edited by others all the time; try again in a moment",
+        f"endpoint {name_or_id!r} is being edited concurrently; try again in a moment",
         kind="endpoint",
         name=name_or_id,
     )
 
 
-async def _edit_once(desk: Desk, found: Endpoint, edit: Callable[[Definition], Definition]) -> Change:
+async def _edit_once(desk: Desk, found: Endpoint, edit: Callable[[EndpointConfig], EndpointConfig]) -> Change:
     tenant = await tenant_of(desk)
-    before = await describe_endpoint(desk, found)
-    wanted = edit(before)
-    check_header_count(len(wanted.headers))
-    plain = replace(wanted, headers=tuple(header for header in wanted.headers if header not in before.headers))
-    checked, host = checked_definition(desk, plain, tenant, found.id)
-    _refuse_kept_secrets(found, checked.url, [header for header in wanted.headers if header in before.headers])
-    query = sealed_query(desk, found.id, checked.url, found)
-    now = await desk.stores.schedule.now()
-    job = await _job(desk, checked.job, now)
-    new = iter(sealed(desk, found.id, checked.headers))
-    headers = tuple(header if header in before.headers else next(new) for header in wanted.headers)
+    stored = found.action.headers
+    wanted = edit(config_of(found))
+    check_header_count(len(wanted.action.headers))
+    new_headers = tuple(header for header in wanted.action.headers if header not in stored)
+    plain = replace(wanted, action=replace(wanted.action, headers=new_headers))
+    checked, host = checked_config(desk, plain, tenant, found.id)
+    _refuse_kept_secrets(found, checked.action.url, [header for header in wanted.action.headers if header in stored])
+    query = sealed_query(desk, found.id, checked.action.url, found)
+    job = None if checked.job == found.job else await _job(desk, checked.job, await desk.stores.schedule.now())
+    new = iter(sealed(desk, found.id, checked.action.headers))
+    headers = tuple(header if header in stored else next(new) for header in wanted.action.headers)
 
     def act(old: Endpoint, at: datetime) -> Change:
         if old.version != found.version:
             raise _EditedMeanwhile
-        return changes.edit(old, configured(old, checked, headers, host, job, query), at, desk.actor, desk.cron)
+        config = checked if job is not None else replace(checked, job=old.job)  # the job may have another name by now
+        return changes.edit(old, moved(configured(old, config, headers, query), host, job), at, desk.actor, desk.cron)
 
     return await _change(desk, found, act)
+
+
+def moved(endpoint: Endpoint, host: str, job: Job | None) -> Endpoint:
+    """The endpoint at its host and in its job; None: in the job that it is in."""
+    if job is None:
+        return replace(endpoint, host=host)
+    return replace(endpoint, host=host, job_id=job.id, job=job.name, job_active=job.status is JobStatus.ACTIVE)
 
 
 async def put_interval_hint(
@@ -204,16 +205,16 @@ async def put_one_shot_hint(
     ttl: timedelta = ONE_SHOT_TTL_DEFAULT,
     reason: str = "",
 ) -> Change:
-    """`when` says the instant from the store's now, so that "in 30 seconds" is 30 seconds by the clock that counts."""
+    """`when` returns the time from the store's now, so that "in 30 seconds" uses the clock that counts."""
     reason = check_text(reason, "reason", REASON_MAX)
 
     def act(endpoint: Endpoint, now: datetime) -> Change:
         at = when(now)
         if at < now - PAST_MAX:
             raise InvalidInput(
-                f"one-shot at {rfc3339(at)} is past, it is already {rfc3339(now)}; "
-                "give a later instant; to have it run now, run it",
-                field="next_run_at",
+                f"one-shot at {rfc3339(at)} is in the past, the current time is {rfc3339(now)}; give a "
+                "later time; to run the endpoint now, request a run",
+                field="at",
                 value=rfc3339(at),
             )
         hint = make_one_shot_hint(now, at, ttl, reason, desk.actor)
@@ -235,7 +236,7 @@ async def pause_endpoint(
     *,
     advice_may_resume: bool = False,
 ) -> Change:
-    """`until` says the end from the store's now; None is until resumed.
+    """`until` returns the end from the store's now; None: until resumed.
 
     Only a person ends the pause, unless rules, workflows and the model may resume the endpoint.
     """
@@ -279,28 +280,28 @@ async def delete_endpoint(desk: Desk, name_or_id: str) -> Endpoint:
     return endpoint
 
 
-def checked_definition(desk: Desk, definition: Definition, tenant: Tenant, endpoint_id: str) -> tuple[Definition, str]:
-    checked, host = check_definition(definition, tenant, endpoint_id, desk.allow_ports)
+def checked_config(desk: Desk, config: EndpointConfig, tenant: Tenant, endpoint_id: str) -> tuple[EndpointConfig, str]:
+    checked, host = check_config(config, tenant, endpoint_id, desk.allow_ports)
     if why := desk.never_called(host.rpartition(":")[0]):
         raise InvalidInput(
-            f"url {shown_url(checked.url)[:100]!r} is never called: {why}; choose another target",
+            f"url {shown_url(checked.action.url)[:100]!r} is never called: {why}; choose another target",
             field="url",
-            value=shown_url(checked.url),
+            value=shown_url(checked.action.url),
         )
     return checked, host
 
 
 def is_moved(found: Endpoint, url: str) -> bool:
-    """Whether a URL is at another origin (scheme, host, port) than the endpoint's."""
+    """Whether a URL has another origin (scheme, host, port) than the endpoint's."""
     return origin_of(url) != origin_of(found.action.url)
 
 
 def _refuse_kept_secrets(found: Endpoint, url: str, kept: Sequence[Header]) -> None:
-    """A stored secret was given for one origin: it is never sent to another that somebody chose later."""
+    """A stored secret was given for one origin: it is never sent to another one chosen later."""
     names = ", ".join(sorted({repr(header.name[:60]) for header in kept if header.secret}))
     if names and is_moved(found, url):
         raise InvalidInput(
-            f"the url is at another origin than before, and the secret headers {names} were given for "
+            f"the url has another origin than before, and the secret headers {names} were given for "
             f"{origin_of(found.action.url)}; give their values again, or remove them",
             field="headers",
         )
@@ -324,8 +325,8 @@ def _check_count(tenant: Tenant, there: int) -> None:
     most = tenant.endpoints_max
     if most is not None and there >= most:
         raise QuotaExceeded(
-            f"tenant {tenant.id!r} has {there} endpoints, as many as its quota endpoints_max allows; "
-            "archive one or raise the quota",
+            f"tenant {tenant.id!r} has {there} endpoints, the maximum of its quota endpoints_max; archive "
+            "one or raise the quota",
             quota="endpoints_max",
             limit=most,
         )
@@ -337,7 +338,7 @@ def _check_open(name: str, status: JobStatus) -> None:
 
 
 async def _job(desk: Desk, name: str, now: datetime) -> Job:
-    """The job of that name; made if it is new, because one endpoint should not need two commands."""
+    """The job of that name; created if new, so that one endpoint does not need two commands."""
     for job in await desk.stores.endpoints.jobs(desk.tenant_id):
         if job.name == name:
             _check_open(name, job.status)
@@ -349,7 +350,7 @@ async def _job(desk: Desk, name: str, now: datetime) -> Job:
 
 
 def header_context(desk: Desk, endpoint_id: str, name: str) -> str:
-    """What a secret header is sealed for: it opens nowhere else."""
+    """Encryption context of a secret header."""
     return header_place(desk.tenant_id, endpoint_id, name)
 
 
@@ -363,9 +364,9 @@ def sealed(desk: Desk, endpoint_id: str, headers: tuple[Header, ...]) -> tuple[H
 
 
 def sealed_query(desk: Desk, endpoint_id: str, url: str, there: Endpoint | None) -> str:
-    """The sealed query string of a checked URL, or "" if it has none. `there` is the endpoint as it is stored.
+    """The encrypted query string of a checked URL, or "" if it has none. `there` is the stored endpoint.
 
-    The hidden form keeps what is stored, for the same origin alone; the same text again keeps its seal.
+    The hidden form keeps the stored one, for the same origin only; an unchanged text keeps its encryption.
     """
     path, mark, query = url.partition("?")
     if not mark:
@@ -376,11 +377,11 @@ def sealed_query(desk: Desk, endpoint_id: str, url: str, there: Endpoint | None)
         return stored if stored and _opens_to(desk, stored, place, query) else desk.vault.seal(query, place)
     if there is None or "?" not in there.action.url:
         raise InvalidInput(
-            f"url {url[:100]!r} has a hidden query string, and none is stored; give the URL in full", field="url"
+            f"url {url[:100]!r} has a hidden query string, and none is stored; give the full URL", field="url"
         )
     if is_moved(there, path):
         raise InvalidInput(
-            "the url is at another origin than before, and its hidden query string was given for "
+            "the url has another origin than before, and its hidden query string was given for "
             f"{origin_of(there.action.url)}; give the query string again, or remove it",
             field="url",
         )
@@ -388,52 +389,18 @@ def sealed_query(desk: Desk, endpoint_id: str, url: str, there: Endpoint | None)
 
 
 def _opens_to(desk: Desk, stored: str, place: str, query: str) -> bool:
-    """False also where no key opens it: then the same text is sealed again."""
+    """Also False if no key decrypts it: then the same text is encrypted again."""
     try:
         return desk.vault.open(stored, place) == query
     except Misconfigured:
         return False
 
 
-def new_endpoint(desk: Desk, endpoint_id: str, definition: Definition, host: str, job: Job, now: datetime) -> Endpoint:
+def new_endpoint(desk: Desk, endpoint_id: str, config: EndpointConfig, host: str, job: Job, now: datetime) -> Endpoint:
     blank = Endpoint(
-        id=endpoint_id, tenant_id=desk.tenant_id, job_id=job.id, name="", description="",
-        action=action_of(definition, (), ""), host=host, cron=None, interval_ms=None, timezone="UTC",
-        min_interval_ms=None, max_interval_ms=None, backoff=BackoffPolicy.DEFAULT, jitter_ms=0, spread=True,
-        misfire=MisfirePolicy.RUN_ONCE, catch_up_max=1, max_lateness_ms=None, on_lost_worker=LostWorkerPolicy.RETRY,
-        created_at=now, updated_at=now, version=1, job_active=job.status is JobStatus.ACTIVE, archived_at=None,
-        parked_at=None, parked_reason="", paused_until=None, pause_reason="", deferred_until=None, failure_count=0,
-        not_before=None, interval_hint=None, one_shot_hint=None, anchor_at=now, next_run_at=None, source="",
-        trail="[]", manual_at=None, slot_at=None, trigger=RunTrigger.SCHEDULE, attempt=0, claim_epoch=0,
-        lease_until=None, claimed_by="", run_id="", lost_count=0, last_run_at=None, last_status="",
+        config.name, config.action, id=endpoint_id, tenant_id=desk.tenant_id, created_at=now, updated_at=now,
+        anchor_at=now,
     )  # fmt: skip
-    query = sealed_query(desk, endpoint_id, definition.url, None)
-    return configured(blank, definition, sealed(desk, endpoint_id, definition.headers), host, job, query)
-
-
-def configured(
-    endpoint: Endpoint, definition: Definition, headers: tuple[Header, ...], host: str, job: Job, query: str
-) -> Endpoint:
-    """The endpoint with everything its definition says; its state stays."""
-    return replace(
-        endpoint,
-        job_id=job.id,
-        job_active=job.status is JobStatus.ACTIVE,
-        name=definition.name,
-        description=definition.description,
-        action=action_of(definition, headers, query),
-        host=host,
-        cron=definition.cron,
-        interval_ms=definition.interval_ms,
-        timezone=definition.timezone,
-        min_interval_ms=definition.min_interval_ms,
-        max_interval_ms=definition.max_interval_ms,
-        backoff=BackoffPolicy(definition.backoff),
-        jitter_ms=definition.jitter_ms,
-        spread=definition.spread,
-        misfire=MisfirePolicy(definition.misfire),
-        catch_up_max=definition.catch_up_max,
-        max_lateness_ms=definition.max_lateness_ms,
-        on_lost_worker=LostWorkerPolicy(definition.on_lost_worker),
-        advice=definition.advice,
-    )
+    query = sealed_query(desk, endpoint_id, config.action.url, None)
+    headers = sealed(desk, endpoint_id, config.action.headers)
+    return moved(configured(blank, config, headers, query), host, job)

@@ -1,14 +1,13 @@
 """Test runs: call an endpoint now, in this process, and record it without touching its schedule.
 
-What is not stored yet can be called too: such a check leaves no trace at all.
+An endpoint that is not stored yet can be called too: such a check leaves no trace.
 """
 
 from datetime import timedelta
 
 import msgspec
 
-from mainspring.domain.definition import Definition
-from mainspring.domain.endpoint import Endpoint
+from mainspring.domain.endpoint import Endpoint, EndpointConfig
 from mainspring.domain.event import Event, EventType
 from mainspring.domain.run import Outcome, Request, Run, RunTrigger, slot_id
 from mainspring.operations.endpoints import Desk, draft_endpoint, find_endpoint
@@ -26,9 +25,9 @@ async def test_endpoint(desk: Desk, caller: Caller, name_or_id: str) -> tuple[Ru
     return run, outcome
 
 
-async def check_endpoint(desk: Desk, caller: Caller, definition: Definition) -> tuple[Endpoint, Outcome]:
-    """Call what is defined but not stored, as it would be called; nothing is recorded, and no name is taken."""
-    endpoint = await draft_endpoint(desk, definition)
+async def check_endpoint(desk: Desk, caller: Caller, config: EndpointConfig) -> tuple[Endpoint, Outcome]:
+    """Calls what is defined but not stored, as it would be called; nothing is recorded, and no name is reserved."""
+    endpoint = await draft_endpoint(desk, config)
     return endpoint, await caller.call(await _request(desk, endpoint))
 
 

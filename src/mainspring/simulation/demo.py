@@ -1,7 +1,7 @@
-"""The living demo: a shop's big day, furnished with what any user has: endpoints, rules, an alert, a workflow.
+"""The demo: a shop's big day, built from what any user has: endpoints, rules, an alert, a workflow.
 
-Everything goes the public ways; only the time is another. `speed` divides every duration of the scenario, down to what
-an endpoint may have at the least, so that forty minutes pass in less than three.
+Everything uses the public operations; only time is different. `speed` divides every duration of the scenario, down to
+the minimum of an endpoint, so that forty minutes pass in less than three.
 """
 
 import asyncio
@@ -10,10 +10,10 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from mainspring.domain.definition import Definition
 from mainspring.domain.duration import format_duration
-from mainspring.domain.endpoint import LIMIT_MS_MIN
+from mainspring.domain.endpoint import LIMIT_MS_MIN, EndpointConfig, with_inputs
 from mainspring.domain.notify.subscription import DestinationKind
+from mainspring.domain.run import HttpAction
 from mainspring.domain.schedule.hint import HINT_INTERVAL_MS_MIN
 from mainspring.operations import endpoints
 from mainspring.operations.alerts import AlertDraft, add_alert
@@ -26,26 +26,27 @@ from mainspring.simulation.scenario import Scenario, ScenarioTarget, Span, load_
 from mainspring.simulation.shop import Received, Shop
 from mainspring.views.shapes import Shape, instant
 
-SPEED = 15.0  # forty minutes in 2m40s, and every duration of the scenario still a whole number of seconds
-BEGINS_AT = 3.5  # the first day begins shortly before its surge: nobody waits long for something to happen
-RECOVERS_AT = 18.0  # three minutes before the sale of `simulate`: who opens the page sees the end within a minute
+SPEED = 15.0  # forty minutes in 2m40s, with every duration of the scenario still a whole number of seconds
+BEGINS_AT = 3.5  # the first day starts shortly before its surge, so that something happens soon
+RECOVERS_AT = 18.0  # three minutes earlier than the sale of `simulate`: visitors see the end within a minute
 JOB, WORKFLOW = "flash-sale", "order-follow-up"
 ORDER_EVERY_MINUTES = 2.0
 REPLY_AFTER_MINUTES = 3.0
 LEAST_MS = {"interval": HINT_INTERVAL_MS_MIN, "ttl": 5_000, "cooldown": 1_000, "pause": 1_000}
 CHECKOUT = ScenarioTarget(every="1m", max="3m", group="health", takes="300ms", fails=(Span(13.0, RECOVERS_AT, 503),))
 ABOUT = {
-    "health": "Looks at the shop all day, more often while the sale is on.",
-    "investigation": "Sleeps until a rule wakes it, looks closer while the shop is slow, and is put to sleep again.",
+    "health": "Checks the shop all day, more often during the sale.",
+    "investigation": "Sleeps until a rule wakes it, checks more closely while the shop is slow, and is put to "
+    "sleep again.",
     "recovery": "Repairs: a rule runs it once per cooldown while it is needed.",
-    "alert": "Tells people: a rule runs it once per cooldown, however long the trouble lasts.",
+    "alert": "Alerts people: a rule runs it once per cooldown, however long the problem lasts.",
 }
 
 
 def demo_scenario() -> Scenario:
-    """The flash sale of `mainspring simulate`, over sooner, and a checkout that breaks at its worst, for the alert.
+    """The flash sale of `mainspring simulate`, shortened, with a checkout that fails at the peak for the alert.
 
-    Nothing fails by chance: a red mark that is no part of the story is one that nobody explains.
+    Nothing fails at random: a failure outside the story would need an explanation.
     """
     sale = load_scenario("flash-sale")
     *before, recovery = sale.curve
@@ -55,7 +56,7 @@ def demo_scenario() -> Scenario:
 
 async def furnish(desk: Desk, shop: Shop, messengers: Mapping[DestinationKind, Messenger]) -> None:
     for name, target in shop.scenario.endpoints.items():
-        await endpoints.add_endpoint(desk, _definition(name, target, shop))
+        await endpoints.add_endpoint(desk, _config(name, target, shop))
         if target.asleep:
             await endpoints.pause_endpoint(
                 desk, name, lambda now: None, "asleep until a rule wakes it", advice_may_resume=True
@@ -63,13 +64,13 @@ async def furnish(desk: Desk, shop: Shop, messengers: Mapping[DestinationKind, M
     for name, target in shop.scenario.endpoints.items():
         rules = [_compressed(rule, shop.speed) for rule in target.rules]
         await add_rules(desk, await find_owner(desk, name, None), rules)
-    draft = AlertDraft("pager", (f"{shop.url}/pager",), failures=2, job=JOB, cooldown_ms=_scaled("5m", shop.speed))
+    draft = AlertDraft("pager", (f"{shop.url}/pager",), failures=2, job=JOB, cooldown=_scaled("5m", shop.speed))
     await add_alert(desk, messengers, replace(draft, description="To the demo's own receiver, once per cooldown."))
     await publish_workflow(desk, _workflow(shop))
 
 
 class Day:
-    """Says what the shop's day brings, and lets customers order: each order is an execution of the workflow."""
+    """Announces the phases of the shop's day, and places orders: each order is an execution of the workflow."""
 
     def __init__(self, desk: Desk, shop: Shop, tell: Callable[[str], None]) -> None:
         self._desk = desk
@@ -128,7 +129,7 @@ class Day:
 
 
 def shop_shape(shop: Shop) -> Shape:
-    """Where the day stands, for a page that draws it."""
+    """The progress of the day, for the web UI."""
     return {
         "name": shop.scenario.name,
         "description": shop.scenario.description,
@@ -146,20 +147,19 @@ def shop_shape(shop: Shop) -> Shape:
     }
 
 
-def _definition(name: str, target: ScenarioTarget, shop: Shop) -> Definition:
+def _config(name: str, target: ScenarioTarget, shop: Shop) -> EndpointConfig:
     def ms(text: str | None, least_ms: int) -> int | None:
         return None if text is None else max(_scaled(text, shop.speed), least_ms)
 
-    return Definition(
-        name,
-        f"{shop.url}/{name}",
-        job=JOB,
-        description=target.description or ABOUT.get(target.group, ""),
-        interval_ms=ms(target.every, LIMIT_MS_MIN),
-        min_interval_ms=ms(target.min, LIMIT_MS_MIN),
-        max_interval_ms=ms(target.max, LIMIT_MS_MIN),
-        backoff=target.backoff,
-        spread=False,
+    return with_inputs(
+        EndpointConfig(name, HttpAction(f"{shop.url}/{name}"), job=JOB, spread=False),
+        {
+            "description": target.description or ABOUT.get(target.group, ""),
+            "every": ms(target.every, LIMIT_MS_MIN),
+            "min_interval": ms(target.min, LIMIT_MS_MIN),
+            "max_interval": ms(target.max, LIMIT_MS_MIN),
+            "backoff": target.backoff,
+        },
     )
 
 
@@ -173,7 +173,7 @@ def _compressed(rule: Mapping[str, object], speed: float) -> dict[str, object]:
 
 
 def _scaled(text: str, speed: float) -> int:
-    """In milliseconds; beyond a second in tenths of one, because people read it."""
+    """In milliseconds; above a second rounded to tenths, for readability."""
     ms = round(milliseconds(text, "duration") / speed)
     return ms if ms < 1_000 else round(ms, -2)
 
@@ -182,7 +182,7 @@ def _workflow(shop: Shop) -> str:
     wait, patience = (format_duration(max(_scaled(text, shop.speed), 1_000)) for text in ("1m30s", "4m"))
     return f"""\
 name: {WORKFLOW}
-description: Confirm an order, ask for an opinion, and look after whoever is not happy.
+description: Confirm an order, ask for a rating, and escalate bad ratings.
 input: {{order: integer}}
 steps:
   - id: confirm

@@ -63,3 +63,19 @@ WHERE partition = :partition AND number IS NULL AND arrived_us > :soon_us;
 -- Its place in the queue.
 UPDATE execution_ready SET tick = :ready_tick
 WHERE partition = :partition AND tick = :old_tick AND execution_id = :execution_id;
+
+-- name: bring_workers_back
+-- Heartbeats under a clock ahead of time count as beats of now: who is gone is silent from here on.
+UPDATE worker SET seen_at = :now WHERE seen_at > :soon;
+
+-- name: endpoints_ahead
+-- A page of the endpoints that wait for an instant after now; which of them wait too long is not decided here.
+SELECT id FROM schedule WHERE id > :after
+  AND (next_run_at > :soon OR manual_at > :soon OR lease_until > :soon OR anchor_at > :soon)
+ORDER BY id LIMIT :limit;
+
+-- name: slots_ahead
+-- The first and the last slot after now that each of these endpoints has run already.
+SELECT endpoint_id, MIN(slot_at), MAX(slot_at) FROM run
+WHERE endpoint_id {{in_ids}} AND id >= :floor AND slot_at > :now
+  AND status <> 'missed' AND trigger NOT IN ('manual', 'test') GROUP BY endpoint_id;

@@ -19,6 +19,9 @@ class EventReader(Protocol):
         self, session: Session, cursor: str, tenant_id: str | None, limit: int
     ) -> list[StoredEvent]: ...
 
+    async def texts_after(self, session: Session, place: str, limit: int) -> list[tuple[str, str | None]]:
+        """Return the places and texts of rows of events after a place; no text for tenants without rules."""
+
     async def latest_events(self, session: Session, tenant_id: str | None, limit: int) -> list[StoredEvent]: ...
 
 

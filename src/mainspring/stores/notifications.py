@@ -1,5 +1,6 @@
 """Subscriptions, the outbox, and the states of alerts."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -72,11 +73,13 @@ class SqlSubscriptionStore:
             return bool(changed)
 
     async def delete_subscription(self, tenant_id: str, subscription_id: str, event: Event) -> bool:
-        async with self._db.long_transaction(tenant_id) as session:
+        async def work(session: Session) -> bool:
             if not await erase_subscription(session, tenant_id, subscription_id):
                 return False
             await add_events(session, [event])
             return True
+
+        return await self._db.run_long(work, tenant_id)
 
     async def deliveries(self, tenant_id: str, wanted: DeliveryFilter) -> list[Delivery]:
         async with self._db.reading(tenant_id) as session:
@@ -94,7 +97,8 @@ class SqlSubscriptionStore:
     async def alert_states(self, tenant_id: str | None) -> list[AlertState]:
         async with self._db.reading(tenant_id) as session:
             rows = await session.rows("alert_states", tenant_id)
-        return [state_from(session.instants(row, STATE_INSTANTS)) for row in rows]
+        # As many as there are alerts times endpoints in trouble: not on the event loop.
+        return await asyncio.to_thread(lambda: [state_from(session.instants(row, STATE_INSTANTS)) for row in rows])
 
 
 class SqlOutboxStore:
@@ -111,17 +115,17 @@ class SqlOutboxStore:
         return str(found)
 
     async def take_in(self, intake: Intake) -> bool:
-        try:
-            async with self._db.long_transaction() as session:
-                if intake.before is not None and not await session.run("move_outbox", intake.after, intake.before):
+        async def work(session: Session) -> None:
+            if intake.before is not None and not await session.run("move_outbox", intake.after, intake.before):
+                raise _CursorMoved
+            for state in intake.states:
+                if not await session.run("put_alert_state", *state_values(state)):
                     raise _CursorMoved
-                for state in intake.states:
-                    if not await session.run("put_alert_state", *state_values(state)):
-                        raise _CursorMoved
-                if intake.deliveries:
-                    rows = [delivery_values(each) for each in intake.deliveries]
-                    await session.insert("add_deliveries", rows)
-                await add_events(session, intake.events)
+            await session.insert("add_deliveries", [delivery_values(each) for each in intake.deliveries])
+            await add_events(session, intake.events)
+
+        try:
+            await self._db.run_long(work)
         except _CursorMoved:
             return False
         return True
@@ -143,11 +147,14 @@ class SqlOutboxStore:
     ) -> list[Delivery]:
         if self._db.has_one_writer and not await self._is_any_due():  # so that looking costs no write
             return []
-        async with self._db.long_transaction() as session:
+
+        async def work(session: Session) -> list[Delivery]:
             now = await session.now()
             until = now + timedelta(milliseconds=lease_ms)
             rows = await session.rows("claim_deliveries", now, per_receiver, list(busy), limit, until, worker)
-        return [_delivery(session, row) for row in rows]
+            return [_delivery(session, row) for row in rows]
+
+        return await self._db.run_long(work)
 
     async def _is_any_due(self) -> bool:
         async with self._db.reading() as session:
@@ -173,7 +180,7 @@ class SqlOutboxStore:
             return settled.delivery
 
     async def release_held(self, merge: Merge) -> int:
-        async with self._db.long_transaction() as session:
+        async def work(session: Session) -> int:
             now = await session.now()
             held = [_delivery(session, row) for row in await session.rows("held_deliveries", now, HELD_PER_ROUND)]
             for group in grouped(held):
@@ -186,14 +193,18 @@ class SqlOutboxStore:
                     await session.run("digest_delivery", each.id)
             return len(held)
 
+        return await self._db.run_long(work)
+
     async def next_attempt_at(self) -> datetime | None:
         async with self._db.reading() as session:
             return session.instant(await session.value("next_attempt_at"))
 
     async def sweep_deliveries(self, before: datetime, batch: int) -> int:
-        async with self._db.long_transaction() as session:
+        async def work(session: Session) -> int:
             await session.run("sweep_alert_states", before)
             return await session.run("sweep_deliveries", id_floor("msg", before), batch)
+
+        return await self._db.run_long(work)
 
 
 async def begin_outbox(session: Session, events: EventReader) -> str:

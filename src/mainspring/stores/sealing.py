@@ -1,4 +1,4 @@
-"""What lies sealed in which row, and what it is sealed to: the same on both databases."""
+"""Rows that hold something sealed: what each holds, what it is sealed to, and how it gets another seal."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -7,23 +7,64 @@ import msgspec
 from mainspring.domain.access.sealing import answer_place, header_place, query_place, second_factor_place, signing_place
 from mainspring.domain.notify.subscription import Alert, Webhook, destination_place, secret_place, target_place
 from mainspring.domain.run import HttpAction
+from mainspring.failpoints import failpoint
 from mainspring.ports.sealing import SealedKind, SealedRow
+from mainspring.stores.session import Database, Session
 
 BETWEEN = "\n"  # the request and the answer that are read as one text; no sealed text holds it
-PLACE_PARTS = {
-    SealedKind.ENDPOINT: 1,
-    SealedKind.SIGNING_KEY: 1,
-    SealedKind.SUBSCRIPTION: 1,
-    SealedKind.SECOND_FACTOR: 1,
-    SealedKind.ANSWER: 3,
+QUERIES = {
+    SealedKind.ENDPOINT: ("sealed_endpoint", "reseal_endpoint"),
+    SealedKind.SIGNING_KEY: ("sealed_signing_key", "reseal_signing_key"),
+    SealedKind.SUBSCRIPTION: ("sealed_subscription", "reseal_subscription"),
+    SealedKind.SECOND_FACTOR: ("sealed_second_factor", "reseal_second_factor"),
+    SealedKind.ANSWER: ("sealed_answer", "reseal_answer"),
 }
 _ACTION = msgspec.json.Decoder(HttpAction)
 _CONFIG: msgspec.json.Decoder[Webhook | Alert] = msgspec.json.Decoder(Webhook | Alert)
 
 
-def beginning(kind: SealedKind, after: tuple[str, ...]) -> tuple[str, ...]:
-    """Where a query goes on; before everything where nothing was read yet, since no id is empty."""
-    return after or ("",) * PLACE_PARTS[kind]
+class SqlSealedStore:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def sealed(self, kind: SealedKind, after: tuple[str, ...], limit: int) -> list[SealedRow]:
+        query, _ = QUERIES[kind]
+        async with self._db.reading() as session:
+            if kind is SealedKind.ANSWER:
+                place = after or ("", "", "")  # no part of a key is empty
+                rows = await session.rows(query, BETWEEN, await session.now(), *place, limit)
+            else:
+                rows = await session.rows(query, *(after or ("",)), limit)
+        return [sealed_row(kind, row) for row in rows]
+
+    async def readable_queries(self, after: tuple[str, ...], limit: int) -> list[SealedRow]:
+        async with self._db.reading() as session:
+            rows = await session.rows("readable_queries", *(after or ("",)), limit)
+        return [sealed_row(SealedKind.ENDPOINT, row) for row in rows]
+
+    async def reseal(self, rows: Sequence[tuple[SealedRow, Mapping[str, str]]]) -> int:
+        async with self._db.transaction() as session:
+            endpoints = [row.place[0] for row, _ in rows if row.kind is SealedKind.ENDPOINT]
+            if endpoints:
+                await session.lock_endpoints(endpoints)  # as an edit does, before it reads
+            written = 0
+            for row, fresh in rows:
+                if await _reseal(session, row, resealed(row, fresh)):
+                    written += len(fresh)
+        failpoint("after_reseal")
+        return written
+
+
+async def _reseal(session: Session, row: SealedRow, text: str) -> bool:
+    """Return False, having written nothing, if the row has changed since it was read."""
+    _, query = QUERIES[row.kind]
+    if row.kind is SealedKind.ANSWER:
+        return bool(await session.run(query, *text.split(BETWEEN), *row.place, *row.text.split(BETWEEN)))
+    if not await session.run(query, text, *row.place, row.text):
+        return False
+    if row.kind is SealedKind.ENDPOINT:
+        await session.run("touch_schedule", *row.place)
+    return True
 
 
 def sealed_row(kind: SealedKind, row: Sequence[object]) -> SealedRow:

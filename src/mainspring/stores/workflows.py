@@ -29,6 +29,8 @@ from mainspring.stores.workflow_rows import (
 from mainspring.workflow.audit import GENESIS, Anchor, Breach, TickHead
 from mainspring.workflow.model import LogEntry, Workflow
 
+INLINE_SENDINGS_MAX = 20  # 1 MB of the largest events
+
 
 async def add_version(
     session: Session, tenant_id: str, workflow: Workflow, document: str, actor: str, now: datetime
@@ -98,7 +100,9 @@ class SqlWorkflowStore:
             return int(str(await session.value("count_executions", *count_values(tenant_id, wanted))))
 
     async def send(self, sendings: Sequence[Sending], events: Sequence[Event]) -> int:
-        async with self._db.transaction() as session:
+        # An event may have 64 kB and go to 1,000 executions: that many bytes are written elsewhere.
+        many = len(sendings) > INLINE_SENDINGS_MAX
+        async with self._db.long_transaction() if many else self._db.transaction() as session:
             arrived_us = to_us(await session.now())
             new = 0
             for each in sendings:

@@ -1,6 +1,6 @@
-"""The stores behind a database URL."""
+"""Open the stores of a database URL."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,15 +10,26 @@ from mainspring.domain.errors import Misconfigured, NoDatabase
 from mainspring.domain.name import shown
 from mainspring.domain.schedule.cron import CRON
 from mainspring.ports.outbound import Clock, Ids
+from mainspring.ports.presence import PresenceStore
+from mainspring.ports.schedule import ScheduleStore
 from mainspring.ports.stores import Stores
-from mainspring.ports.workflows import WorkflowStores
+from mainspring.ports.upkeep import UpkeepStore
+from mainspring.ports.workflows import EffectStore, TickStore, WorkflowStores
 from mainspring.stores.accounts import SqlAccountStore, SqlAuditStore, SqlCredentialStore
+from mainspring.stores.clock import SqlClockStore
+from mainspring.stores.documents import SqlDocumentStore
+from mainspring.stores.endpoints import SqlEndpointStore
+from mainspring.stores.events import EventReader
 from mainspring.stores.idempotency import SqlIdempotencyStore
 from mainspring.stores.lists import SqlListStore
 from mainspring.stores.model_sessions import SqlModelSessionStore
 from mainspring.stores.notifications import SqlOutboxStore, SqlSubscriptionStore
 from mainspring.stores.partitions import SqlPartitionStore
+from mainspring.stores.planner import SqlPlannerStore
+from mainspring.stores.proposals import SqlProposalStore
 from mainspring.stores.runs import SqlRunStore
+from mainspring.stores.sealing import SqlSealedStore
+from mainspring.stores.session import Database
 from mainspring.stores.triggers import SqlTriggerStore
 from mainspring.stores.workflows import SqlArchiveStore, SqlLogStore, SqlWorkflowStore
 from mainspring.wiring.clock import SystemClock, TimeOrderedIds
@@ -42,20 +53,20 @@ async def open_stores(
     audit_keys: AuditKeys | None = None,
     create: bool = True,
 ) -> AsyncIterator[Stores]:
-    """Open the database of `url`, bring its schema up to date, and close it in the end.
+    """Opens the database of `url`, migrates its schema, and closes it at the end.
 
-    `clock` replaces the database's clock, for simulations and tests. `inline` runs SQLite without threads.
-    `audit_keys` seal the audit trail; without them, as in a simulation, it is sealed with an empty key.
-    Without `create`, a database that does not exist, or has no schema, is left alone: NoDatabase.
+    `clock` replaces the database clock, for simulations and tests. `inline` runs SQLite without threads. `audit_keys`
+    seal the audit trail; without them, as in a simulation, it is sealed with an empty key. Without `create`, a database
+    that does not exist, or has no schema, is left alone: NoDatabase.
     """
     ids = ids or TimeOrderedIds()
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite":
         path = rest.removeprefix("/") if rest.startswith("/:memory:") else rest
         if not path.strip("/"):
-            raise Misconfigured("the database URL names no file; write sqlite:///path/to/file.db", setting=DATABASE_URL)
+            raise Misconfigured("the database URL has no file; write sqlite:///path/to/file.db", setting=DATABASE_URL)
         if not (create or _exists(path)):
-            raise NoDatabase(f"there is no database {path}; `mainspring serve` creates it", setting=DATABASE_URL)
+            raise NoDatabase(f"database {path} does not exist; `mainspring serve` creates it", setting=DATABASE_URL)
         from mainspring.stores.sqlite.database import SqliteDatabase
 
         sqlite = SqliteDatabase(path, clock or SystemClock(), inline=inline, audit_keys=audit_keys)
@@ -86,92 +97,82 @@ def _exists(path: str) -> bool:
 
 
 def _sqlite_stores(database: "SqliteDatabase", ids: Ids) -> Stores:
-    from mainspring.stores.sqlite.clock import SqliteClock
-    from mainspring.stores.sqlite.documents import SqliteDocuments
-    from mainspring.stores.sqlite.endpoints import SqliteEndpoints
     from mainspring.stores.sqlite.events import SqliteEventReader
-    from mainspring.stores.sqlite.planner import SqlitePlanner
     from mainspring.stores.sqlite.presence import SqlitePresence
-    from mainspring.stores.sqlite.proposals import SqliteProposals
     from mainspring.stores.sqlite.schedule import SqliteSchedule
-    from mainspring.stores.sqlite.sealing import SqliteSealed
     from mainspring.stores.sqlite.ticks import SqliteEffects, SqliteTicks
     from mainspring.stores.sqlite.upkeep import SqliteUpkeep
 
     schedule = SqliteSchedule(database, ids, CRON)
-    events = SqliteEventReader()
-    return Stores(
+    return _stores(
+        database,
+        SqliteEventReader(),
         schedule,
-        SqliteEndpoints(database, schedule.wake),
-        SqlRunStore(database, events),
+        schedule.wake,
         SqliteUpkeep(database),
-        SqliteDocuments(database, schedule.wake),
-        SqlAccountStore(database),
-        SqlCredentialStore(database),
-        SqlAuditStore(database),
-        SqlitePlanner(database, schedule.wake, CRON),
-        SqlListStore(database),
-        SqlIdempotencyStore(database),
-        SqlSubscriptionStore(database, events),
-        SqlOutboxStore(database, events),
-        WorkflowStores(
-            SqlWorkflowStore(database),
-            SqliteTicks(database),
-            SqlLogStore(database),
-            SqliteEffects(database),
-            SqlTriggerStore(database),
-            SqlArchiveStore(database),
-            SqlPartitionStore(database),
-        ),
-        SqlModelSessionStore(database),
-        SqliteSealed(database),
         SqlitePresence(database, schedule, CRON),
-        SqliteClock(database, schedule.wake, CRON),
-        SqliteProposals(database),
+        SqliteTicks(database),
+        SqliteEffects(database),
     )
 
 
 def _postgres_stores(database: "PostgresDatabase", ids: Ids) -> Stores:
-    from mainspring.stores.postgres.clock import PostgresClock
-    from mainspring.stores.postgres.documents import PostgresDocuments
-    from mainspring.stores.postgres.endpoints import PostgresEndpoints
     from mainspring.stores.postgres.events import PostgresEventReader
-    from mainspring.stores.postgres.planner import PostgresPlanner
     from mainspring.stores.postgres.presence import PostgresPresence
-    from mainspring.stores.postgres.proposals import PostgresProposals
     from mainspring.stores.postgres.schedule import PostgresSchedule
-    from mainspring.stores.postgres.sealing import PostgresSealed
     from mainspring.stores.postgres.ticks import PostgresEffects, PostgresTicks
     from mainspring.stores.postgres.upkeep import PostgresUpkeep
 
     schedule = PostgresSchedule(database, ids, CRON)
-    events = PostgresEventReader()
-    return Stores(
+    return _stores(
+        database,
+        PostgresEventReader(),
         schedule,
-        PostgresEndpoints(database, schedule.wake),
-        SqlRunStore(database, events),
+        schedule.wake,
         PostgresUpkeep(database),
-        PostgresDocuments(database, schedule.wake),
-        SqlAccountStore(database),
-        SqlCredentialStore(database),
-        SqlAuditStore(database),
-        PostgresPlanner(database, schedule.wake, CRON),
-        SqlListStore(database),
-        SqlIdempotencyStore(database),
-        SqlSubscriptionStore(database, events),
-        SqlOutboxStore(database, events),
-        WorkflowStores(
-            SqlWorkflowStore(database),
-            PostgresTicks(database),
-            SqlLogStore(database),
-            PostgresEffects(database),
-            SqlTriggerStore(database),
-            SqlArchiveStore(database),
-            SqlPartitionStore(database),
-        ),
-        SqlModelSessionStore(database),
-        PostgresSealed(database),
         PostgresPresence(database, schedule, CRON),
-        PostgresClock(database, schedule.wake, CRON),
-        PostgresProposals(database),
+        PostgresTicks(database),
+        PostgresEffects(database),
+    )
+
+
+def _stores(
+    database: Database,
+    events: EventReader,
+    schedule: ScheduleStore,
+    wake: Callable[[], None],
+    upkeep: UpkeepStore,
+    presence: PresenceStore,
+    ticks: TickStore,
+    effects: EffectStore,
+) -> Stores:
+    """All stores of a database: those that differ in kind are given, the others are the same for both."""
+    return Stores(
+        schedule=schedule,
+        endpoints=SqlEndpointStore(database, wake),
+        runs=SqlRunStore(database, events),
+        upkeep=upkeep,
+        configuration=SqlDocumentStore(database, events, wake),
+        accounts=SqlAccountStore(database),
+        credentials=SqlCredentialStore(database),
+        audit=SqlAuditStore(database),
+        planner=SqlPlannerStore(database, events, wake, CRON),
+        look=SqlListStore(database),
+        answers=SqlIdempotencyStore(database),
+        subscriptions=SqlSubscriptionStore(database, events),
+        outbox=SqlOutboxStore(database, events),
+        flows=WorkflowStores(
+            workflows=SqlWorkflowStore(database),
+            ticks=ticks,
+            logs=SqlLogStore(database),
+            effects=effects,
+            triggers=SqlTriggerStore(database),
+            archive=SqlArchiveStore(database),
+            partitions=SqlPartitionStore(database),
+        ),
+        sessions=SqlModelSessionStore(database),
+        sealed=SqlSealedStore(database),
+        presence=presence,
+        clock=SqlClockStore(database, wake, CRON),
+        proposals=SqlProposalStore(database),
     )

@@ -1,12 +1,12 @@
-"""The notifier: turns events into deliveries, and sends them. Any number may share a database, and be killed any time.
+"""The notifier: turns events into deliveries and sends them. Several may share a database and be killed at any time.
 
     1 take in   events after the stored position -> deliveries and alert states, with the new position: one transaction
-    2 watch     what only time tells: endpoints that are late, cooldowns and quiet hours that are over
-    3 send      due deliveries, each begun by one notifier at a time, signed, a few at once for one receiver
-    4 record    delivered, or when to try again, or given up; a webhook that fails for days is disabled
+    2 watch     changes by time only: late endpoints, cooldowns and quiet hours that ended
+    3 send      due deliveries, each by one notifier at a time, signed, a few at once per receiver
+    4 record    delivered, or when to retry, or given up; a webhook that fails for days is disabled
 
-What must not break: one delivery row for one event and subscription. A message may arrive twice, when a notifier was
-lost after it had sent it and before that was recorded: with the same id.
+The rule that must not break: one delivery row per event and subscription. A message may arrive twice, with the same id,
+if a notifier was lost between sending and recording it.
 """
 
 import asyncio
@@ -37,17 +37,18 @@ from mainspring.workers.delivery import DeliverySender
 from mainspring.workers.tasks import end_tasks
 
 BATCH = 500
+DELIVERIES_PER_INTAKE = 1_000  # about; written in one transaction
 NAMES_MAX = 10_000
 TICK_S = 5.0  # the longest sleep
 WATCH_EVERY = timedelta(seconds=5)
 KEEP_UP_EVERY = timedelta(minutes=1)
-POSITION_EVERY = timedelta(seconds=5)  # how often the position is written while events concern nobody
+POSITION_EVERY = timedelta(seconds=5)  # how often the position is written while no subscription wants the events
 SWEEP_EVERY = timedelta(hours=1)
 SWEEP_BATCH = 1_000
-OVERDUE_MS = 60_000  # a delivery that waits longer than this waits for a slow receiver, or there are too many
+OVERDUE_MS = 60_000  # a delivery that waits longer waits for a slow receiver, or there are too many
 RECEIVERS_COUNTED = 1_000
-LEASE_MS = 60_000  # > the timeout of an attempt; a notifier that hangs delays its messages by this
-LOOK_S = 0.5  # how long a delivery that became due elsewhere may wait: its notifier died, or its time was changed
+LEASE_MS = 60_000  # > the timeout of an attempt; a hanging notifier delays its messages by this
+LOOK_S = 0.5  # maximum delay of a delivery that became due elsewhere: its notifier died, or its time was changed
 AWAY_S = 1.0
 RECORD_TRIES = 10
 GRACE_S = 2.0
@@ -56,7 +57,7 @@ log = structlog.get_logger()
 
 
 class NotifierOptions(Struct, frozen=True):
-    """`places` is how many messages may be under way at once, `per_receiver` how many of them to one subscription."""
+    """`places` is the maximum number of messages in flight, `per_receiver` that of one subscription."""
 
     worker: str
     places: int = 32
@@ -81,18 +82,18 @@ class Notifier:
         self._options = options
         self._metrics = metrics
         self._stopping = asyncio.Event()
-        self._made = asyncio.Event()  # a delivery was made or ended: somebody may have something to send
+        self._made = asyncio.Event()  # a delivery was created or ended: there may be something to send
         self._in_flight: Counter[str] = Counter()
         self._sending: set[asyncio.Task[None]] = set()
         self._names: dict[str, str | None] = {}
         self._stored = ""  # the position in the database
-        self._reached: str | None = None  # how far we have read; what lies between concerned nobody
+        self._reached: str | None = None  # how far events were read; those in between concern no subscription
         self._moved_at: datetime | None = None
         self._watched_at: datetime | None = None
         self._swept_at: datetime | None = None
 
     async def run_once(self, now: datetime) -> int:
-        """One round, to its end: take in all there is, send all that is due. Returns how many attempts were made."""
+        """One complete round: takes in all events, sends all due deliveries. Returns the number of attempts."""
         while await self.take_in(now):
             pass
         await self._watch(now)
@@ -117,9 +118,9 @@ class Notifier:
         self._stopping.set()
 
     async def take_in(self, now: datetime) -> bool:
-        """Make deliveries of the next events. True: there may be more.
+        """Creates deliveries for the next events. True: there may be more.
 
-        Subscriptions are read after the events: whoever was there when an event was committed is among them.
+        Subscriptions are read after the events, so those that existed when an event was committed are among them.
         """
         if not await self._subscriptions():
             await self._keep_up(now)
@@ -129,47 +130,63 @@ class Notifier:
         events = await self._stores.runs.events_after(self._reached, None, BATCH)
         if not events:
             return False
-        subscriptions = await self._subscriptions()
-        intake = await self._made_of(events, subscriptions, now)
-        reached = events[-1].cursor
+        intake, taken = await self._made_of(events, await self._subscriptions(), now)
+        reached = events[taken - 1].cursor
         is_time = self._moved_at is None or now - self._moved_at >= POSITION_EVERY
         if intake.deliveries or intake.states or is_time:
             if not await self._stores.outbox.take_in(replace(intake, before=self._stored, after=reached)):
-                self._reached = None  # another notifier was first; begin again where it is
+                self._reached = None  # another notifier was first; start again from its position
                 return True
             failpoint("after_intake")
             self._stored, self._moved_at = reached, now
             if intake.deliveries:
                 self._made.set()
         self._reached = reached
-        return len(events) == BATCH
+        return len(events) == BATCH or taken < len(events)
 
     async def _made_of(
         self, events: Sequence[StoredEvent], subscriptions: Sequence[Subscription], now: datetime
-    ) -> Intake:
+    ) -> tuple[Intake, int]:
+        """What is to be written, and how many of the events it is made of: many webhooks make much of a few events."""
         deliveries: list[Delivery] = []
-        webhooks = [(each, each.config) for each in subscriptions if isinstance(each.config, Webhook)]
-        for stored in events:
-            event = stored.event
-            if event.type in (EventType.ENDPOINT_UPDATED, EventType.ENDPOINT_CREATED):
-                self._names.pop(event.endpoint_id, None)
-            for webhook, config in webhooks:
-                if webhook.tenant_id != event.tenant_id or event.at < webhook.active_since:
-                    continue
-                if not is_sent(event.type.value, config.types) or event.data.get("webhook") == webhook.id:
-                    continue
-                payload = event_payload(stored, await self._name(event.tenant_id, event.endpoint_id))
-                deliveries.append(
-                    pending(
-                        self._courier.new_id(now), webhook, "", stored.cursor, event.type.value, payload, event.at, now
-                    )
-                )
+        webhooks: dict[str, list[tuple[Subscription, Webhook]]] = {}
+        for each in subscriptions:
+            if isinstance(each.config, Webhook):
+                webhooks.setdefault(each.tenant_id, []).append((each, each.config))
+        taken = 0
+        while taken < len(events) and len(deliveries) < DELIVERIES_PER_INTAKE:
+            stored = events[taken]
+            taken += 1
+            if stored.event.type in (EventType.ENDPOINT_UPDATED, EventType.ENDPOINT_CREATED):
+                self._names.pop(stored.event.endpoint_id, None)
+            if receivers := webhooks.get(stored.event.tenant_id):
+                await asyncio.sleep(0)  # a hundred receivers are some milliseconds: others have their turn in between
+                deliveries += await self._sent_to(receivers, stored, now)
         alerts = [each for each in subscriptions if not isinstance(each.config, Webhook)]
-        told = await self._alerter.judge(events, alerts, now) if alerts else Intake()
-        return replace(told, deliveries=(*deliveries, *told.deliveries))
+        told = await self._alerter.judge(events[:taken], alerts, now) if alerts else Intake()
+        return replace(told, deliveries=(*deliveries, *told.deliveries)), taken
+
+    async def _sent_to(
+        self, webhooks: Sequence[tuple[Subscription, Webhook]], stored: StoredEvent, now: datetime
+    ) -> list[Delivery]:
+        event = stored.event
+        wanted = [
+            webhook
+            for webhook, config in webhooks
+            if event.at >= webhook.active_since
+            and is_sent(event.type.value, config.types)
+            and event.data.get("webhook") != webhook.id
+        ]
+        if not wanted:
+            return []
+        payload = event_payload(stored, await self._name(event.tenant_id, event.endpoint_id))
+        return [
+            pending(self._courier.new_id(now), webhook, "", stored.cursor, event.type.value, payload, event.at, now)
+            for webhook in wanted
+        ]
 
     async def _watch(self, now: datetime) -> None:
-        """What no event tells: lateness, the end of a cooldown, the end of quiet hours."""
+        """Changes that no event reports: lateness, the end of a cooldown, the end of quiet hours."""
         self._watched_at = now
         alerts = [each for each in await self._subscriptions() if not isinstance(each.config, Webhook)]
         if alerts:
@@ -190,7 +207,9 @@ class Notifier:
             removed = await self._stores.outbox.sweep_deliveries(before, SWEEP_BATCH)
 
     async def _keep_up(self, now: datetime) -> None:
-        """With nobody to tell, move the position on now and then, so that who comes next need not wait for history."""
+        """Without subscriptions, moves the position now and then, so that the next one need not read the whole
+        history.
+        """
         if self._moved_at is not None and now - self._moved_at < KEEP_UP_EVERY:
             return
         self._moved_at, self._reached = now, None
@@ -215,7 +234,7 @@ class Notifier:
     async def _deliver(self, delivery: Delivery, subscription: Subscription | None) -> None:
         try:
             outcome = await self._courier.send(delivery, subscription)
-        except Exception as fault:  # a bug in sending one message must not take its neighbours along
+        except Exception as fault:  # a bug in sending one message must not affect others
             log.exception("call raised", delivery_id=delivery.id)
             outcome = Outcome(RunStatus.FAILURE, 0, None, "internal", f"sending raised {type(fault).__name__}: {fault}")
         failpoint("after_delivery")
@@ -257,8 +276,8 @@ class Notifier:
                 async with self._feed.listen(None) as listener:
                     await self._take_in_while_heard(listener)
             except (CutOff, StoreUnavailable):
-                await asyncio.sleep(AWAY_S)  # the scheduler says that the database is away
-            except Exception:  # the outermost loop of a worker: one bad round must not end it for ever
+                await asyncio.sleep(AWAY_S)  # the scheduler reports that the database is unavailable
+            except Exception:  # outermost loop of a worker: one failed round must not end it
                 log.exception("worker failed", worker="notifier")
                 await asyncio.sleep(AWAY_S)
 
@@ -281,7 +300,7 @@ class Notifier:
                 wait_s = 0.0 if claimed else await self._until_due()
             except StoreUnavailable:
                 wait_s = AWAY_S
-            except Exception:  # the outermost loop of a worker: one bad round must not end it for ever
+            except Exception:  # outermost loop of a worker: one failed round must not end it
                 log.exception("worker failed", worker="notifier")
                 wait_s = AWAY_S
             if wait_s:
@@ -290,7 +309,7 @@ class Notifier:
                         await self._made.wait()
 
     async def _until_due(self) -> float:
-        """How long to sleep: until the next delivery is due, at most until the next look."""
+        """How long to sleep: until the next delivery is due, at most until the next check."""
         due_at = await self._stores.outbox.next_attempt_at()
         if due_at is None or self._in_flight:
             return LOOK_S

@@ -2,7 +2,8 @@
 
 from pydantic import ConfigDict, Field
 
-from mainspring.api.models.fields import Instant, RequestModel, Text
+from mainspring.api.models.fields import RequestModel
+from mainspring.inputs.values import Instant, Text
 
 
 class KeptCheckpoint(RequestModel):

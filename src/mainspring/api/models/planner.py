@@ -2,7 +2,8 @@
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from mainspring.api.models.fields import RequestModel, Text
+from mainspring.api.models.fields import RequestModel
+from mainspring.inputs.values import Text
 from mainspring.views.planner import Mode
 from mainspring.views.rule import DOCUMENT, EXAMPLE
 

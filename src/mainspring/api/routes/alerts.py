@@ -1,4 +1,4 @@
-"""Alerts: who is told when something breaks, recovers, is late or runs out."""
+"""Alerts: notify people when something fails, recovers, is late or exceeds a quota."""
 
 from typing import Annotated
 
@@ -32,7 +32,7 @@ async def list_alerts(desk: Reading) -> PageOf[AlertView]:
 async def create_alert(
     desk: Writing, wish: AlertNew, request: Request, response: Response, dry_run: DryRun = False
 ) -> AlertView | DryRunOf[AlertView]:
-    """Tell somebody of changes of state, once for each."""
+    """Create an alert, which notifies its destinations once per change of state."""
     context: Context = request.app.state.context
     draft = replace(AlertDraft(wish.name, ()), **_tuples(wish.model_dump()))
     there = subscriptions.dry_run_of(desk) if dry_run else desk
@@ -62,7 +62,7 @@ async def update_alert(
     if_match: IfMatch = None,
     dry_run: DryRun = False,
 ) -> AlertView | DryRunOf[AlertView]:
-    """What is not named, or null, stays."""
+    """Change an alert. Fields that are missing or null stay unchanged."""
     found = await alerts.find_alert(desk, alert)
     refuse_other(if_match, etag(found), "alert", found.name)
     context: Context = request.app.state.context
@@ -77,7 +77,7 @@ async def update_alert(
 
 @router.delete("/{alert}")
 async def delete_alert(desk: Writing, alert: AlertRef, dry_run: DryRun = False) -> Deleted | DryRunOf[AlertView]:
-    """With its deliveries: what was on its way is not sent any more."""
+    """Delete an alert with its deliveries; pending ones are not sent any more."""
     there = subscriptions.dry_run_of(desk) if dry_run else desk
     found = await subscriptions.delete_subscription(there, SubscriptionKind.ALERT, alert)
     if dry_run:
@@ -87,7 +87,7 @@ async def delete_alert(desk: Writing, alert: AlertRef, dry_run: DryRun = False) 
 
 @router.post("/{alert}/test")
 async def test_alert(desk: Running, alert: AlertRef, request: Request) -> AlertTest:
-    """Send a test message every way the alert goes, now and whatever the hour, and tell how each went."""
+    """Send a test message to every destination now, ignoring quiet hours, and return the result of each."""
     context: Context = request.app.state.context
     return AlertTest.of(await alerts.test_alert(desk, context.caller, context.messengers, alert))
 
@@ -101,7 +101,7 @@ async def list_alert_deliveries(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> CountedPage[DeliveryView]:
-    """Newest first: what became of each message."""
+    """Deliveries of an alert, newest first, with the result of each."""
     return await deliveries_of(desk, await alerts.find_alert(desk, alert), status, limit, cursor, with_total)
 
 

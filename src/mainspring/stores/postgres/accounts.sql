@@ -13,17 +13,6 @@ WHERE token_hash = :token_hash AND disabled_at IS NULL;
 -- How far a chain goes; nobody else can lengthen it until this transaction ends.
 SELECT seq, seal FROM audit_head WHERE tenant_id = :tenant_id FOR UPDATE;
 
--- name: tenants_by_id
--- Tenants with what they used this month, by id.
-SELECT id, name, runs_per_month, tokens_per_month, endpoints_max, interval_ms_min,
-       (SELECT COALESCE(SUM(runs), 0)::bigint FROM usage WHERE usage.tenant_id = tenant.id AND month = :month)
-FROM tenant WHERE id = ANY (:ids::text[]) ORDER BY id;
-
--- name: signing_keys_by_tenant
--- The sealed signing keys of tenants, newest first.
-SELECT tenant_id, sealed FROM signing_key WHERE tenant_id = ANY (:ids::text[])
-ORDER BY tenant_id, created_at DESC, id DESC;
-
 -- name: lock_tenant
 -- Nobody else changes who belongs to a tenant until this transaction ends.
 SELECT id FROM tenant WHERE id = :id FOR UPDATE;

@@ -11,9 +11,10 @@ from typing import Any
 import asyncpg
 
 from mainspring.domain.errors import Conflict, InvalidInput, Misconfigured, StoreUnavailable
-from mainspring.stores.postgres.database import CONNECT_TIMEOUT_S, EVERY_TENANT, QUERIES, REFUSED, PostgresDatabase
+from mainspring.stores.postgres.database import CONNECT_TIMEOUT_S, EVERY_TENANT, REFUSED, PostgresDatabase
 from mainspring.stores.postgres.hosts import Hosts, for_writing, without_password
 from mainspring.stores.postgres.migrate import MIGRATION_LOCK
+from mainspring.stores.postgres.queries import QUERIES
 
 HEARD_WITHIN = timedelta(seconds=15)  # longer than the time between two heartbeats
 

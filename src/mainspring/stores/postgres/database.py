@@ -6,54 +6,35 @@ a scheduler that is late. A lost connection is StoreUnavailable: the worker keep
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import asyncpg
-import msgspec
 
 from mainspring.domain.access.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.domain.instant import to_us
-from mainspring.domain.schedule.fairness import SLOW_AFTER_MS, EndpointPace
 from mainspring.ports.outbound import Clock
-from mainspring.stores.account_rows import ACCOUNT_FRAGMENTS
-from mainspring.stores.model_session_rows import ANALYSIS_COLUMNS
-from mainspring.stores.paging import look_fragments
 from mainspring.stores.postgres.hosts import Hosts, for_writing
-from mainspring.stores.postgres.lasting_connection import CHANNEL, LastingConnection
+from mainspring.stores.postgres.lasting_connection import LastingConnection
 from mainspring.stores.postgres.migrate import migrate
-from mainspring.stores.proposals import PROPOSAL_FRAGMENTS
-from mainspring.stores.queries import load_queries
-from mainspring.stores.rows import (
-    CONFIG_COLUMNS,
-    ENDPOINT_COLUMNS,
-    EVENT_COLUMNS,
-    JOB_COLUMNS,
-    LEASE_COLUMNS,
-    OUTCOME_COLUMNS,
-    RESULT_COLUMNS,
-    RUN_COLUMNS,
-    RUN_SUMMARY_COLUMNS,
-    STATE_COLUMNS,
-    qualified,
-)
-from mainspring.stores.session import UniqueViolation
+from mainspring.stores.postgres.queries import IDLE_LIMIT, PACKAGE, QUERIES
+from mainspring.stores.postgres.session import PostgresSession, affected_rows
+from mainspring.stores.session import Work
 
-PACKAGE = "mainspring.stores.postgres"
+T = TypeVar("T")
+
 CONNECT_TIMEOUT_S = 3
 ACQUIRE_TIMEOUT_S = CONNECT_TIMEOUT_S + 2
 COMMAND_TIMEOUT_S = 10  # a peer that accepts and never answers is noticed by us, not only by the kernel
 # A client that is stopped between preparing a statement and executing it is not idle to the server, and neither of the
 # timeouts below ends it: without this bound it would hold its locks for as long as it stands still.
 TRANSACTION_TIMEOUT = "60s"  # > whatever we do in one, bulk acts over thousands of rows included
-IDLE_LIMIT = "10s"  # of a transaction whose process is stopped: what it holds, events of others included, waits for it
 CLOSE_TIMEOUT_S = 0.5  # a goodbye that is not answered by then is left unsaid
+POLL_S = 0.25  # a notification for every finished run would cost each of them a lock at commit
 RECONNECT_PAUSE_S = 1.25  # with the listener, at most two attempts a second while the database is away
-CLAIM_LOCK = 0x6D61696E737063  # "mainspc"
-PRESENCE_CLASS = 0x6D737072  # "mspr": the first half of the locks that say which processes are alive
 EVERY_TENANT = "*"  # what the policies take for all; no tenant can be named so
 SERVER_SETTINGS = {
     "application_name": "mainspring",
@@ -93,214 +74,6 @@ REFUSED = (
     asyncpg.InvalidCatalogNameError,
     asyncpg.InsufficientPrivilegeError,
 )
-TENANT_COLUMNS = ("id", "name", "runs_per_month", "tokens_per_month", "endpoints_max", "interval_ms_min")
-_USED = "(SELECT COALESCE(SUM(runs), 0)::bigint FROM usage WHERE usage.tenant_id = tenant.id AND month = {month})"
-_KEYS = (
-    "ARRAY(SELECT sealed FROM signing_key WHERE tenant_id = tenant.id ORDER BY created_at DESC, signing_key.id DESC)"
-)
-_UPCOMING = """
-    LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
-               SELECT claimable_at FROM schedule WHERE tenant_id = tenant.id AND claimable_at > (SELECT now FROM clock)
-               ORDER BY claimable_at LIMIT 1) AS upcoming),
-          (SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL))"""
-# The endpoints of the rows before it in a FROM that are still at the revisions given there and that nobody else holds.
-_UNCHANGED = """CROSS JOIN LATERAL (SELECT kept.id FROM schedule AS kept
-    WHERE kept.id = new.id AND kept.revision = new.revision FOR UPDATE SKIP LOCKED) AS unchanged"""
-# Whether somebody holds the lock of a row's worker; see `take_presence`.
-_IS_HELD = f"""EXISTS (SELECT FROM pg_locks
-    WHERE locktype = 'advisory' AND granted AND classid = {PRESENCE_CLASS} AND objsubid = 2
-      AND objid = (hashtext(worker.id)::bigint & 4294967295)::oid
-      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"""
-EVENT_ERA = "1000000000000000"  # `tx` of every event; older rows have the numbers of their transactions, all smaller
-_encode = msgspec.json.Encoder().encode
-_BOOLEANS = {"spread", "job_active", "body_truncated", "advice_may_resume"}
-_INTEGERS = {
-    "interval_ms", "min_interval_ms", "max_interval_ms", "jitter_ms", "catch_up_max", "max_lateness_ms", "version",
-    "failure_count", "hint_interval_ms", "attempt", "claim_epoch", "lost_count", "duration_ms", "status_code",
-    "missed_count", "body_seen", "revision", "last_duration_ms",
-}  # fmt: skip
-
-
-def _type(column: str) -> str:
-    if column in _BOOLEANS:
-        return "boolean"
-    if column in _INTEGERS:
-        return "bigint"
-    if column == "body":
-        return "bytea"
-    return "timestamptz" if column == "at" or column.endswith(("_at", "_until", "_before")) else "text"
-
-
-def _rows(parameter: str, columns: Iterable[str], *also: str) -> str:
-    """The rows of a JSON parameter, and beside each what else is given, as a table `new`; see `as_json`.
-
-    OFFSET 0 keeps the reading of JSON out of the statement's conditions: behind row-level security an index is only
-    used for conditions that cannot leak a row, and PostgreSQL does not vouch for JSON.
-    """
-    values = [f"(value->>{place})::{_type(column)} AS {column}" for place, column in enumerate(columns)]
-    arrays = [f"unnest(:{each}::{_type(each)}[])" for each in also]
-    sources = ", ".join((f"jsonb_array_elements(:{parameter}::text::jsonb)", *arrays))
-    given = f"ROWS FROM ({sources}) AS given ({', '.join(('value', *also))})"
-    return f"(SELECT {', '.join((*values, *also))} FROM {given} OFFSET 0) AS new"
-
-
-def _from_new(columns: Iterable[str]) -> str:
-    return ", ".join(f"{column} = new.{column}" for column in columns)
-
-
-def _parameters(columns: Iterable[str]) -> str:
-    return ", ".join(f":{column}" for column in columns)
-
-
-QUERIES = load_queries(
-    PACKAGE,
-    {
-        "endpoint_columns": ", ".join(qualified(ENDPOINT_COLUMNS)),
-        "config_columns": ", ".join(CONFIG_COLUMNS),
-        "config_parameters": _parameters(CONFIG_COLUMNS),
-        "config_assignments": ", ".join(f"{column} = :{column}" for column in CONFIG_COLUMNS[1:]),
-        "lease_assignments": _from_new(LEASE_COLUMNS),
-        "lease_rows": _rows("leases", (*LEASE_COLUMNS, "id", "revision")),
-        "outcome_assignments": _from_new(OUTCOME_COLUMNS),
-        "outcome_rows": _rows("outcomes", (*OUTCOME_COLUMNS, "id", "revision")),
-        "state_columns": ", ".join(STATE_COLUMNS),
-        "state_parameters": _parameters(STATE_COLUMNS),
-        "state_assignments": _from_new(STATE_COLUMNS),
-        "state_rows": _rows("states", (*STATE_COLUMNS, "id")),
-        "run_summary": ", ".join(f"run.{column}" for column in RUN_SUMMARY_COLUMNS),
-        **look_fragments("strpos", "action::json"),
-        "run_columns": ", ".join(RUN_COLUMNS),
-        "run_parameters": _parameters(RUN_COLUMNS),
-        "run_rows": _rows("runs", RUN_COLUMNS),
-        "result_assignments": _from_new(RESULT_COLUMNS[2:]),
-        "result_rows": _rows("results", RESULT_COLUMNS[:-1], "body"),
-        "event_columns": ", ".join(EVENT_COLUMNS),
-        "event_rows": _rows("events", EVENT_COLUMNS),
-        "job_columns": ", ".join(JOB_COLUMNS),
-        "job_parameters": _parameters(JOB_COLUMNS),
-        "analysis_columns": ", ".join(ANALYSIS_COLUMNS),
-        "analysis_parameters": _parameters(ANALYSIS_COLUMNS),
-        "claim_lock": str(CLAIM_LOCK),
-        "presence_class": str(PRESENCE_CLASS),
-        "is_held": _IS_HELD,
-        "tenant_columns": ", ".join((*TENANT_COLUMNS, _USED.format(month=":month"), _KEYS)),
-        "used_this_month": _USED.format(month="to_char((SELECT now FROM clock) AT TIME ZONE 'UTC', 'YYYY-MM')"),
-        "sealed_keys": _KEYS,
-        "is_slow": f"((last_duration_ms < {SLOW_AFTER_MS}) IS NOT TRUE)",  # or new
-        "pace": f"(CASE WHEN last_duration_ms IS NULL THEN {EndpointPace.NEW:d} WHEN "
-        f"last_duration_ms < {SLOW_AFTER_MS} THEN {EndpointPace.QUICK:d} ELSE {EndpointPace.SLOW:d} END)",
-        "unchanged": _UNCHANGED,
-        "upcoming": _UPCOMING,
-        "event_era": EVENT_ERA,
-        "idle_limit": IDLE_LIMIT,
-        **ACCOUNT_FRAGMENTS,
-        **PROPOSAL_FRAGMENTS,
-    },
-    "$",
-)
-
-
-def as_json(rows: Sequence[Sequence[object]]) -> str:
-    """Rows as one parameter. Both ends together spend a third of what arrays, one for each column, cost them."""
-    return _encode(rows).decode()
-
-
-def columns(rows: Sequence[Sequence[object]], width: int) -> list[list[object]]:
-    """Rows turned into one array per column, as unnest takes them."""
-    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
-
-
-class PostgresSession:
-    """A connection inside one transaction, with our queries by name; `found` is how many rows its beginning found."""
-
-    def __init__(self, connection: Any, database: "PostgresDatabase", found: int = 0) -> None:  # asyncpg ships no types
-        self._connection = connection
-        self._clock = database.clock
-        self.audit_keys = database.audit_keys
-        self.found = found
-
-    async def rows(self, query: str, *values: object) -> list[Sequence[object]]:
-        try:
-            return list(await self._connection.fetch(QUERIES[query], *values))
-        except asyncpg.UniqueViolationError as fault:
-            raise UniqueViolation(str(fault)) from fault
-
-    async def value(self, query: str, *values: object, timeout_s: float | None = None) -> object:
-        return await self._connection.fetchval(QUERIES[query], *values, timeout=timeout_s)
-
-    async def run(self, query: str, *values: object) -> int:
-        """Execute for its effect; how many rows it changed."""
-        try:
-            return _rows_of(await self._connection.execute(QUERIES[query], *values))
-        except asyncpg.UniqueViolationError as fault:
-            raise UniqueViolation(str(fault)) from fault
-
-    async def run_many(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        """Execute once for each row, without waiting for the answers in between."""
-        try:
-            if rows:
-                await self._connection.executemany(QUERIES[query], rows)
-        except asyncpg.UniqueViolationError as fault:
-            raise UniqueViolation(str(fault)) from fault
-
-    async def insert(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        if rows:
-            await self.run(query, *columns(rows, len(rows[0])))
-
-    async def lock(self, query: str, *values: object) -> None:
-        await self._connection.fetch(QUERIES[query], *values)
-
-    async def now(self) -> datetime:
-        return self._clock.now() if self._clock is not None else await self.value("read_clock")  # type: ignore[return-value]  # timestamptz
-
-    def at(self, read: object) -> datetime:
-        return self._clock.now() if self._clock is not None else read  # type: ignore[return-value]  # timestamptz
-
-    def instant(self, value: object) -> datetime | None:
-        return value  # type: ignore[return-value]  # timestamptz
-
-    def instants(self, row: Sequence[object], columns: Sequence[int]) -> list[object]:
-        return list(row)
-
-    @asynccontextmanager
-    async def ahead(self) -> AsyncIterator["PipelinedStatement"]:
-        """Statements that are on their way while the caller makes the next one; all are done where the block ends."""
-        ahead = PipelinedStatement(self)
-        try:
-            yield ahead
-            await ahead.settle()
-        finally:
-            await ahead.give_up()
-
-    async def only(self, tenant_id: str) -> None:
-        """From here to the end of the transaction, no row of another tenant is seen or written."""
-        await self._connection.fetchval(QUERIES["work_for"], tenant_id)
-
-    async def script(self, sql: str, timeout_s: float | None = None) -> None:
-        await self._connection.execute(sql, timeout=timeout_s)
-
-
-class PipelinedStatement:
-    """One statement of a session at a time, which the server works at while we do something else."""
-
-    def __init__(self, session: PostgresSession) -> None:
-        self._session = session
-        self._under_way: asyncio.Task[int] | None = None
-
-    async def run(self, query: str, *values: object) -> None:
-        """Send a statement, once the one before it is done; its faults are raised by the next call."""
-        await self.settle()
-        self._under_way = asyncio.create_task(self._session.run(query, *values))
-        await asyncio.sleep(0)  # so that it leaves now
-
-    async def settle(self) -> int:
-        """Wait for the statement that was sent last; how many rows it found or changed."""
-        return await self._under_way if self._under_way is not None else 0
-
-    async def give_up(self) -> None:
-        if self._under_way is not None and not self._under_way.done():
-            self._under_way.cancel()
-            await asyncio.wait((self._under_way,))
 
 
 class PostgresDatabase:
@@ -360,7 +133,7 @@ class PostgresDatabase:
         """
         async with self._lent() as connection:
             try:
-                found = _rows_of(await connection.execute(QUERIES[begin]))
+                found = affected_rows(await connection.execute(QUERIES[begin]))
                 session = PostgresSession(connection, self, found)
                 if tenant_id is not None:
                     await session.only(tenant_id)
@@ -385,7 +158,18 @@ class PostgresDatabase:
 
     reading = statement  # a read needs no more than a single writing statement does
     looking = statement
-    long_transaction = transaction  # the server does the work, so nothing here can block the event loop
+
+    async def wait_for_commit(self, timeout_s: float) -> None:
+        await asyncio.sleep(min(timeout_s, POLL_S))
+
+    async def run_read(self, work: Work[T], tenant_id: str | None = None) -> T:
+        async with self.statement(tenant_id) as session:
+            return await work(session)
+
+    async def run_long(self, work: Work[T], tenant_id: str | None = None) -> T:
+        """Run `work` in one transaction; the server does it, so nothing here can block the event loop."""
+        async with self.transaction(tenant_id) as session:
+            return await work(session)
 
     @asynccontextmanager
     async def unbounded(self) -> AsyncIterator[PostgresSession]:
@@ -407,21 +191,14 @@ class PostgresDatabase:
         if self.clock is not None:
             return self.clock.now()
         async with self.statement() as session:
-            return await self.now_in(session)
-
-    async def now_in(self, session: PostgresSession) -> datetime:
-        """The clock that counts, read in the transaction it counts for."""
-        return await session.now()
+            return await session.now()
 
     def at(self, read: object) -> datetime:
         """The instant that a statement read off the database's clock, unless another clock counts."""
         return self.clock.now() if self.clock is not None else read  # type: ignore[return-value]  # timestamptz
 
-    async def notify(self, session: PostgresSession, moved_to: datetime | None = None) -> None:
-        await session.value("notify", CHANNEL, self.word_of(moved_to))
-
-    def word_of(self, moved_to: datetime | None) -> str:
-        """What a notification says: who sends it, and when something is due now."""
+    def notify_payload(self, moved_to: datetime | None) -> str:
+        """Return the text of a notification: which process sends it, and when something is due now."""
         return f"{self.origin} {to_us(moved_to) if moved_to is not None else ''}"
 
     async def aclose(self) -> None:
@@ -481,12 +258,6 @@ async def _bound_transactions(connection: Any) -> None:  # asyncpg ships no type
 
 async def _nothing_to_reset(connection: object) -> None:
     """All we set is set for a transaction, so a connection comes back as it went."""
-
-
-def _rows_of(status: str) -> int:
-    """How many rows a command's answer, like `UPDATE 3`, is about."""
-    count = status.rpartition(" ")[2]
-    return int(count) if count.isdigit() else 0
 
 
 def _unavailable(fault: BaseException) -> StoreUnavailable:

@@ -31,6 +31,11 @@ class PostgresEventReader:
             rows = await session.rows("events_of_tenant_after", tenant_id, tx, int(seq), upto, limit + 1)
         return stored_events(cast(Rows, rows), (place, index))[:limit]
 
+    async def texts_after(self, session: Session, place: str, limit: int) -> list[tuple[str, str | None]]:
+        tx, _, seq = place.partition(".")
+        rows = await session.rows("planner_events", tx, int(seq), await horizon(session), limit)
+        return [(str(row[0]), None if row[1] is None else str(row[1])) for row in rows]
+
     async def latest_events(self, session: Session, tenant_id: str | None, limit: int) -> list[StoredEvent]:
         upto = await horizon(session)
         if tenant_id is None:

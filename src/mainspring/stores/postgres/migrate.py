@@ -19,7 +19,8 @@ from mainspring.domain.errors import Misconfigured, NoDatabase, StoreUnavailable
 from mainspring.stores.queries import migrations
 
 if TYPE_CHECKING:
-    from mainspring.stores.postgres.database import PostgresDatabase, PostgresSession
+    from mainspring.stores.postgres.database import PostgresDatabase
+    from mainspring.stores.postgres.session import PostgresSession
 
 MIGRATION_LOCK = 0x6D61696E737072  # "mainspr"
 LOCK_WAIT = "250ms"  # for so long every claim may wait for a migration that waits
@@ -45,7 +46,7 @@ async def migrate(database: "PostgresDatabase", package: str, *, create: bool = 
             is_held = isinstance(fault.__cause__, asyncpg.LockNotAvailableError | asyncpg.DeadlockDetectedError)
             if not is_held or time.monotonic() > give_up_s:
                 raise
-            log.warning("migration waits", fault=str(fault.__cause__))
+            log.warning("migration waiting", fault=str(fault.__cause__))
             await asyncio.sleep(PAUSE_S)
             continue
         if not names:
@@ -99,7 +100,7 @@ async def _apply(
         for number, name, text in chosen:
             # In an empty database nobody waits, and all of it is one transaction.
             await session.script(text.replace(" CONCURRENTLY", ""), timeout_s=STATEMENT_S)
-            await session.run("add_migration", number, name, await database.now_in(session))
+            await session.run("add_migration", number, name, await session.now())
         if chosen[-1][0] >= GUARDED_FROM:
             await session.run("guard_tenants")
     except (asyncpg.InsufficientPrivilegeError, asyncpg.InvalidSchemaNameError) as fault:
@@ -116,7 +117,7 @@ async def _build(database: "PostgresDatabase", migration: Migration, missing: Se
         try:
             for statement in filter(None, (part.strip() for part in text.split(";\n"))):
                 await session.script(statement, timeout_s=STATEMENT_S)
-            await session.run("add_migration_once", number, name, await database.now_in(session))
+            await session.run("add_migration_once", number, name, await session.now())
         except (asyncpg.InsufficientPrivilegeError, asyncpg.InvalidSchemaNameError) as fault:
             raise _refused(missing, fault) from None
         finally:

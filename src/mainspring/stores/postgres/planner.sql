@@ -1,20 +1,3 @@
--- name: any_rule
--- Whether there is anything to judge.
-SELECT 1 FROM rule LIMIT 1;
-
--- name: planner_cursor
--- Up to where finished runs have been judged.
-SELECT cursor FROM planner_cursor WHERE name = :name;
-
--- name: move_planner_cursor
--- Judged up to here, if nobody else has moved it since it was read.
-UPDATE planner_cursor SET cursor = :upto WHERE name = :name AND cursor = :read;
-
--- name: start_planner_cursor
--- Judge what comes from now on: there was no rule before.
-INSERT INTO planner_cursor (name, cursor) VALUES (:name, :cursor)
-ON CONFLICT (name) DO UPDATE SET cursor = excluded.cursor;
-
 -- name: newest_event
 -- A cursor before every event that is still to come, in the order in which they are read.
 SELECT '{{event_era}}.' || event_horizon();
@@ -24,35 +7,6 @@ SELECT '{{event_era}}.' || event_horizon();
 SELECT tx::text || '.' || seq, CASE WHEN tenant_id IN (SELECT tenant_id FROM rule) THEN events END FROM event
 WHERE (tx, seq) > (:tx::text::xid8, :seq) AND (tx, seq) <= ('{{event_era}}'::xid8, :horizon)
 ORDER BY tx, seq LIMIT :limit;
-
--- name: members_of_jobs
--- The endpoints of the jobs that some endpoints belong to.
-SELECT endpoint.id, endpoint.tenant_id, job_id, name, paused_until, failure_count, advice,
-       cron, interval_ms, hint_interval_ms, hint_interval_expires_at
-FROM endpoint JOIN schedule ON schedule.id = endpoint.id
-WHERE archived_at IS NULL
-  AND job_id IN (SELECT job_id FROM endpoint WHERE id = ANY (:ids::text[]))
-ORDER BY endpoint.id;
-
--- name: rules_of_jobs
--- The rules of jobs and of their endpoints, in the order in which they were written.
-SELECT rule.id, rule.tenant_id, COALESCE(rule.job_id, endpoint.job_id), rule.endpoint_id, rule.document, rule.created_at
-FROM rule LEFT JOIN endpoint ON endpoint.id = rule.endpoint_id
-WHERE COALESCE(rule.job_id, endpoint.job_id) = ANY (:job_ids::text[])
-ORDER BY rule.created_at, rule.position, rule.id;
-
--- name: rules_of_tenant
--- A tenant's rules with their owners' names, of one job or of all.
-SELECT rule.id, rule.tenant_id, COALESCE(rule.job_id, endpoint.job_id), rule.endpoint_id, rule.document,
-       rule.created_at, COALESCE(endpoint.name, '')
-FROM rule LEFT JOIN endpoint ON endpoint.id = rule.endpoint_id
-WHERE rule.tenant_id = :tenant_id AND (:job_id::text IS NULL OR COALESCE(rule.job_id, endpoint.job_id) = :job_id)
-ORDER BY rule.created_at, rule.position, rule.id;
-
--- name: states_of_rules
--- What rules remember.
-SELECT rule_id, endpoint_id, streak, fired_at, fault, refused FROM rule_state
-WHERE rule_id = ANY (:ids::text[]) ORDER BY rule_id, endpoint_id;
 
 -- name: put_rule_states
 -- What rules remember about endpoints, unless they were removed meanwhile.
@@ -74,53 +28,6 @@ CROSS JOIN LATERAL (
       AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test'
     ORDER BY id DESC LIMIT wanted.most) AS newest
 ORDER BY wanted.place, newest.id DESC;
-
--- name: window_results
--- An endpoint's runs that finished within a span, with the size of their bodies: what is read is chosen by that.
-SELECT id, endpoint_id, status, status_code, finished_at, duration_ms, COALESCE(octet_length(body), 0) FROM run
-WHERE endpoint_id = :endpoint_id AND id >= :first AND id < :before AND finished_at > :since AND finished_at <= :until
-  AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test'
-ORDER BY id DESC LIMIT :limit;
-
--- name: bodies_of_runs
--- The bodies of some runs.
-SELECT id, body FROM run WHERE id = ANY (:ids::text[]);
-
--- name: health
--- How an endpoint's runs ended that finished in the hour, the four hours and the day before an instant.
-SELECT COUNT(*) FILTER (WHERE finished_at >= :hour), COUNT(*) FILTER (WHERE finished_at >= :hour AND status = 'success'),
-       (AVG(duration_ms) FILTER (WHERE finished_at >= :hour))::float8,
-       COUNT(*) FILTER (WHERE finished_at >= :four_hours), COUNT(*) FILTER (WHERE finished_at >= :four_hours AND status = 'success'),
-       (AVG(duration_ms) FILTER (WHERE finished_at >= :four_hours))::float8,
-       COUNT(*), COUNT(*) FILTER (WHERE status = 'success'), AVG(duration_ms)::float8 FROM run
-WHERE endpoint_id = :endpoint_id AND id >= :first AND id < :before AND finished_at >= :day AND finished_at <= :until
-  AND status IN ('success', 'failure', 'timeout', 'blocked') AND trigger <> 'test';
-
--- name: add_rule
--- A new rule.
-INSERT INTO rule (id, tenant_id, job_id, endpoint_id, position, name, document, created_at)
-VALUES (:id, :tenant_id, :job_id, :endpoint_id, :position, :name, :document, :created_at);
-
--- name: put_rule
--- A rule as its owner wants it now.
-UPDATE rule SET name = :name, document = :document WHERE id = :id AND tenant_id = :tenant_id;
-
--- name: recount_rule
--- What an edited rule has counted does not count any more; when it fired does, for its cooldown.
-UPDATE rule_state SET streak = 0, fault = '', refused = '' WHERE rule_id = :rule_id;
-
--- name: remove_rules
--- Rules that are not wanted any more.
-DELETE FROM rule WHERE tenant_id = :tenant_id AND id = ANY (:ids::text[]);
-
--- name: planner_modes
--- Where the planner is not live.
-SELECT scope, mode FROM planner_mode WHERE mode <> 'live';
-
--- name: set_planner_mode
--- Live, ask, shadow or off, for everything, a tenant or an endpoint.
-INSERT INTO planner_mode (scope, mode) VALUES (:scope, :mode)
-ON CONFLICT (scope) DO UPDATE SET mode = excluded.mode;
 
 -- name: shadow_events
 -- What was told of shadow mode before a place, newest first; the words of the index, or it is not used. `event.tx`, for

@@ -8,8 +8,10 @@ from mainspring.domain.instant import to_us
 from mainspring.domain.schedule.governor import CronReader
 from mainspring.ports.presence import ALIVE_WITHIN_MS, SILENT_MS, SILENT_MS_WITHOUT_LOCK, Freed, WorkerRow
 from mainspring.stores.claim_batch import Batch, end_lost_all, give_back_all
-from mainspring.stores.postgres.database import PostgresDatabase, PostgresSession, as_json
+from mainspring.stores.postgres.database import PostgresDatabase
+from mainspring.stores.postgres.queries import as_json
 from mainspring.stores.postgres.schedule import PostgresSchedule, close_runs, write_states
+from mainspring.stores.postgres.session import PostgresSession
 
 # After a restart of the server every lock is free until its process has connected again.
 SETTLE_MS = 5_000
@@ -62,7 +64,7 @@ class PostgresPresence:
 
     async def _free(self, session: PostgresSession, workers: tuple[str, ...], end: End) -> Freed:
         """A row that another transaction holds is left to the next look, and so is the worker it belongs to."""
-        now = await self._db.now_in(session)
+        now = await session.now()
         locked = {str(row[0]): int(str(row[1])) for row in await session.rows("lock_leased_by", list(workers))}
         rows = end(await self._schedule.endpoints_at(session, locked), now, self._cron)
         await close_runs(session, rows, now)
@@ -71,7 +73,7 @@ class PostgresPresence:
         (counts,) = await session.rows("free_work", list(workers), to_us(now), now)
         if not await session.value("is_leased_by", list(workers)):
             await session.run("forget_lost", list(workers))
-        await self._db.notify(session)
+        await session.notify()
         return Freed(workers, len(rows.endpoints), *(int(str(count)) for count in counts))
 
     def _told(self) -> datetime | None:

@@ -84,10 +84,6 @@ WITH paid AS (
 )
 SELECT COUNT(*) FROM paid;
 
--- name: forget_host_rates
--- Hosts that have had no start for long; what is paid for up to the past counts no more.
-DELETE FROM host_rate WHERE paid_until < :before;
-
 -- name: lock_due
 -- Lock what was found due; rows that another worker holds or has finished meanwhile are left out.
 SELECT id, revision FROM schedule WHERE id = ANY (:ids::text[]) AND claimable_at <= :now
@@ -107,14 +103,6 @@ SELECT id, revision, clock_timestamp() FROM (
 -- name: endpoints_that_exist
 -- Which of these endpoints there are, locked or not.
 SELECT id FROM schedule WHERE id = ANY (:ids::text[]);
-
--- name: endpoints_by_id
--- Whole endpoints, for those that are not known at their revision.
-SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id) WHERE id = ANY (:ids::text[]);
-
--- name: tenants
--- Tenants with what they used this month and their sealed signing keys.
-SELECT {{tenant_columns}} FROM tenant WHERE id = ANY (:ids::text[]);
 
 -- name: close_runs
 -- Runs whose workers were lost. Before the next statement, for one endpoint has one live run.
@@ -186,46 +174,10 @@ FROM {{state_rows}} WHERE schedule.id = new.id;
 -- Tell every listening process that a schedule moved, and to when.
 SELECT pg_notify(:channel, :payload);
 
--- name: write_config
--- An endpoint's configuration after an edit.
-UPDATE endpoint SET {{config_assignments}} WHERE id = :id;
-
--- name: write_host
--- Where an endpoint calls, for the cap on one host, after an edit.
-UPDATE schedule SET host = :host WHERE id = :id;
-
 -- name: lock_job
 -- A job's status, which stays so until the transaction ends; and nobody else adds an endpoint for its tenant meanwhile.
 SELECT job.status FROM job JOIN tenant ON tenant.id = job.tenant_id WHERE job.tenant_id = :tenant_id AND job.id = :id
 FOR SHARE OF job FOR NO KEY UPDATE OF tenant;
-
--- name: count_endpoints
--- How many endpoints count towards a tenant's quota; a tenant without one is not counted.
-SELECT CASE WHEN endpoints_max IS NULL THEN 0 ELSE
-    (SELECT COUNT(*) FROM endpoint WHERE tenant_id = tenant.id AND archived_at IS NULL) END
-FROM tenant WHERE id = :tenant_id;
-
--- name: add_endpoint
--- A new endpoint.
-INSERT INTO endpoint ({{config_columns}}) VALUES ({{config_parameters}});
-
--- name: add_schedule
--- A new endpoint's state.
-INSERT INTO schedule (id, tenant_id, host, {{state_columns}}) VALUES (:id, :tenant_id, :host, {{state_parameters}});
-
--- name: endpoint
--- One endpoint by id, or by name among those not archived; the id first, should another one be named like it.
-SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND (id = :name OR (name = :name AND archived_at IS NULL))
-ORDER BY id <> :name;
-
--- name: delete_runs
--- An endpoint's runs, when it is deleted.
-DELETE FROM run WHERE endpoint_id = :endpoint_id;
-
--- name: delete_endpoint
--- The endpoint itself.
-DELETE FROM endpoint WHERE tenant_id = :tenant_id AND id = :id;
 
 -- name: expired_hints
 -- Endpoints with a hint whose time ran out.
@@ -446,28 +398,6 @@ SELECT tx::text || '.' || seq, events FROM event
 WHERE tenant_id = :tenant_id AND (tx, seq) <= ('{{event_era}}'::xid8, :horizon)
 ORDER BY tx DESC, seq DESC LIMIT :limit;
 
--- name: add_job
--- A new job.
-INSERT INTO job ({{job_columns}}) VALUES ({{job_parameters}});
-
--- name: jobs
--- A tenant's jobs by name.
-SELECT {{job_columns}} FROM job WHERE tenant_id = :tenant_id ORDER BY name;
-
--- name: put_job
--- A job's name, description, status and source.
-UPDATE job SET name = :name, description = :description, status = :status, updated_at = :updated_at,
-    managed_by = :managed_by
-WHERE tenant_id = :tenant_id AND id = :id;
-
--- name: put_tenant
--- Create or change a tenant.
-INSERT INTO tenant (id, name, runs_per_month, tokens_per_month, endpoints_max, interval_ms_min)
-VALUES (:id, :name, :runs_per_month, :tokens_per_month, :endpoints_max, :interval_ms_min)
-ON CONFLICT (id) DO UPDATE SET name = excluded.name, runs_per_month = excluded.runs_per_month,
-    tokens_per_month = excluded.tokens_per_month, endpoints_max = excluded.endpoints_max,
-    interval_ms_min = excluded.interval_ms_min;
-
 -- name: undefer
 -- Endpoints that waited for a quota that has just changed: due again, by their own plan, from now on. What has no plan,
 -- as its job is paused, gets none; but it does not wait any longer either.
@@ -487,10 +417,6 @@ INSERT INTO signing_key (id, tenant_id, sealed, created_at) VALUES (:id, :tenant
 -- End a signing key.
 DELETE FROM signing_key WHERE tenant_id = :tenant_id AND id = :id;
 
--- name: forget_workers
--- Rows of workers that were last seen long ago.
-DELETE FROM worker WHERE seen_at < :before;
-
 -- name: close_zombies
 -- End runs that nobody finished although their lease was over long ago.
 UPDATE run SET status = 'timeout', error_code = 'zombie', finished_at = :now,
@@ -503,10 +429,6 @@ WHERE status = 'running' AND (tenant_id, id) IN (
         LIMIT :limit) AS dead)
 RETURNING tenant_id, endpoint_id, id;
 
--- name: tenant_ids
--- Every tenant's id.
-SELECT id FROM tenant ORDER BY id;
-
 -- name: sweep_runs
 -- Runs older than wanted, a batch; ids sort by time.
 DELETE FROM run WHERE ctid = ANY (ARRAY(
@@ -516,10 +438,6 @@ DELETE FROM run WHERE ctid = ANY (ARRAY(
 -- Bodies older than wanted, a batch.
 UPDATE run SET body = NULL WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM run WHERE tenant_id = :tenant_id AND id < :before AND body IS NOT NULL LIMIT :limit));
-
--- name: crowded_endpoints
--- Endpoints to check for too many runs: a page of ids after the last one checked.
-SELECT id FROM endpoint WHERE id > :after ORDER BY id LIMIT :limit;
 
 -- name: sweep_surplus
 -- An endpoint's runs beyond its newest ones, a batch.
@@ -545,28 +463,6 @@ WHERE late.due > 0;
 SELECT tenant.id, late.host, late.pace, late.due, late.oldest FROM tenant CROSS JOIN LATERAL (
     SELECT host, {{pace}} AS pace, COUNT(*) AS due, MIN(claimable_at) AS oldest FROM schedule
     WHERE tenant_id = tenant.id AND claimable_at <= :before GROUP BY 1, 2) AS late;
-
--- name: flights
--- What is in flight, by tenant, host and scheduler, whether it is slow, and whether it has been since before `since`.
-SELECT schedule.tenant_id, host, claimed_by, {{is_slow}}, COALESCE(run.started_at <= :since, false), COUNT(*)
-FROM schedule LEFT JOIN run ON run.tenant_id = schedule.tenant_id AND run.id = schedule.run_id
-WHERE lease_until IS NOT NULL AND lease_until > :now GROUP BY 1, 2, 3, 4, 5;
-
--- name: running
--- How many runs are in flight.
-SELECT COUNT(*) FROM schedule WHERE lease_until IS NOT NULL;
-
--- name: forget_usage
--- What tenants used in months long past.
-DELETE FROM usage WHERE month < :before;
-
--- name: installation
--- A value of this installation.
-SELECT value FROM installation WHERE key = :key;
-
--- name: set_installation
--- A value of this installation, if it has none yet.
-INSERT INTO installation (key, value) VALUES (:key, :value) ON CONFLICT (key) DO NOTHING;
 
 -- name: has_migration_table
 -- Whether this database was ever migrated.
@@ -605,22 +501,10 @@ SELECT pg_advisory_unlock(:key);
 -- Which PostgreSQL this is.
 SELECT current_setting('server_version');
 
--- name: applied_migrations
--- Which migrations this database has.
-SELECT number FROM schema_migration;
-
--- name: add_migration
--- A migration was applied.
-INSERT INTO schema_migration (number, name, applied_at) VALUES (:number, :name, :applied_at);
-
 -- name: add_migration_once
 -- The same outside a transaction, where another process may have done so.
 INSERT INTO schema_migration (number, name, applied_at) VALUES (:number, :name, :applied_at) ON CONFLICT DO NOTHING;
 
--- name: free_names
--- Names that a configuration takes away from their endpoints, so that they can be given to others in any order.
-UPDATE endpoint SET name = id WHERE id = ANY (:ids::text[]);
-
 -- name: lock_jobs
 -- A tenant's jobs, kept as they are until the transaction ends.
-SELECT {{job_columns}} FROM job WHERE tenant_id = :tenant_id ORDER BY id FOR NO KEY UPDATE;
+SELECT id FROM job WHERE tenant_id = :tenant_id ORDER BY id FOR NO KEY UPDATE;

@@ -22,8 +22,10 @@ from mainspring.ports.schedule import ClaimBatch, FinishReport
 from mainspring.stores.cache import EndpointCache
 from mainspring.stores.claim_batch import Batch, Row, admit_all, expire_all, month_of, release_all, settle_all
 from mainspring.stores.host_rates import HostRates, earliest, host_caps, host_rates, paid_after, shut_to_slow
-from mainspring.stores.postgres.database import PostgresDatabase, PostgresSession, as_json, columns
+from mainspring.stores.postgres.database import PostgresDatabase
 from mainspring.stores.postgres.lasting_connection import CHANNEL
+from mainspring.stores.postgres.queries import as_json, columns
+from mainspring.stores.postgres.session import PostgresSession
 from mainspring.stores.rows import endpoint_from
 
 CLAIM_LOCK_TRIES = 20
@@ -104,24 +106,24 @@ class PostgresSchedule:
 
     async def release(self, claims: Sequence[Claim]) -> None:
         async with self._db.transaction() as session:
-            revisions, now = await lock(self._db, session, [claim.endpoint.id for claim in claims])
+            revisions, now = await session.lock_endpoints([claim.endpoint.id for claim in claims])
             rows = release_all(claims, await self.endpoints_at(session, revisions), now, self._cron)
             await close_runs(session, rows, now)
             await write_states(session, rows)
             await session.run("add_events", as_json(rows.event_rows()))
-            await self._db.notify(session)
+            await session.notify()
         self.wake()
 
     async def expire_hints(self, limit: int) -> int:
         async with self._db.transaction() as session:
-            now = await self._db.now_in(session)
+            now = await session.now()
             revisions = _revisions(await session.rows("expired_hints", now, limit))
             if revisions:
                 rows = expire_all(await self.endpoints_at(session, revisions), now, self._cron)
                 await close_runs(session, rows, now)
                 await write_states(session, rows)
                 await session.run("add_events", as_json(rows.event_rows()))
-                await self._db.notify(session)
+                await session.notify()
         return len(revisions)
 
     async def wait_for_change(self, timeout_s: float) -> bool:
@@ -261,7 +263,7 @@ class PostgresSchedule:
     async def _finish_locked(self, batch: Sequence[Finished]) -> FinishReport:
         async with self._db.transaction() as session:
             ids = [each.claim.endpoint.id for each in batch]
-            revisions, now = await lock(self._db, session, ids, "lock_free_and_read_clock")
+            revisions, now = await session.lock_endpoints(ids, skip_held=True)
             held = await _held(session, ids, revisions)
             free = [each for each in batch if each.claim.endpoint.id not in held]
             endpoints = await self.endpoints_at(session, revisions)
@@ -286,7 +288,7 @@ class PostgresSchedule:
             [row[-1] for row in rows.results],
             as_json(rows.event_rows()),
             len(rows.outcomes),
-            self._db.word_of(report.next_due_at) if is_soon else "",
+            self._db.notify_payload(report.next_due_at) if is_soon else "",
             CHANNEL,
         )
 
@@ -307,24 +309,10 @@ class PostgresSchedule:
         return endpoints
 
 
-async def lock(
-    database: PostgresDatabase, session: PostgresSession, ids: Sequence[str], query: str = "lock_and_read_clock"
-) -> tuple[dict[str, int], datetime]:
-    """What these endpoints' revisions are, theirs until the transaction ends, and what time it was when they were."""
-    rows = await session.rows(query, list(ids))
-    now = database.at(rows[-1][2]) if rows else await database.now_in(session)
-    return _revisions(rows), now
-
-
 async def _held(session: PostgresSession, ids: Sequence[str], locked: dict[str, int]) -> set[str]:
     """Endpoints that somebody else has locked; those that are gone are nobody's."""
     missing = [each for each in ids if each not in locked]
     return {str(row[0]) for row in await session.rows("endpoints_that_exist", missing)} if missing else set()
-
-
-async def tenants(session: PostgresSession, ids: set[str], now: datetime) -> dict[str, Tenant]:
-    rows = await session.rows("tenants", month_of(now), list(ids))
-    return {str(row[0]): Tenant(*row[:7], tuple(row[7])) for row in rows}  # type: ignore[arg-type, call-arg]  # columns
 
 
 async def _take_turn(session: PostgresSession) -> None:

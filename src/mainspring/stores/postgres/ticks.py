@@ -9,8 +9,10 @@ from msgspec.structs import replace
 from mainspring.domain.instant import to_us
 from mainspring.failpoints import is_on
 from mainspring.ports.workflows import Checkpoint, EffectAnswer, Intent, Lead, Sending, Tell, TickLoad, nothing_to_tell
-from mainspring.stores.postgres.database import PostgresDatabase, PostgresSession, as_json, columns
-from mainspring.stores.postgres.endpoints import add_events
+from mainspring.stores.events import add_events
+from mainspring.stores.postgres.database import PostgresDatabase
+from mainspring.stores.postgres.queries import as_json, columns
+from mainspring.stores.postgres.session import PostgresSession
 from mainspring.stores.turns import take_aside
 from mainspring.stores.workflow_rows import (
     arrival_values,
@@ -39,10 +41,11 @@ class PostgresTicks:
 
     async def lead(self, partition: int, worker: str, ttl_ms: int) -> Lead | None:
         async with self._db.transaction() as session:
-            now = await self._db.now_in(session)
+            now = await session.now()
             if not await session.run("lead_partition", later_us(now, ttl_ms), worker, partition, to_us(now)):
                 return None
-            return lead_from(partition, (await session.rows("partition", partition))[0])
+            zeros = await session.rows("partition_zeros", partition)
+            return lead_from(partition, (await session.rows("partition", partition))[0], zeros)
 
     async def is_led(self, partition: int) -> bool:
         now_us = to_us(await self._db.now())
@@ -164,14 +167,14 @@ class PostgresEffects:
 
     async def claim_effects(self, worker: str, limit: int, lease_ms: int) -> list[Intent]:
         async with self._db.transaction() as session:
-            now_us = to_us(await self._db.now_in(session))
+            now_us = to_us(await session.now())
             rows = await session.rows("claim_effects", worker, now_us, lease_ms, limit)
         return [intent_from(row, bool(row[-1])) for row in rows]
 
     async def answer_effects(self, answers: Sequence[EffectAnswer]) -> int:
         counted = 0
         async with self._db.transaction() as session:
-            arrived_us = to_us(await self._db.now_in(session))
+            arrived_us = to_us(await session.now())
             for answer in answers:
                 intent = answer.intent
                 if await session.run("answer_effect", intent.key, intent.claim):

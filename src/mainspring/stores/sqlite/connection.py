@@ -56,6 +56,7 @@ def _parameters(columns: Iterable[str]) -> str:
 QUERIES = load_queries(
     PACKAGE,
     {
+        "in_ids": "IN (SELECT value FROM json_each(:ids))",
         "endpoint_columns": ", ".join(qualified(ENDPOINT_COLUMNS)),
         "is_slow": f"((last_duration_ms < {SLOW_AFTER_MS}) IS NOT TRUE)",  # or new
         "pace": f"(CASE WHEN last_duration_ms IS NULL THEN {EndpointPace.NEW:d} WHEN "

@@ -28,12 +28,14 @@ from mainspring.domain.access.audit import AuditKeys
 from mainspring.domain.errors import Misconfigured, StoreUnavailable
 from mainspring.ports.outbound import Clock
 from mainspring.stores.queries import migrations
+from mainspring.stores.session import Work
 from mainspring.stores.sqlite.connection import BUSY_TIMEOUT_MS, PACKAGE, SqliteConnection
-from mainspring.stores.sqlite.session import SqliteSession
+from mainspring.stores.sqlite.session import SqliteSession, finish
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+POLL_S = 0.1  # how often to look whether another process committed; a look costs some microseconds
 BUSY_PAUSE_S = 0.002  # about as long as another process takes to write
 AWAY = (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError, apsw.ReadOnlyError)
 WAYS_OUT: dict[type[Exception], str] = {  # of what does not pass by itself
@@ -76,6 +78,7 @@ class SqliteDatabase:
         self._writing = asyncio.Lock()
         self._reading = asyncio.Lock()  # of the reader's connection, for as long as one snapshot lasts
         self._kept_open: list[int] = []
+        self._seen_version = 0
         self._threads = (ThreadPoolExecutor(1, "sqlite-writer"), ThreadPoolExecutor(1, "sqlite-reader"))
         self.migrated = () if self._is_current() else self._transact("BEGIN IMMEDIATE", self._writer, self._migrate)
 
@@ -113,7 +116,7 @@ class SqliteDatabase:
     @asynccontextmanager
     async def transaction(self, tenant_id: str | None = None) -> AsyncIterator[SqliteSession]:
         """Nothing else may be awaited inside: the lock of the file is held, and other processes wait for it."""
-        async with self._transaction(SqliteSession(self._writer, self.clock)) as session:
+        async with self._transaction() as session:
             loop, turned = asyncio.get_running_loop(), False
 
             def turn() -> None:
@@ -127,14 +130,26 @@ class SqliteDatabase:
                 handle.cancel()
             assert not turned, "something was awaited inside a transaction, while the database was locked"
 
-    @asynccontextmanager
-    async def long_transaction(self, tenant_id: str | None = None) -> AsyncIterator[SqliteSession]:
-        """Every statement runs in the writer's thread."""
-        hop = None if self._inline else partial(self._in_thread, 0)
-        async with self._transaction(SqliteSession(self._writer, self.clock, hop)) as session:
-            yield session
-
     statement = transaction
+
+    async def run_long(self, work: Work[T], tenant_id: str | None = None) -> T:
+        """Run `work` in the writer's thread; other processes wait for it, but not for the event loop."""
+        return await self.write_much(lambda connection: finish(work(SqliteSession(connection, self.clock))))
+
+    async def wait_for_commit(self, timeout_s: float) -> None:
+        """Every commit to the file, by any process, moves its version."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + timeout_s
+        while (left := until - loop.time()) > 0:
+            version = self.look(lambda db: db.data_version())
+            if version != self._seen_version:
+                self._seen_version = version
+                return
+            await asyncio.sleep(min(left, POLL_S))
+
+    async def run_read(self, work: Work[T], tenant_id: str | None = None) -> T:
+        """Run `work` on one consistent snapshot, in the reader's thread."""
+        return await self.read(lambda connection: finish(work(SqliteSession(connection, self.clock))))
 
     @asynccontextmanager
     async def looking(self) -> AsyncIterator[SqliteSession]:
@@ -162,7 +177,8 @@ class SqliteDatabase:
                 raise self._unavailable(fault) from fault
 
     @asynccontextmanager
-    async def _transaction(self, session: SqliteSession) -> AsyncIterator[SqliteSession]:
+    async def _transaction(self) -> AsyncIterator[SqliteSession]:
+        session = SqliteSession(self._writer, self.clock)
         async with self._writing:
             self._refuse_lost_file()
             try:

@@ -14,6 +14,10 @@ class SqliteEventReader:
             rows = await session.rows("events_of_tenant_after", tenant_id, int(seq), limit + 1)
         return stored_events([(str(row[0]), str(row[1])) for row in rows], (seq, index))[:limit]
 
+    async def texts_after(self, session: Session, place: str, limit: int) -> list[tuple[str, str | None]]:
+        rows = await session.rows("planner_events", int(place), limit)
+        return [(str(seq), None if text is None else str(text)) for seq, text in rows]
+
     async def latest_events(self, session: Session, tenant_id: str | None, limit: int) -> list[StoredEvent]:
         if tenant_id is None:
             rows = await session.rows("latest_events", limit)

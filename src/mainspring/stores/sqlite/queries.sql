@@ -7,10 +7,6 @@ ORDER BY claimable_at LIMIT 1;
 -- Whether a tenant has anything to claim.
 SELECT 1 FROM schedule WHERE tenant_id = :tenant_id AND claimable_at <= :now AND claimable_at IS NOT NULL LIMIT 1;
 
--- name: tenants
--- Every tenant's id; claims go round them so that none starves another.
-SELECT id FROM tenant ORDER BY id;
-
 -- name: next_hint_expiry
 -- When the earliest hint's time runs out.
 SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL;
@@ -28,26 +24,14 @@ WHERE tenant_id = :tenant_id AND claimable_at <= :now AND claimable_at IS NOT NU
   AND host NOT IN (SELECT value FROM json_each(:full_hosts)) AND {{pace}} <= :pace_max
 ORDER BY claimable_at LIMIT :limit;
 
--- name: host_rates
--- Up to when the starts of hosts with a rate are paid for, where that is ahead.
-SELECT host, paid_until FROM host_rate WHERE paid_until > :now;
-
 -- name: pay_starts
 -- Move on up to when a host's starts are paid for.
 INSERT INTO host_rate (host, paid_until) VALUES (:host, :paid_until)
 ON CONFLICT (host) DO UPDATE SET paid_until = excluded.paid_until;
 
--- name: forget_host_rates
--- Hosts that have had no start for long; what is paid for up to the past counts no more.
-DELETE FROM host_rate WHERE paid_until < :before;
-
 -- name: revisions
 -- At which revision endpoints are; the write transaction that reads them is the lock.
 SELECT id, revision FROM schedule WHERE id IN (SELECT value FROM json_each(:ids));
-
--- name: endpoints_by_id
--- Whole endpoints, for those that are not known at their revision.
-SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id) WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: write_leases
 -- What ordinary claims change, all of them in one statement.
@@ -72,49 +56,13 @@ FROM (SELECT {{outcome_values}} FROM jsonb_each(:rows)) AS new WHERE schedule.id
 SELECT id FROM run WHERE endpoint_id IN (SELECT value FROM json_each(:endpoint_ids)) AND id IN (SELECT value FROM json_each(:ids))
   AND status = 'superseded';
 
--- name: write_state
--- An endpoint's whole state.
+-- name: write_states
+-- An endpoint's whole state; PostgreSQL takes many endpoints in one statement.
 UPDATE schedule SET revision = revision + 1, {{state_assignments}} WHERE id = :id;
-
--- name: write_config
--- An endpoint's configuration after an edit.
-UPDATE endpoint SET {{config_assignments}} WHERE id = :id;
-
--- name: write_host
--- Where an endpoint calls, for the cap on one host, after an edit.
-UPDATE schedule SET host = :host WHERE id = :id;
 
 -- name: lock_job
 -- A job's status, which stays so until the transaction ends; and nobody else adds an endpoint for its tenant meanwhile.
 SELECT job.status FROM job JOIN tenant ON tenant.id = job.tenant_id WHERE job.tenant_id = :tenant_id AND job.id = :id;
-
--- name: count_endpoints
--- How many endpoints count towards a tenant's quota; a tenant without one is not counted.
-SELECT CASE WHEN endpoints_max IS NULL THEN 0 ELSE
-    (SELECT COUNT(*) FROM endpoint WHERE tenant_id = tenant.id AND archived_at IS NULL) END
-FROM tenant WHERE id = :tenant_id;
-
--- name: add_endpoint
--- A new endpoint.
-INSERT INTO endpoint ({{config_columns}}) VALUES ({{config_parameters}});
-
--- name: add_schedule
--- A new endpoint's state.
-INSERT INTO schedule (id, tenant_id, host, {{state_columns}}) VALUES (:id, :tenant_id, :host, {{state_parameters}});
-
--- name: endpoint
--- One endpoint by id, or by name among those not archived; the id first, should another one be named like it.
-SELECT {{endpoint_columns}} FROM endpoint JOIN schedule USING (id)
-WHERE endpoint.tenant_id = :tenant_id AND (id = :name OR (name = :name AND archived_at IS NULL))
-ORDER BY id <> :name;
-
--- name: delete_runs
--- An endpoint's runs, when it is deleted.
-DELETE FROM run WHERE endpoint_id = :endpoint_id;
-
--- name: delete_endpoint
--- The endpoint itself.
-DELETE FROM endpoint WHERE tenant_id = :tenant_id AND id = :id;
 
 -- name: expired_hints
 -- Endpoints with a hint whose time ran out.
@@ -297,33 +245,11 @@ SELECT seq, events FROM event ORDER BY seq DESC LIMIT :limit;
 -- The same of one.
 SELECT seq, events FROM event WHERE tenant_id = :tenant_id ORDER BY seq DESC LIMIT :limit;
 
--- name: add_job
--- A new job.
-INSERT INTO job ({{job_columns}}) VALUES ({{job_parameters}});
-
--- name: jobs
--- A tenant's jobs by name.
-SELECT {{job_columns}} FROM job WHERE tenant_id = :tenant_id ORDER BY name;
-
--- name: put_job
--- A job's name, description, status and source.
-UPDATE job SET name = :name, description = :description, status = :status, updated_at = :updated_at,
-    managed_by = :managed_by
-WHERE tenant_id = :tenant_id AND id = :id;
-
 -- name: tenant
 -- A tenant with what it used this month.
 SELECT id, name, runs_per_month, tokens_per_month, endpoints_max, interval_ms_min,
        (SELECT COALESCE(SUM(runs), 0) FROM usage WHERE usage.tenant_id = tenant.id AND month = :month)
 FROM tenant WHERE id = :id;
-
--- name: put_tenant
--- Create or change a tenant.
-INSERT INTO tenant (id, name, runs_per_month, tokens_per_month, endpoints_max, interval_ms_min)
-VALUES (:id, :name, :runs_per_month, :tokens_per_month, :endpoints_max, :interval_ms_min)
-ON CONFLICT (id) DO UPDATE SET name = excluded.name, runs_per_month = excluded.runs_per_month,
-    tokens_per_month = excluded.tokens_per_month, endpoints_max = excluded.endpoints_max,
-    interval_ms_min = excluded.interval_ms_min;
 
 -- name: undefer
 -- Endpoints that waited for a quota that has just changed: due again, by their own plan, from now on. What has no plan,
@@ -353,23 +279,6 @@ INSERT INTO signing_key (id, tenant_id, sealed, created_at) VALUES (:id, :tenant
 -- End a signing key.
 DELETE FROM signing_key WHERE tenant_id = :tenant_id AND id = :id;
 
--- name: forget_workers
--- Rows of workers that were last seen long ago.
-DELETE FROM worker WHERE seen_at < :before;
-
--- name: zombies
--- Runs that nobody finished although their lease was over long ago, and that were not closed before.
-SELECT schedule.id, run_id FROM schedule
-JOIN run ON run.tenant_id = schedule.tenant_id AND run.id = run_id AND run.status = 'running'
-WHERE schedule.tenant_id = :tenant_id AND claimable_at < :before AND claimable_at IS NOT NULL AND lease_until IS NOT NULL
-LIMIT :limit;
-
--- name: close_zombie
--- End such a run as a timeout.
-UPDATE run SET status = 'timeout', error_code = 'zombie', finished_at = :now,
-    error = 'no result came before the lease ended, nor for long after it'
-WHERE tenant_id = :tenant_id AND id = :id AND status = 'running';
-
 -- name: sweep_runs
 -- Runs older than wanted, a batch; ids sort by time.
 DELETE FROM run WHERE rowid IN (
@@ -379,10 +288,6 @@ DELETE FROM run WHERE rowid IN (
 -- Bodies older than wanted, a batch.
 UPDATE run SET body = NULL WHERE rowid IN (
     SELECT rowid FROM run WHERE tenant_id = :tenant_id AND id < :before AND body IS NOT NULL LIMIT :limit);
-
--- name: crowded_endpoints
--- Endpoints to check for too many runs: a page of ids after the last one checked.
-SELECT id FROM endpoint WHERE id > :after ORDER BY id LIMIT :limit;
 
 -- name: sweep_surplus
 -- An endpoint's runs beyond its newest ones, a batch.
@@ -395,51 +300,30 @@ DELETE FROM run WHERE rowid IN (
 -- Events older than wanted, a batch; they lie in order, so the oldest come first.
 DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE at < :before ORDER BY seq LIMIT :limit);
 
--- name: backlog
--- What is due for longer than it should be and not leased.
-SELECT COUNT(*), MIN(claimable_at) FROM schedule
-WHERE tenant_id = :tenant_id AND claimable_at <= :before AND claimable_at IS NOT NULL AND lease_until IS NULL;
-
--- name: waiting
--- What is due and not started, by host and pace.
-SELECT tenant_id, host, {{pace}}, COUNT(*), MIN(claimable_at) FROM schedule
-WHERE tenant_id = :tenant_id AND claimable_at <= :before AND claimable_at IS NOT NULL GROUP BY 1, 2, 3;
-
--- name: flights
--- What is in flight, by tenant, host and scheduler, whether it is slow, and whether it has been since before `since`.
-SELECT schedule.tenant_id, host, claimed_by, {{is_slow}}, COALESCE(run.started_at <= :since, 0), COUNT(*)
-FROM schedule LEFT JOIN run ON run.tenant_id = schedule.tenant_id AND run.id = schedule.run_id
-WHERE lease_until > :now AND lease_until IS NOT NULL GROUP BY 1, 2, 3, 4, 5;
-
--- name: running
--- How many runs are in flight.
-SELECT COUNT(*) FROM schedule WHERE lease_until IS NOT NULL;
-
--- name: forget_usage
--- What tenants used in months long past.
-DELETE FROM usage WHERE month < :before;
-
--- name: installation
--- A value of this installation.
-SELECT value FROM installation WHERE key = :key;
-
--- name: set_installation
--- A value of this installation, if it has none yet.
-INSERT INTO installation (key, value) VALUES (:key, :value) ON CONFLICT (key) DO NOTHING;
-
--- name: applied_migrations
--- Which migrations this file has.
-SELECT number FROM schema_migration;
-
--- name: add_migration
--- A migration was applied.
-INSERT INTO schema_migration (number, name, applied_at) VALUES (:number, :name, :applied_at);
-
 -- name: create_migration_table
 -- Where applied migrations are noted.
 CREATE TABLE IF NOT EXISTS schema_migration (
     number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;
 
--- name: free_names
--- Names that a configuration takes away from their endpoints, so that they can be given to others in any order.
-UPDATE endpoint SET name = id WHERE id IN (SELECT value FROM json_each(:ids));
+-- name: close_zombies
+-- End runs that nobody finished although their lease was over long ago. By tenant, as the index is; SQLite has no LATERAL.
+UPDATE run SET status = 'timeout', error_code = 'zombie', finished_at = :now,
+    error = 'no result came before the lease ended, nor for long after it'
+WHERE status = 'running' AND (tenant_id, id) IN (
+    SELECT schedule.tenant_id, run_id FROM tenant
+    CROSS JOIN schedule ON schedule.tenant_id = tenant.id AND claimable_at < :before AND claimable_at IS NOT NULL
+    CROSS JOIN run AS open ON open.tenant_id = schedule.tenant_id AND open.id = run_id AND open.status = 'running'
+    WHERE lease_until IS NOT NULL LIMIT :limit)
+RETURNING tenant_id, endpoint_id, id;
+
+-- name: backlog
+-- What is due for longer than it should be and not leased, by tenant.
+SELECT tenant.id, COUNT(*), MIN(claimable_at) FROM tenant
+CROSS JOIN schedule ON schedule.tenant_id = tenant.id AND claimable_at <= :before AND claimable_at IS NOT NULL
+WHERE lease_until IS NULL GROUP BY tenant.id;
+
+-- name: waiting
+-- What is due and not started, by tenant, host and pace.
+SELECT tenant.id, host, {{pace}}, COUNT(*), MIN(claimable_at) FROM tenant
+CROSS JOIN schedule ON schedule.tenant_id = tenant.id AND claimable_at <= :before AND claimable_at IS NOT NULL
+GROUP BY 1, 2, 3;

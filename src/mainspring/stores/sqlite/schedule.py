@@ -31,9 +31,8 @@ from mainspring.stores.claim_batch import Batch, admit_all, expire_all, month_of
 from mainspring.stores.host_rates import HostRates, earliest, host_rates, paid_after, shut_to_slow
 from mainspring.stores.rows import ENDPOINT_INSTANTS, RESULT_COLUMNS, endpoint_from
 from mainspring.stores.sqlite.connection import SqliteConnection, instant, microseconds
-from mainspring.stores.sqlite.database import SqliteDatabase
+from mainspring.stores.sqlite.database import POLL_S, SqliteDatabase
 
-POLL_S = 0.1  # how often to look whether another process committed; a look costs some microseconds
 BODY_IN_JSON_MAX = 4_096
 _ABOUT_BODY = RESULT_COLUMNS.index("body_type")
 
@@ -162,7 +161,7 @@ class SqliteSchedule:
             slow_busy[tenant] += count
         full = encoded([*full_hosts(busy, caps), *rates.shut, *shut_to_slow(slow)])
         due: list[tuple[Any, ...]] = []
-        for (tenant_id,) in db.rows("tenants"):
+        for (tenant_id,) in db.rows("tenant_ids"):
             pace_max = (
                 EndpointPace.SLOW if slow is None else min(slow.pace_max, _pace_max(slow_busy[str(tenant_id)], caps))
             )
@@ -197,11 +196,11 @@ def _rates(db: SqliteConnection, caps: Caps, now: datetime) -> HostRates:
 
 
 def _is_any_due(db: SqliteConnection, now: datetime) -> bool:
-    return any(db.value("any_due", tenant_id, now) for (tenant_id,) in db.rows("tenants"))
+    return any(db.value("any_due", tenant_id, now) for (tenant_id,) in db.rows("tenant_ids"))
 
 
 def _next_due_at(db: SqliteConnection, now: datetime) -> datetime | None:
-    times = [db.value("next_claimable", tenant_id, now) for (tenant_id,) in db.rows("tenants")]
+    times = [db.value("next_claimable", tenant_id, now) for (tenant_id,) in db.rows("tenant_ids")]
     times.append(db.value("next_hint_expiry"))
     return instant(min((at for at in times if at is not None), default=None))  # type: ignore[type-var]  # INTEGER
 
@@ -228,7 +227,7 @@ def write_batch(db: SqliteConnection, batch: Batch, now: datetime, worker: str =
     for tenant_id, run_id, status, error in batch.closed:
         db.later("close_run", status, error, now, tenant_id, run_id)
     for state in batch.states:
-        db.later("write_state", *state)
+        db.later("write_states", *state)
     for run in batch.runs:
         db.later("add_run", *run)
     if batch.leases:

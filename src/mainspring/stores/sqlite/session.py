@@ -1,7 +1,7 @@
 """The session of `stores/session.py` on SQLite."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, ParamSpec, TypeVar
 
@@ -29,6 +29,9 @@ class SqliteSession:
     async def rows(self, query: str, *values: object) -> list[Row]:
         return list(await self._do(self.connection.rows, query, *_plain(values)))
 
+    async def rows_for(self, query: str, each: Sequence[Row]) -> list[Row]:
+        return [row for values in each for row in await self.rows(query, *values)]
+
     async def value(self, query: str, *values: object) -> object:
         return await self._do(self.connection.value, query, *_plain(values))
 
@@ -41,8 +44,18 @@ class SqliteSession:
     async def insert(self, query: str, rows: Sequence[Row]) -> None:
         await self.run_many(query, rows)
 
+    async def update(self, query: str, rows: Sequence[Row]) -> None:
+        await self.run_many(query, rows)
+
     async def lock(self, query: str, *values: object) -> None:
         """There is one writer."""
+
+    async def lock_endpoints(self, ids: Sequence[str], *, skip_held: bool = False) -> tuple[Sequence[str], datetime]:
+        """There is one writer."""
+        return ids, self._clock.now()
+
+    async def notify(self) -> None:
+        """Other processes look at the version of the file."""
 
     async def only(self, tenant_id: str) -> None:
         """SQLite has no row-level security: every query names its tenant."""
@@ -69,6 +82,16 @@ class SqliteSession:
             if fault.extendedresult in UNIQUE:  # type: ignore[attr-defined]  # in apsw, not in its stubs
                 raise UniqueViolation(str(fault)) from fault
             raise
+
+
+def finish(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end at once; it may await nothing but a session that never suspends."""
+    try:
+        work.send(None)
+    except StopIteration as ended:
+        return ended.value  # type: ignore[no-any-return]  # the coroutine's result
+    work.close()
+    raise AssertionError("something was awaited inside a transaction, while the database was locked")
 
 
 def _plain(values: Iterable[object]) -> Iterator[object]:

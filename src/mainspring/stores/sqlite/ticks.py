@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from mainspring.domain.instant import to_us
 from mainspring.failpoints import is_on
 from mainspring.ports.workflows import Checkpoint, EffectAnswer, Intent, Lead, Sending, Tell, TickLoad, nothing_to_tell
+from mainspring.stores.events import add_events
 from mainspring.stores.sqlite.connection import SqliteConnection
 from mainspring.stores.sqlite.database import SqliteDatabase
-from mainspring.stores.sqlite.endpoints import add_events
+from mainspring.stores.sqlite.session import SqliteSession, finish
 from mainspring.stores.turns import take_aside
 from mainspring.stores.workflow_rows import (
     arrival_values,
@@ -45,7 +46,7 @@ class SqliteTicks:
             now = self._db.clock.now()
             if not db.run("lead_partition", later_us(now, ttl_ms), worker, partition, to_us(now)):
                 return None
-            return lead_from(partition, db.rows("partition", partition)[0])
+            return lead_from(partition, db.rows("partition", partition)[0], db.rows("partition_zeros", partition))
 
         return await self._db.write(work)
 
@@ -94,7 +95,7 @@ class SqliteTicks:
             db.run_many("put_effect", effect_rows(moved, lead.partition, wall_us, head.tick))
             db.run_many("withdraw_effect", [(key,) for each in moved for key in each.withdrawn])
             db.run("add_tick", *tick_values(head, wall_us, lead.worker))
-            add_events(db, tell(ticked))
+            finish(add_events(SqliteSession(db, self._db.clock), tell(ticked)))
             return after
 
         return await self._db.write_much(work)

@@ -1,0 +1,143 @@
+"""The queries of PostgreSQL by name, and the column lists that are inserted into them when they are loaded."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from mainspring.domain.schedule.fairness import SLOW_AFTER_MS, EndpointPace
+from mainspring.stores.account_rows import ACCOUNT_FRAGMENTS
+from mainspring.stores.model_session_rows import ANALYSIS_COLUMNS
+from mainspring.stores.paging import look_fragments
+from mainspring.stores.proposals import PROPOSAL_FRAGMENTS
+from mainspring.stores.queries import load_queries
+from mainspring.stores.rows import (
+    CONFIG_COLUMNS,
+    ENDPOINT_COLUMNS,
+    EVENT_COLUMNS,
+    JOB_COLUMNS,
+    LEASE_COLUMNS,
+    OUTCOME_COLUMNS,
+    RESULT_COLUMNS,
+    RUN_COLUMNS,
+    RUN_SUMMARY_COLUMNS,
+    STATE_COLUMNS,
+    qualified,
+)
+
+PACKAGE = "mainspring.stores.postgres"
+IDLE_LIMIT = "10s"  # of a transaction whose process is stopped: what it holds, events of others included, waits for it
+CLAIM_LOCK = 0x6D61696E737063  # "mainspc"
+PRESENCE_CLASS = 0x6D737072  # "mspr": the first half of the locks that say which processes are alive
+_USED = "(SELECT COALESCE(SUM(runs), 0)::bigint FROM usage WHERE usage.tenant_id = tenant.id AND month = {month})"
+_KEYS = (
+    "ARRAY(SELECT sealed FROM signing_key WHERE tenant_id = tenant.id ORDER BY created_at DESC, signing_key.id DESC)"
+)
+_UPCOMING = """
+    LEAST((SELECT MIN(upcoming.claimable_at) FROM tenant CROSS JOIN LATERAL (
+               SELECT claimable_at FROM schedule WHERE tenant_id = tenant.id AND claimable_at > (SELECT now FROM clock)
+               ORDER BY claimable_at LIMIT 1) AS upcoming),
+          (SELECT MIN(hint_expires_at) FROM schedule WHERE hint_expires_at IS NOT NULL))"""
+# The endpoints of the rows before it in a FROM that are still at the revisions given there and that nobody else holds.
+_UNCHANGED = """CROSS JOIN LATERAL (SELECT kept.id FROM schedule AS kept
+    WHERE kept.id = new.id AND kept.revision = new.revision FOR UPDATE SKIP LOCKED) AS unchanged"""
+# Whether somebody holds the lock of a row's worker; see `take_presence`.
+_IS_HELD = f"""EXISTS (SELECT FROM pg_locks
+    WHERE locktype = 'advisory' AND granted AND classid = {PRESENCE_CLASS} AND objsubid = 2
+      AND objid = (hashtext(worker.id)::bigint & 4294967295)::oid
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"""
+EVENT_ERA = "1000000000000000"  # `tx` of every event; older rows have the numbers of their transactions, all smaller
+_encode = msgspec.json.Encoder().encode
+_BOOLEANS = {"job_active", "body_truncated", "advice_may_resume"}
+_INTEGERS = {
+    "failure_count", "hint_interval_ms", "attempt", "claim_epoch", "lost_count", "duration_ms", "status_code",
+    "missed_count", "body_seen", "revision", "last_duration_ms",
+}  # fmt: skip
+
+
+def _type(column: str) -> str:
+    if column in _BOOLEANS:
+        return "boolean"
+    if column in _INTEGERS:
+        return "bigint"
+    if column == "body":
+        return "bytea"
+    return "timestamptz" if column == "at" or column.endswith(("_at", "_until", "_before")) else "text"
+
+
+def _rows(parameter: str, columns: Iterable[str], *also: str) -> str:
+    """The rows of a JSON parameter, and beside each what else is given, as a table `new`; see `as_json`.
+
+    OFFSET 0 keeps the reading of JSON out of the statement's conditions: behind row-level security an index is only
+    used for conditions that cannot leak a row, and PostgreSQL does not vouch for JSON.
+    """
+    values = [f"(value->>{place})::{_type(column)} AS {column}" for place, column in enumerate(columns)]
+    arrays = [f"unnest(:{each}::{_type(each)}[])" for each in also]
+    sources = ", ".join((f"jsonb_array_elements(:{parameter}::text::jsonb)", *arrays))
+    given = f"ROWS FROM ({sources}) AS given ({', '.join(('value', *also))})"
+    return f"(SELECT {', '.join((*values, *also))} FROM {given} OFFSET 0) AS new"
+
+
+def _from_new(columns: Iterable[str]) -> str:
+    return ", ".join(f"{column} = new.{column}" for column in columns)
+
+
+def _parameters(columns: Iterable[str]) -> str:
+    return ", ".join(f":{column}" for column in columns)
+
+
+QUERIES = load_queries(
+    PACKAGE,
+    {
+        "in_ids": "= ANY (:ids::text[])",
+        "endpoint_columns": ", ".join(qualified(ENDPOINT_COLUMNS)),
+        "config_columns": ", ".join(CONFIG_COLUMNS),
+        "config_parameters": _parameters(CONFIG_COLUMNS),
+        "config_assignments": ", ".join(f"{column} = :{column}" for column in CONFIG_COLUMNS[1:]),
+        "lease_assignments": _from_new(LEASE_COLUMNS),
+        "lease_rows": _rows("leases", (*LEASE_COLUMNS, "id", "revision")),
+        "outcome_assignments": _from_new(OUTCOME_COLUMNS),
+        "outcome_rows": _rows("outcomes", (*OUTCOME_COLUMNS, "id", "revision")),
+        "state_columns": ", ".join(STATE_COLUMNS),
+        "state_parameters": _parameters(STATE_COLUMNS),
+        "state_assignments": _from_new(STATE_COLUMNS),
+        "state_rows": _rows("states", (*STATE_COLUMNS, "id")),
+        "run_summary": ", ".join(f"run.{column}" for column in RUN_SUMMARY_COLUMNS),
+        **look_fragments("strpos", "action::json"),
+        "run_columns": ", ".join(RUN_COLUMNS),
+        "run_parameters": _parameters(RUN_COLUMNS),
+        "run_rows": _rows("runs", RUN_COLUMNS),
+        "result_assignments": _from_new(RESULT_COLUMNS[2:]),
+        "result_rows": _rows("results", RESULT_COLUMNS[:-1], "body"),
+        "event_columns": ", ".join(EVENT_COLUMNS),
+        "event_rows": _rows("events", EVENT_COLUMNS),
+        "job_columns": ", ".join(JOB_COLUMNS),
+        "job_parameters": _parameters(JOB_COLUMNS),
+        "analysis_columns": ", ".join(ANALYSIS_COLUMNS),
+        "analysis_parameters": _parameters(ANALYSIS_COLUMNS),
+        "claim_lock": str(CLAIM_LOCK),
+        "presence_class": str(PRESENCE_CLASS),
+        "is_held": _IS_HELD,
+        "used_this_month": _USED.format(month="to_char((SELECT now FROM clock) AT TIME ZONE 'UTC', 'YYYY-MM')"),
+        "sealed_keys": _KEYS,
+        "is_slow": f"((last_duration_ms < {SLOW_AFTER_MS}) IS NOT TRUE)",  # or new
+        "pace": f"(CASE WHEN last_duration_ms IS NULL THEN {EndpointPace.NEW:d} WHEN "
+        f"last_duration_ms < {SLOW_AFTER_MS} THEN {EndpointPace.QUICK:d} ELSE {EndpointPace.SLOW:d} END)",
+        "unchanged": _UNCHANGED,
+        "upcoming": _UPCOMING,
+        "event_era": EVENT_ERA,
+        "idle_limit": IDLE_LIMIT,
+        **ACCOUNT_FRAGMENTS,
+        **PROPOSAL_FRAGMENTS,
+    },
+    "$",
+)
+
+
+def as_json(rows: Sequence[Sequence[object]]) -> str:
+    """Rows as one parameter. Both ends together spend a third of what arrays, one for each column, cost them."""
+    return _encode(rows).decode()
+
+
+def columns(rows: Sequence[Sequence[object]], width: int) -> list[list[object]]:
+    """Rows turned into one array per column, as unnest takes them."""
+    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]

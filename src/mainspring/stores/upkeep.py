@@ -1,0 +1,108 @@
+"""What the janitor and the watchdog need; `sqlite/upkeep.py` and `postgres/upkeep.py` add what differs in kind."""
+
+from datetime import timedelta
+from typing import Any
+
+from mainspring.domain.schedule.fairness import SLOW_AFTER_MS
+from mainspring.domain.schedule.queue import Flight, Queue, Waiting
+from mainspring.failpoints import failpoint
+from mainspring.ports.presence import ALIVE_WITHIN_MS
+from mainspring.ports.upkeep import LIMITS, Backlog, Retention, Swept
+from mainspring.stores.claim_batch import USAGE_KEPT, month_of
+from mainspring.stores.events import add_events
+from mainspring.stores.host_rates import caps_from
+from mainspring.stores.proposals import expire_proposals
+from mainspring.stores.rows import id_floor, zombie_event
+from mainspring.stores.session import Database, Session
+
+WORKERS_KEPT = timedelta(days=1)
+ENDPOINTS_PER_LOOK = 50
+
+
+class SqlUpkeepStore:
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._checked_up_to = ""
+
+    async def close_zombies(self, lease_over_before_ms: int, limit: int) -> int:
+        async def work(session: Session) -> int:
+            now = await session.now()
+            before = now - timedelta(milliseconds=lease_over_before_ms)
+            zombies = [map(str, row) for row in await session.rows("close_zombies", now, before, limit)]
+            await add_events(session, [zombie_event(now, *zombie) for zombie in zombies])
+            return len(zombies)
+
+        return await self._db.run_long(work)
+
+    async def expire_proposals(self, limit: int) -> int:
+        async with self._db.reading() as session:
+            if not await session.value("any_expired_proposal", await session.now()):
+                return 0
+        async with self._db.transaction() as session:
+            events = await expire_proposals(session, limit)
+            await add_events(session, events)
+        return len(events)
+
+    async def backlog(self, late_ms: int) -> Backlog:
+        async def work(session: Session) -> Backlog:
+            now = await session.now()
+            found = await session.rows("backlog", now - timedelta(milliseconds=late_ms))
+            running = int(str(await session.value("running")))
+            rows: list[list[Any]] = [session.instants(row, (2,)) for row in found]
+            late = {tenant_id: due for tenant_id, due, _ in rows}
+            oldest = min((at for _, _, at in rows), default=None)
+            return Backlog(now, sum(late.values()), oldest, running, late)
+
+        return await self._db.run_read(work)
+
+    async def queue(self, late_ms: int) -> Queue:
+        async def work(session: Session) -> Queue:
+            now = await session.now()
+            waiting = await session.rows("waiting", now - timedelta(milliseconds=late_ms))
+            flights: Any = await session.rows("flights", now - timedelta(milliseconds=SLOW_AFTER_MS), now)
+            places: Any = await session.rows("scheduler_places", now - timedelta(milliseconds=ALIVE_WITHIN_MS))
+            rates: Any = [session.instants(row, (1,)) for row in await session.rows("host_rates", now)]
+            limits = await session.value("installation", LIMITS)
+            return Queue(
+                now,
+                tuple(Waiting(*session.instants(row, (4,))) for row in waiting),  # type: ignore[arg-type]  # columns
+                tuple(Flight(*row[:3], bool(row[3]), bool(row[4]), row[5]) for row in flights),  # type: ignore[call-arg]  # columns
+                dict(places),
+                dict(rates),
+                caps_from(limits),
+            )
+
+        return await self._db.run_read(work)
+
+    async def installation(self, key: str, value_if_new: str = "") -> str:
+        async with self._db.statement() if value_if_new else self._db.reading() as session:
+            if value_if_new:
+                await session.run("set_installation", key, value_if_new)
+            return str(await session.value("installation", key) or "")
+
+    async def put_installation(self, key: str, value: str) -> None:
+        async with self._db.statement() as session:
+            await session.run("put_installation", key, value)
+        failpoint("after_put_installation")
+
+    async def _sweep(self, session: Session, keep: Retention, batch: int) -> Swept:
+        """Remove one small batch of whatever there is to remove, so that a claim never waits long for its turn."""
+        now = await session.now()
+        await session.run("forget_workers", now - WORKERS_KEPT)
+        await session.run("forget_usage", month_of(now - USAGE_KEPT))
+        await session.run("forget_host_rates", now - WORKERS_KEPT)
+        for (tenant_id,) in await session.rows("tenant_ids"):
+            for query, before in (("sweep_runs", keep.runs_before), ("sweep_bodies", keep.bodies_before)):
+                if removed := await session.run(query, tenant_id, id_floor("run", before), batch):
+                    return Swept(removed, done=False)
+        for query in ("sweep_events", "sweep_proposals"):
+            if removed := await session.run(query, keep.events_before, batch):
+                return Swept(removed, done=False)
+        for (endpoint_id,) in await session.rows("crowded_endpoints", self._checked_up_to, ENDPOINTS_PER_LOOK):
+            if removed := await session.run("sweep_surplus", endpoint_id, keep.runs_per_endpoint_max, batch):
+                return Swept(removed, done=False)
+            self._checked_up_to = str(endpoint_id)
+        if await session.rows("crowded_endpoints", self._checked_up_to, 1):
+            return Swept(0, done=False)
+        self._checked_up_to = ""
+        return Swept(0, done=True)
